@@ -195,14 +195,23 @@ def test_every_table_is_documented_and_no_other() -> None:
     assert {row[0].partition(",")[0] for row in found} == set(made)
 
 
-def test_every_function_is_documented_and_no_other() -> None:
-    config = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))
-    stages = [config, *config["stages"].values()]
-    names = {name for stage in stages for name in stage.get("lambda_functions", {})}
-    functions = {"causeway-{stage}", *(f"causeway-{{stage}}-{name}" for name in names)}
-    found = {row[0] for row in rows(section(OPERATIONS, "## Deployment")) if row[0].startswith("causeway-{stage}")}
+def test_the_layout_of_the_code_names_every_package_and_nothing_else() -> None:
+    (listing,) = blocks(section(README, "## How the code is laid out"), "text")
+    path: list[str] = []
+    named = set()
+    for line in listing.splitlines():
+        entry = re.match(r"( *)([\w./-]+)(?= |$)", line)
+        if entry and len(entry[1]) < 8:
+            path[len(entry[1]) // 2 :] = [entry[2]]
+            named.add("".join(path))
+    packages = {
+        f"{file.parent.relative_to(ROOT).as_posix()}/"
+        for folder in ("chalicelib", "infra")
+        for file in (ROOT / folder).glob("*/**/__init__.py")
+    }
 
-    assert found == functions
+    assert {name for name in named if not (ROOT / name).exists()} == set()
+    assert packages - named == {"chalicelib/website/records/", "infra/openapi/cards/"}
 
 
 def test_the_test_references_are_the_demonstration_banks() -> None:

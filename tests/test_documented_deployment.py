@@ -84,12 +84,6 @@ def test_the_rules_of_the_firewall_are_what_it_takes() -> None:
     assert [rule["VisibilityConfig"]["SampledRequestsEnabled"] for rule in rules] == [False, False]
 
 
-def test_the_functions_that_are_stopped_for_a_restore_are_all_that_production_has() -> None:
-    (step,) = re.findall(r"Stop what writes.*", TEXT)
-
-    assert set(re.findall(r"`-([a-z]+)`", step)) == CONFIG["stages"]["prod"]["lambda_functions"].keys()
-
-
 @pytest.mark.parametrize("stage", STAGES)
 def test_the_stages_of_the_interface_and_the_placeholders_are_the_configurations(stage: str) -> None:
     settings = CONFIG["stages"][stage]

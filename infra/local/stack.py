@@ -93,7 +93,7 @@ class Stack:
         content = {**self._content(port, engines), "log": str(log), "mails": str(mails)}
         self._server = build(application, config, taken, self._id)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
-        self._runner = _runner(application, config)
+        self._runner = _runner(application)
         self._runner.start()
         stackfile.write(self._options.file, content)
         return content
@@ -227,10 +227,11 @@ def _application() -> tuple[Chalice, Config]:
     )
 
 
-def _runner(application: Chalice, config: Config) -> EventRunner:
+def _runner(application: Chalice) -> EventRunner:
+    from infra.deploy.functions import FUNCTIONS
     from infra.local.events import EventRunner
 
-    timeouts = {name: config.scope(STAGE, name).lambda_timeout for name in application.handler_map}
+    timeouts = {each.name: each.timeout for each in FUNCTIONS}
     return EventRunner(application, timeouts=timeouts, region=os.environ["AWS_DEFAULT_REGION"])
 
 

@@ -11,6 +11,7 @@ import pytest
 from chalicelib.foundation.metrics import NAMESPACE
 from infra import capacity
 from infra.deploy import template
+from infra.deploy.functions import FUNCTIONS
 from infra.deploy.template import DASHBOARD
 from tests.documents import OPERATIONS, ROOT, STATISTICS, rows, section
 from tests.figures import Figure
@@ -118,7 +119,7 @@ def test_the_price_of_what_schedules_write_is_told(service: Service) -> None:
 def deployed_names() -> dict[str, set[str]]:
     """The values that dimensions have, by their names: functions, tables, queues, the API and its stage."""
     resources = template.load()["Resources"]
-    functions = ["causeway-local", *(f"causeway-local-{name}" for name in CONFIG["lambda_functions"])]
+    functions = ["causeway-local", *(f"causeway-local-{each.name}" for each in FUNCTIONS if each.name)]
     return {
         "FunctionName": set(functions),
         "TableName": {name for name, each in resources.items() if each["Type"] == template.TABLE},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from decimal import Decimal
 
@@ -10,7 +9,7 @@ import pytest
 
 from infra import capacity
 from infra.capacity import Figures
-from tests.documents import ROOT
+from infra.deploy.functions import API, BY_NAME
 
 PAGE = capacity.PAGE.read_text(encoding="utf-8")
 FIGURES = capacity.read_figures(PAGE)
@@ -33,10 +32,8 @@ def test_the_costs_and_rates_of_the_page_follow_from_its_figures() -> None:
 
 
 def test_the_page_has_the_memory_of_the_functions() -> None:
-    config = json.loads((ROOT / ".chalice" / "config.json").read_text("utf-8"))
-
-    assert FIGURES.values["memory of the function that answers requests"] == config["lambda_memory_size"]
-    assert FIGURES.values["memory of `deliver`"] == config["lambda_functions"]["deliver"]["lambda_memory_size"]
+    assert FIGURES.values["memory of the function that answers requests"] == API.memory
+    assert FIGURES.values["memory of `deliver`"] == BY_NAME["deliver"].memory
 
 
 @pytest.mark.parametrize(

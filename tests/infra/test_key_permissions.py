@@ -14,8 +14,9 @@ from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import Bank, NotInstalled
 from chalicelib.openbanking.flows.expected_reports import expected_banks
+from infra.deploy.functions import FUNCTIONS
 from tests.cards.scenes import Scene
-from tests.infra.test_policies import CONFIG, FOLDER, resources, stage_of, statements
+from tests.infra.test_policies import FOLDER, resources, stage_of, statements
 from tests.world import World
 
 FILES = sorted(FOLDER.glob("policy-*.json"))
@@ -131,9 +132,7 @@ def test_what_settles_payments_has_the_demonstration_banks_secret_only() -> None
 
 
 def test_all_functions_are_looked_at() -> None:
-    functions = {f"-{name}" for name in CONFIG["lambda_functions"]}
-
-    assert WORK.keys() | {"-settle"} == functions | {""}
+    assert WORK.keys() | {"-settle"} == {each.name and f"-{each.name}" for each in FUNCTIONS}
 
 
 @each_policy

@@ -10,14 +10,13 @@ import pytest
 
 from chalicelib.foundation.settings import Settings
 from infra.deploy import template
+from infra.deploy.chalice_command import STAGES
+from infra.deploy.functions import API, FUNCTIONS
 from infra.local import events
 
 FOLDER = Path(__file__).parents[2] / ".chalice"
 CONFIG: dict[str, Any] = json.loads((FOLDER / "config.json").read_text())
-STAGES = ("dev", "prod")
 POLICIES = sorted(FOLDER.glob("policy-*.json"))
-OF_DEMO_BANKS = {"settle"}
-"""The functions that are registered together with the demonstration banks, and so never in production."""
 OF_OPERATOR = {"failed", "bank", "manager"}
 """The indexes of the deliveries that nobody but the operator's command line looks through."""
 TAKING = {"DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
@@ -149,26 +148,12 @@ def test_production_has_nothing_of_the_demonstration_banks() -> None:
     for file in POLICIES:
         if stage_of(file) == "prod":
             assert "demo-bank" not in file.read_text()
-            assert file.stem.removeprefix("policy-prod-") not in OF_DEMO_BANKS
 
 
 def test_what_settles_the_demonstration_banks_payments_touches_nothing_of_the_service() -> None:
     tables = {resource.rpartition("/")[2] for _, resource in granted(FOLDER / "policy-dev-settle.json", "dynamodb:")}
 
     assert tables == {"causeway-dev-demo-banks"}
-
-
-@each_stage
-def test_each_function_has_a_policy_of_its_own(stage: str) -> None:
-    from app import app
-
-    functions = CONFIG["stages"][stage]["lambda_functions"]
-    registered = {source.name for source in app.event_sources}
-    assert registered == set(CONFIG["lambda_functions"])
-    assert registered - (OF_DEMO_BANKS if stage == "prod" else set()) == set(functions)
-    for name, settings in functions.items():
-        assert settings["iam_policy_file"] == f"policy-{stage}-{name}.json"
-        assert (FOLDER / settings["iam_policy_file"]).is_file()
 
 
 @each_stage
@@ -181,6 +166,6 @@ def test_memory_time_processor_and_tracing_are_explicit(stage: str) -> None:
     assert config.xray_enabled is True
     assert config.automatic_layer is True
     assert config.autogen_policy is False
-    assert config.lambda_timeout == 29
-    assert config.lambda_memory_size >= 512
+    assert config.lambda_timeout == API.timeout <= 29  # API Gateway waits no longer
+    assert min(each.memory for each in FUNCTIONS) >= 512
     assert config.environment_variables["STAGE"] == stage

@@ -19,8 +19,8 @@ import boto3
 import pytest
 
 from infra.deploy import template
+from infra.deploy.functions import FUNCTIONS
 from infra.local.events import schedule_event, sqs_event
-from tests.infra.test_policies import CONFIG
 from tests.rehearsal import runtime
 from tests.rehearsal.project import ADDRESSES, REPOSITORY, Project, registered
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.rehearsal
 STAGE = "dev"
 ENVIRONMENT = {"STAGE": STAGE, "PUBLIC_URL": ADDRESSES[STAGE]}
 QUEUE = f"causeway-{STAGE}-deliveries"
-SCHEDULED = sorted(CONFIG["stages"][STAGE]["lambda_functions"].keys() - {"deliver"})
+SCHEDULED = sorted(each.name for each in FUNCTIONS if each.is_scheduled and STAGE in each.stages)
 
 
 STANDARD_LIBRARY = [

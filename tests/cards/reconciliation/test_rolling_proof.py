@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -16,12 +15,13 @@ from chalicelib.cards.reconciliation import rolling_proof
 from chalicelib.cards.reconciliation.account_proof import LOOKS
 from chalicelib.cards.reconciliation.progress_record import MOST_BROKEN, ROUND_SECONDS, Progress
 from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
+from infra.deploy.functions import BY_NAME
 from infra.local.events import schedule_event
 from tests.cards.ledgers import movements
 from tests.cards.reconciliation.conftest import Ledger
 from tests.cards.scenes import DAY, EUR, SPECIAL_EUR
 from tests.conftest import Lines
-from tests.documents import OPERATIONS, ROOT, rows, section
+from tests.documents import OPERATIONS, rows, section
 from tests.figures import counted
 from tests.world import START
 
@@ -278,10 +278,9 @@ def test_the_schedule_proves(ledger: Ledger, capsys: pytest.CaptureFixture[str])
 
 def test_a_run_ends_before_its_function_does() -> None:
     """Also when the accounts that it begins with last are broken, and are read again, at 450 rows a second."""
-    functions = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))["lambda_functions"]
     longest = max(rolling_proof.COMPARING_SECONDS, LOOKS * rolling_proof.MOST_ROWS / 450)
 
-    assert jobs.PROVING_SECONDS + longest < functions["prove"]["lambda_timeout"]
+    assert jobs.PROVING_SECONDS + longest < BY_NAME["prove"].timeout
 
 
 def test_the_limits_of_the_rolling_proof_are_documented() -> None:

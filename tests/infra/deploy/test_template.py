@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.openbanking.flows import consent_expiry
 from chalicelib.openbanking.records.consents import NOTIFY
 from infra.deploy import template
+from infra.deploy.functions import API, BY_NAME
 from infra.deploy.template import Template, TemplateError
 
 SMALL = """
@@ -174,28 +174,23 @@ def test_records_that_expire_do_so_by_one_attribute() -> None:
 
 
 def test_messages_stay_invisible_six_times_as_long_as_their_function_may_run() -> None:
-    config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
     queue = template.for_stage("prod").resources(template.QUEUE)["DeliveriesQueue"]
 
-    assert queue["VisibilityTimeout"] >= 6 * config["lambda_functions"]["deliver"]["lambda_timeout"]
+    assert queue["VisibilityTimeout"] >= 6 * BY_NAME["deliver"].timeout
     assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
 
 
 def test_a_claim_and_a_run_end_in_their_functions_time() -> None:
-    config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
-    functions = config["lambda_functions"]
-
-    assert TOTAL_SECONDS < functions["deliver"]["lambda_timeout"] <= CLAIMED_SECONDS / 2
-    assert consent_expiry._RUN_SECONDS < functions["expire"]["lambda_timeout"] < 5 * 60
-    assert functions["sweep"]["lambda_timeout"] < 60
-    assert jobs.RUN_SECONDS < functions["finish"]["lambda_timeout"] < 60
+    assert TOTAL_SECONDS < BY_NAME["deliver"].timeout <= CLAIMED_SECONDS / 2
+    assert consent_expiry._RUN_SECONDS < BY_NAME["expire"].timeout < 5 * 60
+    assert BY_NAME["sweep"].timeout < 60
+    assert jobs.RUN_SECONDS < BY_NAME["finish"].timeout < 60
 
 
 def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_it_can_run_any_more() -> None:
-    config = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text())
 
-    assert 2 * config["lambda_timeout"] <= pending_index.ASKING_SECONDS
-    assert config["lambda_functions"]["finish"]["lambda_timeout"] < pending_index.ASKING_SECONDS
+    assert 2 * API.timeout <= pending_index.ASKING_SECONDS
+    assert BY_NAME["finish"].timeout < pending_index.ASKING_SECONDS
 
 
 @pytest.mark.parametrize(

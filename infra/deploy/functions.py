@@ -1,0 +1,90 @@
+"""The Lambda functions of the service, one row each: what starts it, what it gets, and which alarms watch it.
+
+A new scheduled job is a function in its room's ``jobs`` and a row here. This command then writes the functions into
+``.chalice/config.json``, and ``tests/infra/test_functions.py`` names what else is missing: policies, alarms, documents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from infra import command
+from infra.deploy.chalice_command import ROOT, STAGES
+
+CONFIG = ROOT / ".chalice" / "config.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function. Each has a policy of its own in ``.chalice``, ``policy-<stage>-<name>.json``.
+
+    Attributes:
+        name: its handler's, and how ``causeway-<stage>-<name>`` ends; empty for the function behind API Gateway.
+        trigger: a schedule's expression, a queue's name without the stage's, or ``API Gateway``.
+        memory: in MB.
+        timeout: in seconds.
+        alarms: those that go off when it fails or does not run, by their names without the stage's.
+        stages: the deployed stages that have it.
+    """
+
+    name: str
+    trigger: str
+    memory: int
+    timeout: int
+    alarms: Sequence[str]
+    stages: Sequence[str] = STAGES
+
+    @property
+    def is_scheduled(self) -> bool:
+        return self.trigger.startswith(("rate(", "cron("))
+
+    def policy(self, stage: str) -> str:
+        """The name of its policy's file."""
+        return f"policy-{stage}{self.name and f'-{self.name}'}.json"
+
+
+FUNCTIONS = (
+    Function("", "API Gateway", 1024, 29, ("server-errors", "function-errors", "function-throttles")),
+    Function("deliver", "deliveries", 512, 30, ("deliveries-waiting", "function-errors", "function-throttles")),
+    Function("sweep", "rate(1 minute)", 512, 55, ("deliveries-overdue",)),
+    Function("expire", "rate(5 minutes)", 512, 55, ("function-errors",)),
+    Function("finish", "rate(1 minute)", 512, 55, ("claims-stuck",)),
+    Function("ingest", "cron(10 1 * * ? *)", 1024, 900, ("ingest-missing", "function-errors")),
+    Function("prove", "rate(1 hour)", 1769, 900, ("ledger-not-proved", "function-errors")),
+    Function("settle", "rate(1 minute)", 512, 55, (), stages=("dev",)),
+)
+API = FUNCTIONS[0]
+BY_NAME: Mapping[str, Function] = {each.name: each for each in FUNCTIONS}
+
+
+def configure(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Chalice's configuration with the functions of the table, and everything else as it is."""
+    named = sorted((each for each in FUNCTIONS if each.name), key=lambda each: each.name)
+    sizes = {each.name: {"lambda_memory_size": each.memory, "lambda_timeout": each.timeout} for each in named}
+    changed = {
+        **config,
+        "lambda_memory_size": API.memory,
+        "lambda_timeout": API.timeout,
+        "lambda_functions": sizes,
+        "stages": dict(config["stages"]),
+    }
+    for stage in STAGES:
+        policies = {each.name: {"iam_policy_file": each.policy(stage)} for each in named if stage in each.stages}
+        own = {"iam_policy_file": API.policy(stage), "lambda_functions": policies}
+        changed["stages"][stage] = config["stages"][stage] | own
+    return changed
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; answers its exit code."""
+    command.parser("infra.deploy.functions", __doc__).parse_args(arguments)
+    config = configure(json.loads(CONFIG.read_text(encoding="utf-8")))
+    CONFIG.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    command.run(main)

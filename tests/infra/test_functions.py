@@ -1,0 +1,156 @@
+"""The table of the functions: whatever else speaks of them says the same, and a failing test says what is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from chalice.app import ScheduledEventConfig, SQSEventConfig
+
+from app import app
+from infra.deploy import functions
+from infra.deploy.functions import FUNCTIONS, Function
+from infra.local.events import expression, queue_name
+from tests.documents import DOCUMENTS, OPERATIONS, ROOT, rows, section
+from tests.infra.alarm_states import watched
+from tests.infra.test_alarms import ALARMS
+
+STARTED_BY = {
+    "API Gateway": "API Gateway",
+    "deliveries": "Queue causeway-{stage}-deliveries",
+    "rate(1 minute)": "Every minute",
+    "rate(5 minutes)": "Every five minutes",
+    "rate(1 hour)": "Every hour",
+    "cron(10 1 * * ? *)": "At 01:10 UTC",
+}
+"""How docs/operations.md spells a trigger."""
+OF_LAMBDA = {"function-errors": "Errors", "function-throttles": "Throttles"}
+"""Alarms on metrics that Lambda writes of each function."""
+
+each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name or "interface")
+
+
+def triggers() -> dict[str, str]:
+    """What the application registers beside its routes: the function's name, and what starts it."""
+    found = {}
+    for source in app.event_sources:
+        if isinstance(source, SQSEventConfig):
+            found[source.name] = queue_name(source).removeprefix("causeway-local-")
+        else:
+            assert isinstance(source, ScheduledEventConfig)
+            found[source.name] = expression(source)
+    return found
+
+
+def deployed_name(function: Function, stage: str) -> str:
+    return f"causeway-{stage}{function.name and f'-{function.name}'}"
+
+
+def test_every_function_that_the_application_registers_has_its_row_and_its_trigger() -> None:
+    assert triggers() == {each.name: each.trigger for each in FUNCTIONS if each.name}, (
+        "infra/deploy/functions.py has other functions or triggers than the application"
+    )
+
+
+def test_chalices_configuration_has_the_functions_of_the_table() -> None:
+    config = json.loads(functions.CONFIG.read_text("utf-8"))
+
+    assert config == functions.configure(config), "`.venv/bin/python -m infra.deploy.functions` writes them anew"
+
+
+def test_the_command_writes_chalices_configuration_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = functions.CONFIG.read_text("utf-8")
+    copy = tmp_path / "config.json"
+    copy.write_text(json.dumps({**json.loads(before), "lambda_functions": {}}), "utf-8")
+    monkeypatch.setattr(functions, "CONFIG", copy)
+
+    assert functions.main([]) == 0
+    assert json.loads(copy.read_text("utf-8")) == json.loads(before)
+
+
+@each_function
+def test_a_function_has_its_policy_in_every_stage_that_has_it_and_in_no_other(function: Function) -> None:
+    folder = functions.CONFIG.parent
+    there = {stage for stage in functions.STAGES if (folder / function.policy(stage)).is_file()}
+
+    assert there == set(function.stages), f"{function.policy('<stage>')} belongs to {', '.join(function.stages)}"
+
+
+def test_every_policy_is_a_functions() -> None:
+    there = {file.name for file in functions.CONFIG.parent.glob("policy-*.json")}
+
+    assert there == {each.policy(stage) for each in FUNCTIONS for stage in each.stages}
+
+
+@each_function
+def test_a_functions_rights_are_compared_with_what_it_calls(function: Function) -> None:
+    tests = ["test_permissions.py", "test_interface_permissions.py"]
+    text = "".join((Path(__file__).parent / name).read_text("utf-8") for name in tests)
+    suffix = function.name and f"-{function.name}"
+
+    assert f'"{suffix}")' in text, f"no test has {function.name} work and compares its policy with that"
+
+
+@each_function
+def test_a_function_of_production_is_watched_by_the_alarms_of_its_row(function: Function) -> None:
+    assert set(function.alarms) <= ALARMS.keys(), "infra/resources.yaml has no such alarm"
+    assert function.alarms or "prod" not in function.stages, f"nobody notices when {function.name} fails"
+
+
+@pytest.mark.parametrize(("alarm", "metric"), OF_LAMBDA.items())
+def test_an_alarm_on_metrics_of_lambda_goes_by_the_functions_that_name_it(alarm: str, metric: str) -> None:
+    wanted = {deployed_name(each, "local") for each in FUNCTIONS if alarm in each.alarms}
+    found = {
+        value
+        for namespace, name, dimensions in (each.metric for each in watched(ALARMS[alarm]).values())
+        for _, value in dimensions
+        if (namespace, name) == ("AWS/Lambda", metric)
+    }
+
+    assert found == wanted
+
+
+@pytest.mark.parametrize("name", sorted({name for each in FUNCTIONS for name in each.alarms} - OF_LAMBDA.keys()))
+def test_an_alarm_that_watches_some_functions_names_them(name: str) -> None:
+    """Those for which it is missed that something is written, or taken from the queue; the interface is everybody's."""
+    own = [each.name for each in FUNCTIONS if each.is_scheduled and name in each.alarms]
+    text = ALARMS[name]["AlarmDescription"]
+
+    assert all(re.search(rf"\b{function}\b", text) for function in own)
+
+
+@each_function
+def test_the_operator_reads_of_a_function_what_its_row_says(function: Function) -> None:
+    name = deployed_name(function, "{stage}")
+    found = [row[1:] for row in rows(section(OPERATIONS, "## Deployment")) if row[0] == name]
+
+    assert len(found) == 1, f"the table in docs/operations.md, Deployment, has {len(found)} rows of {name}"
+    [(memory, timeout, started_by)] = found
+    assert (memory, timeout) == (f"{function.memory} MB", f"{function.timeout} s")
+    assert started_by.startswith(STARTED_BY[function.trigger])
+    assert ("not in prod" in started_by) == ("prod" not in function.stages)
+
+
+def test_the_operator_reads_of_no_other_function() -> None:
+    found = {row[0] for row in rows(section(OPERATIONS, "## Deployment")) if row[0].startswith("causeway-{stage}")}
+
+    assert found == {deployed_name(each, "{stage}") for each in FUNCTIONS}
+
+
+def test_the_functions_that_are_stopped_for_a_restore_are_all_that_production_has() -> None:
+    (step,) = re.findall(r"Stop what writes.*", DOCUMENTS["docs/deployment.md"])
+
+    assert set(re.findall(r"`-([a-z]+)`", step)) == {
+        each.name for each in FUNCTIONS if each.name and "prod" in each.stages
+    }
+
+
+def test_the_page_on_capacity_has_the_cost_of_every_schedule_of_production() -> None:
+    page = (ROOT / "infra/capacity.md").read_text("utf-8")
+    scheduled = [each.name for each in FUNCTIONS if each.is_scheduled and "prod" in each.stages]
+
+    assert set(re.findall(r"^\| `([a-z]+)` .*: [0-9,]+ runs \|", page, re.MULTILINE)) == set(scheduled)
