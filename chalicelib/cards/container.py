@@ -4,51 +4,51 @@ from __future__ import annotations
 
 from chalicelib.cards.authorization.authorization_flow import AuthorizationFlow
 from chalicelib.cards.authorization.authorizer import Authorizer
-from chalicelib.cards.authorization.cardholder_verification import Proof
+from chalicelib.cards.authorization.cardholder_verification import CardholderVerification
 from chalicelib.cards.authorization.clearing_flow import ClearingFlow
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
-from chalicelib.cards.authorization.hold_expiry import Holds
-from chalicelib.cards.authorization.hold_release import Releasing
+from chalicelib.cards.authorization.hold_expiry import HoldExpiry
+from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.authorization.release_flow import ReleaseFlow
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.issuing.account_flow import AccountFlow
-from chalicelib.cards.issuing.card_creation_flow import Issuing
+from chalicelib.cards.issuing.card_creation_flow import CardCreationFlow
 from chalicelib.cards.issuing.card_data_flow import CardDataFlow
 from chalicelib.cards.issuing.card_flow import CardFlow
-from chalicelib.cards.issuing.card_reissue_flow import Reissuing
+from chalicelib.cards.issuing.card_reissue_flow import CardReissueFlow
 from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.issuing.holder_flow import HolderFlow
 from chalicelib.cards.ledger.fee_flow import FeeFlow
 from chalicelib.cards.ledger.limit_flow import LimitFlow
 from chalicelib.cards.payments.address_flow import AddressFlow
-from chalicelib.cards.payments.address_opening import AddressOrders
-from chalicelib.cards.payments.direct_debit_flow import DebitFlow
-from chalicelib.cards.payments.direct_debits import Debits
+from chalicelib.cards.payments.address_opening import AddressOpening
+from chalicelib.cards.payments.direct_debit_flow import DirectDebitFlow
+from chalicelib.cards.payments.direct_debits import DirectDebits
 from chalicelib.cards.payments.incoming_payments import IncomingPayments
-from chalicelib.cards.payments.payment_posting import Booking
+from chalicelib.cards.payments.payment_posting import PaymentPosting
 from chalicelib.cards.payments.provider import Provider
-from chalicelib.cards.payments.provider_completion import Finishing
+from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
-from chalicelib.cards.payments.provider_recovery import Overdue
+from chalicelib.cards.payments.provider_recovery import ProviderRecovery
 from chalicelib.cards.payments.return_flow import ReturnFlow
 from chalicelib.cards.payments.simulator_flow import PaymentSimulatorFlow
 from chalicelib.cards.payments.transfer_flow import TransferFlow
-from chalicelib.cards.portal.portal import Desk
-from chalicelib.cards.portal.portal_flow import DeskFlow
+from chalicelib.cards.portal.portal import Portal
+from chalicelib.cards.portal.portal_flow import PortalFlow
 from chalicelib.cards.programs.credentials import Credentials
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.action import Flow
 from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.portal_messages import DESK_ACTIONS
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
-from chalicelib.cards.reconciliation.rolling_proof import Rounds
+from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.dispatch import Dispatcher
-from chalicelib.cards.requests.idempotency import References
+from chalicelib.cards.requests.idempotency import RequestReferences
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
-from chalicelib.cards.three_ds.simulator_flow import SimulatorFlow
+from chalicelib.cards.three_ds.simulator_flow import ThreeDsSimulatorFlow
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Store
@@ -74,33 +74,35 @@ class CardRoom:
         *,
         metrics: Metrics,
     ) -> None:
-        references = References(vault, card_data)
+        references = RequestReferences(vault, card_data)
         sequences = Sequences(store)
-        finishing = Finishing(store, clock, references, events)
-        booking = Booking(sequences)
-        releasing = Releasing(sequences)
+        completion = ProviderCompletion(store, clock, references, events)
+        booking = PaymentPosting(sequences)
+        releasing = HoldRelease(sequences)
         payments = PaymentOrders(store, programmes, provider, booking)
-        addresses, debits = AddressOrders(store, provider), Debits(booking)
+        addresses, debits = AddressOpening(store, provider), DirectDebits(booking)
         flows = _flows(sequences, card_data) | {
-            "addresses": AddressFlow(sequences, finishing, addresses),
+            "addresses": AddressFlow(sequences, completion, addresses),
             "clearings": ClearingFlow(sequences),
             "disputes": DisputeFlow(sequences),
             "releases": ReleaseFlow(releasing),
-            "debits": DebitFlow(),
+            "debits": DirectDebitFlow(),
             "fees": FeeFlow(sequences),
             "limits": LimitFlow(),
             "outside": PaymentSimulatorFlow(sequences, booking, IncomingPayments(booking), debits),
             "reports": ReportFlow(sequences),
-            "returns": ReturnFlow(programmes, booking, finishing, payments),
-            "transfers": TransferFlow(programmes, booking, finishing, payments),
+            "returns": ReturnFlow(programmes, booking, completion, payments),
+            "transfers": TransferFlow(programmes, booking, completion, payments),
         }
-        self.overdue = Overdue(store, clock, metrics, programmes, finishing, payments, addresses, debits, events)
-        self.proof = Rounds(store, clock, metrics)
-        self.holds = Holds(store, clock, metrics, programmes, releasing, events)
+        self.overdue = ProviderRecovery(
+            store, clock, metrics, programmes, completion, payments, addresses, debits, events
+        )
+        self.proof = RollingProof(store, clock, metrics)
+        self.holds = HoldExpiry(store, clock, metrics, programmes, releasing, events)
         parts = (store, clock, credentials, programmes, references, events, flows)
         self.api = Dispatcher(*parts, ACTIONS, dict.fromkeys(SIMULATED, "this action is one of POST /simulator"))
         self.simulator = Dispatcher(*parts, SIMULATED, dict.fromkeys(ACTIONS, "this action is one of POST /api"))
-        self.desk = Desk(Dispatcher(*parts, DESK_ACTIONS, {}), self.api, self.simulator)
+        self.desk = Portal(Dispatcher(*parts, DESK_ACTIONS, {}), self.api, self.simulator)
 
 
 def _flows(sequences: Sequences, card_data: CardData) -> dict[Flow, object]:
@@ -109,12 +111,12 @@ def _flows(sequences: Sequences, card_data: CardData) -> dict[Flow, object]:
     return {
         "accounts": AccountFlow(sequences),
         "acs": AcsFlow(sequences, card_data),
-        "authorizations": AuthorizationFlow(sequences, card_data, Authorizer(Proof(secrets))),
+        "authorizations": AuthorizationFlow(sequences, card_data, Authorizer(CardholderVerification(secrets))),
         "card_data": CardDataFlow(secrets),
         "cards": CardFlow(secrets),
-        "desk": DeskFlow(secrets),
+        "desk": PortalFlow(secrets),
         "holders": HolderFlow(sequences),
-        "issuing": Issuing(sequences, secrets),
-        "reissuing": Reissuing(sequences, secrets),
-        "simulator": SimulatorFlow(sequences, card_data),
+        "issuing": CardCreationFlow(sequences, secrets),
+        "reissuing": CardReissueFlow(sequences, secrets),
+        "simulator": ThreeDsSimulatorFlow(sequences, card_data),
     }

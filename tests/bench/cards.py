@@ -18,7 +18,7 @@ from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto.keyring import Keyring
@@ -172,7 +172,7 @@ def _decided_before(dispatch: Dispatcher, action: str, body: bytes) -> None:
     key = dispatch.actions[action].flow, dispatch.actions[action].method
     decide, decided = dispatch._methods[key], []
 
-    def note(call: Call) -> Outcome:
+    def note(call: RequestContext) -> Outcome:
         decided.append(decide(call))
         return decided[-1]
 

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.authorization.hold_release import Releasing
+from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.case import Case
@@ -165,7 +165,7 @@ class Run:
         check(self._scene.world)
 
     def _expire(self, fault: Fault) -> int:
-        broken = patch.object(Releasing, "release", side_effect=ArithmeticError("something is wrong with it"))
+        broken = patch.object(HoldRelease, "release", side_effect=ArithmeticError("something is wrong with it"))
         is_broken = self._due is a_hold_that_cannot_be_released
         with broken if is_broken else contextlib.nullcontext(), fault:
             return self._scene.hub.card_room.holds.expire()

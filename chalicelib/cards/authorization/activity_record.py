@@ -28,7 +28,7 @@ from chalicelib.cards.protocol.values import (
 )
 from chalicelib.cards.storage.record import present
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Timeline, shard_of, shards
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 TABLE = "card-activity"
@@ -129,20 +129,20 @@ class Message:
             "blended_fee": charge.blended_fee if charge else 0,
         }
 
-    def recording(self, moment: Moment, *, in_turn: bool = True) -> list[Put]:
-        """The writes of its rows, recorded at ``moment``; see ``timelines`` for those that are not written in turn."""
+    def recording(self, stamp: WriteStamp, *, in_turn: bool = True) -> list[Put]:
+        """The writes of its rows, recorded at ``stamp``; see ``timelines`` for those that are not written in turn."""
         lists = [of_card(self.card.id), of_manager(self.card.manager_id)[shard_of(self.number)]]
         if AUTHORIZES in self.lists:
             lists.append(authorizes_of_card(self.card.id))
         members: Item = {
-            **self.members(moment.now),
-            "at": moment.at,
+            **self.members(stamp.now),
+            "at": stamp.at,
             "manager_id": self.card.manager_id,
             "access_level": self.card.access_level,
-            "written_by": moment.write_id,
-            **({} if in_turn else {"certain_at": moment.at + CERTAIN_AFTER}),
+            "written_by": stamp.write_id,
+            **({} if in_turn else {"certain_at": stamp.at + CERTAIN_AFTER}),
         }
-        places = [each.key(moment.at, self.number) for each in lists]
+        places = [each.key(stamp.at, self.number) for each in lists]
         return [Put(table, place | members, absent("owner")) for table, place in places]
 
 

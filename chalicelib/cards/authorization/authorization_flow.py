@@ -12,7 +12,7 @@ from chalicelib.cards.authorization.activity_record import Message, flags
 from chalicelib.cards.authorization.authorization_record import Authorization, joined, leading, linked, waiting
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Asked, Authorizer, Decision
 from chalicelib.cards.authorization.balances import balances
-from chalicelib.cards.authorization.card_context import Wallet, read_by_number, read_wallet, read_with_card
+from chalicelib.cards.authorization.card_context import CardContext, read_by_number, read_card_context, read_with_card
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.cardholder_verification import Presented
 from chalicelib.cards.card_data.sealed_data import CardData
@@ -34,10 +34,10 @@ from chalicelib.cards.protocol.values import (
     RISK_ACTIONS,
     SECURITY_CHECKS,
 )
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import out_of_turn
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Operation
 
 UNKNOWN_NUMBER = "14"
@@ -51,74 +51,74 @@ class AuthorizationFlow:
     card_data: CardData
     authorizer: Authorizer
 
-    def simulate_authorization(self, call: Call) -> Outcome:
-        request: SimulateAuthorization = call.request
-        wallet, by_number = self._wallet(call)
-        if wallet is None:
+    def simulate_authorization(self, context: RequestContext) -> Outcome:
+        request: SimulateAuthorization = context.request
+        card_context, by_number = self._wallet(context)
+        if card_context is None:
             return Outcome(self._of_no_card(request))
         asked, tally = _asked(request), Tally()
         if request.force_response_code is not None:
-            decision = self.authorizer.force(wallet, asked, request.force_response_code, call.now, tally)
+            decision = self.authorizer.force(card_context, asked, request.force_response_code, context.now, tally)
         else:
-            decision = self.authorizer.decide(wallet, asked, call.now, tally, by_number)
-        return self._recorded(call, wallet, asked, decision, tally, AUTHORIZATION)
+            decision = self.authorizer.decide(card_context, asked, context.now, tally, by_number)
+        return self._recorded(context, card_context, asked, decision, tally, AUTHORIZATION)
 
-    def decline_late(self, call: Call) -> Outcome:
+    def decline_late(self, context: RequestContext) -> Outcome:
         """What an authorization ends with that was not decided in time, because others were in the way.
 
         It counts nothing, and no other request is in the way of its writes: its row is listed out of turn.
         """
-        request: SimulateAuthorization = call.request
-        wallet, _ = self._wallet(call)
-        if wallet is None:
+        request: SimulateAuthorization = context.request
+        card_context, _ = self._wallet(context)
+        if card_context is None:
             return Outcome(self._of_no_card(request))
         asked = _asked(request)
-        account = wallet.account_for(asked.currency) or wallet.accounts[0]
-        decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.worth(wallet, account, asked)
+        account = card_context.account_for(asked.currency) or card_context.accounts[0]
+        decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.worth(card_context, account, asked)
         number = self.sequences.next("authorization")
-        message = _first(number, AUTHORIZATION, wallet.card, asked, decision, charge)
-        moment = Moment(out_of_turn(call.at, wallet.of_card.last_at), call.write_id)
-        authorization = _authorization(message, account, moment, is_held=False)
+        message = _first(number, AUTHORIZATION, card_context.card, asked, decision, charge)
+        stamp = WriteStamp(out_of_turn(context.at, card_context.of_card.last_at), context.write_id)
+        authorization = _authorization(message, account, stamp, is_held=False)
         return Outcome(
-            _answer(call, message, 0, account),
-            [authorization.making(call.write_id), *message.recording(moment, in_turn=False)],
-            events=event_payloads.of_message(message, moment.now, account, {}, wallet.card),
+            _answer(context, message, 0, account),
+            [authorization.making(context.write_id), *message.recording(stamp, in_turn=False)],
+            events=event_payloads.of_message(message, stamp.now, account, {}, card_context.card),
         )
 
-    def simulate_advice(self, call: Call) -> Outcome:
-        request: SimulateAdvice = call.request
-        wallet, _ = self._wallet(call)
-        if wallet is None:
+    def simulate_advice(self, context: RequestContext) -> Outcome:
+        request: SimulateAdvice = context.request
+        card_context, _ = self._wallet(context)
+        if card_context is None:
             raise Refused(Status.NO_CARD)
         asked, tally = _asked(request), Tally()
-        decision = self.authorizer.force(wallet, asked, request.response_code, call.now, tally)
-        return self._recorded(call, wallet, asked, decision, tally, ADVICE)
+        decision = self.authorizer.force(card_context, asked, request.response_code, context.now, tally)
+        return self._recorded(context, card_context, asked, decision, tally, ADVICE)
 
-    def simulate_increment(self, call: Call) -> Outcome:
-        request: SimulateIncrement = call.request
-        authorization = linked(call, request.trans_link)
-        wallet = read_with_card(
-            call.items, call.catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
+    def simulate_increment(self, context: RequestContext) -> Outcome:
+        request: SimulateIncrement = context.request
+        authorization = linked(context, request.trans_link)
+        card_context = read_with_card(
+            context.items, context.catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
         )
-        authorization.require(call.action.name)
+        authorization.require(context.action.name)
         tally = Tally()
-        decision, charge = self.authorizer.increase(wallet, authorization, request.amount, call.now, tally)
-        return self._increased(call, wallet, authorization, decision, charge, tally)
+        decision, charge = self.authorizer.increase(card_context, authorization, request.amount, context.now, tally)
+        return self._increased(context, card_context, authorization, decision, charge, tally)
 
     # -- inside
 
-    def _wallet(self, call: Call) -> tuple[Wallet | None, str | None]:
+    def _wallet(self, context: RequestContext) -> tuple[CardContext | None, str | None]:
         """That of the card that is meant, and the code that its number alone is declined with. Raises: Refused."""
-        request: SimulateAuthorization | SimulateAdvice = call.request
+        request: SimulateAuthorization | SimulateAdvice = context.request
         if request.card_id is not None:
-            return read_wallet(call.items, call.catalogue, call.find(Card, request.card_id)), None
+            return read_card_context(context.items, context.catalogue, context.find(Card, request.card_id)), None
         assert request.pan is not None, "a card or a number is given"
-        number = call.items([number_key(self.card_data.lookup(request.pan))])[0]
+        number = context.items([number_key(self.card_data.lookup(request.pan))])[0]
         if number is None:
             return None, None
         retired = number.get("retired")
         by_number = retired and DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
-        return read_by_number(call.items, call.sees, call.catalogue, number), by_number
+        return read_by_number(context.items, context.sees, context.catalogue, number), by_number
 
     def _of_no_card(self, request: SimulateAuthorization) -> dict[str, Any]:
         """What is answered to a number that no card has: there is nobody whom it could be recorded for."""
@@ -139,25 +139,31 @@ class AuthorizationFlow:
         }
 
     def _recorded(
-        self, call: Call, wallet: Wallet, asked: Asked, decision: Decision, tally: Tally, kind: int
+        self,
+        context: RequestContext,
+        card_context: CardContext,
+        asked: Asked,
+        decision: Decision,
+        tally: Tally,
+        kind: int,
     ) -> Outcome:
         """A new authorization."""
-        card, account = wallet.card, decision.account
-        charge = decision.charge or self.authorizer.worth(wallet, account, asked)
-        number, until = self.sequences.next("authorization"), call.now + HOLD_SECONDS
+        card, account = card_context.card, decision.account
+        charge = decision.charge or self.authorizer.worth(card_context, account, asked)
+        number, until = self.sequences.next("authorization"), context.now + HOLD_SECONDS
         if decision.code == APPROVED_IN_PART:
             asked = replace(asked, use=replace(asked.use, cashback_amount=None))
         is_held = decision.is_approved and asked.use.moves
         held = charge.total if charge and is_held and asked.use.takes else 0
-        movement = Movement(CALLED[kind], call.at, call.write_id, tally, authorization_id=number)
-        moment, operations = _written(call, movement, wallet, account, held, decision)
+        movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=number)
+        stamp, operations = _written(context, movement, card_context, account, held, decision)
         message = replace(
             _first(number, kind, card, asked, decision, charge),
             amount=decision.amount if is_held else asked.amount,
             auth_code=_auth_code() if decision.is_approved else None,
             holds_until=until if is_held else None,
         )
-        authorization = _authorization(message, account, moment, is_held=is_held)
+        authorization = _authorization(message, account, stamp, is_held=is_held)
         if is_held:
             authorization = replace(
                 authorization,
@@ -169,15 +175,15 @@ class AuthorizationFlow:
             )
         after = movement.after(account) if held else account
         return Outcome(
-            _answer(call, message, decision.amount, after),
-            [authorization.making(call.write_id), *message.recording(moment), *operations],
-            events=event_payloads.of_message(message, moment.now, after, decision.card_changes, card),
+            _answer(context, message, decision.amount, after),
+            [authorization.making(context.write_id), *message.recording(stamp), *operations],
+            events=event_payloads.of_message(message, stamp.now, after, decision.card_changes, card),
         )
 
     def _increased(
         self,
-        call: Call,
-        wallet: Wallet,
+        context: RequestContext,
+        card_context: CardContext,
         authorization: Authorization,
         decision: Decision,
         charge: Charge | None,
@@ -185,15 +191,15 @@ class AuthorizationFlow:
     ) -> Outcome:
         """An increment of an authorization; ``charge`` is what all of it comes to now."""
         number, account = self.sequences.next("authorization"), decision.account
-        movement = Movement(CALLED[INCREMENT], call.at, call.write_id, tally, authorization_id=authorization.id)
+        movement = Movement(CALLED[INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id)
         is_held = decision.is_approved and authorization.of_use.takes
         more = charge.total - authorization.held if charge and is_held else 0
-        moment, operations = _written(call, movement, wallet, account, more, decision)
-        until = call.now + HOLD_SECONDS
+        stamp, operations = _written(context, movement, card_context, account, more, decision)
+        until = context.now + HOLD_SECONDS
         as_read: Operation = authorization.unchanged()
         if decision.is_approved and charge:
             as_read = authorization.changing(
-                call.write_id,
+                context.write_id,
                 left=authorization.left + decision.amount,
                 held=authorization.held + more,
                 charge=charge.plain,
@@ -203,11 +209,11 @@ class AuthorizationFlow:
         message = Message(
             number=number,
             kind=INCREMENT,
-            card=wallet.card,
+            card=card_context.card,
             trans_link=authorization.trans_link,
             use=authorization.of_use,
             code=decision.code,
-            amount=decision.amount if decision.is_approved else call.request.amount,
+            amount=decision.amount if decision.is_approved else context.request.amount,
             currency=authorization.currency,
             charge=decision.charge,
             holder_currency=account.currency,
@@ -216,14 +222,14 @@ class AuthorizationFlow:
         )
         after = movement.after(account) if more else account
         return Outcome(
-            _answer(call, message, decision.amount, after),
+            _answer(context, message, decision.amount, after),
             [
                 as_read,
-                leading(message, authorization, moment),
-                *message.recording(moment),
+                leading(message, authorization, stamp),
+                *message.recording(stamp),
                 *operations,
             ],
-            events=event_payloads.of_message(message, moment.now, after, {}, wallet.card),
+            events=event_payloads.of_message(message, stamp.now, after, {}, card_context.card),
         )
 
 
@@ -248,7 +254,7 @@ def _first(number: int, kind: int, card: Card, asked: Asked, decision: Decision,
     )
 
 
-def _authorization(message: Message, account: Account, moment: Moment, *, is_held: bool) -> Authorization:
+def _authorization(message: Message, account: Account, stamp: WriteStamp, *, is_held: bool) -> Authorization:
     """What stands for a message, and for all that follow it, before it is known what it holds."""
     card = message.card
     return Authorization(
@@ -258,7 +264,7 @@ def _authorization(message: Message, account: Account, moment: Moment, *, is_hel
         card_id=card.id,
         holder_id=card.holder_id,
         account_id=account.id,
-        at=moment.at,
+        at=stamp.at,
         state=HELD if is_held else DECLINED,
         response_code=message.code,
         currency=message.currency,
@@ -271,22 +277,27 @@ def _authorization(message: Message, account: Account, moment: Moment, *, is_hel
 
 
 def _written(
-    call: Call, movement: Movement, wallet: Wallet, account: Account, held: int, decision: Decision
-) -> tuple[Moment, list[Operation]]:
+    context: RequestContext,
+    movement: Movement,
+    card_context: CardContext,
+    account: Account,
+    held: int,
+    decision: Decision,
+) -> tuple[WriteStamp, list[Operation]]:
     """The writes of a decision, without its record and activity, and when they are recorded."""
-    card = wallet.card
-    movement.list_by_card(wallet.of_card)
+    card = card_context.card
+    movement.list_by_card(card_context.of_card)
     if held:
         movement.hold(account, held)
         movement.change(account, **decision.account_changes)
-    moment = Moment(movement.after(account).last_at if held else movement.at, call.write_id)
-    movement.list_also(wallet.of_card, moment.at)
+    stamp = WriteStamp(movement.after(account).last_at if held else movement.at, context.write_id)
+    movement.list_also(card_context.of_card, stamp.at)
     operations = movement.operations()
     if decision.account_changes and not held:
-        operations.append(account.changing(call.write_id, **decision.account_changes, updated_at=moment.now))
+        operations.append(account.changing(context.write_id, **decision.account_changes, updated_at=stamp.now))
     changes = decision.card_changes
-    operations.append(card.changing(call.write_id, **changes) if changes else card.unchanged())
-    return moment, operations
+    operations.append(card.changing(context.write_id, **changes) if changes else card.unchanged())
+    return stamp, operations
 
 
 def _asked(request: SimulateAuthorization | SimulateAdvice) -> Asked:
@@ -303,7 +314,7 @@ def _auth_code() -> str:
     return f"{secrets.randbelow(10**6):06}"
 
 
-def _answer(call: Call, message: Message, approved: int, account: LedgerAccount) -> dict[str, Any]:
+def _answer(context: RequestContext, message: Message, approved: int, account: LedgerAccount) -> dict[str, Any]:
     """What the network is answered; the balances of an account that the caller may see."""
     charge = message.charge if message.is_approved and message.use.moves else None
     return {
@@ -317,5 +328,5 @@ def _answer(call: Call, message: Message, approved: int, account: LedgerAccount)
         "fee_amount": sum(fee.amount for fee in charge.fees) if charge else 0,
         "risk_actions": [flags(message.fired)],
         "security_checks": [{name: message.use.checks[name] for name in SECURITY_CHECKS}],
-        **balances(call, account),
+        **balances(context, account),
     }

@@ -19,9 +19,9 @@ from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.posting_context import Usage
 from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, HELD
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.requests.request_context import Call
+from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import Record
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
@@ -138,18 +138,18 @@ def waiting(number: int, until: int) -> Item:
     return {"due_at": until, **DUE.entry(str(number))}
 
 
-def linked(call: Call, trans_link: str) -> Authorization:
+def linked(context: RequestContext, trans_link: str) -> Authorization:
     """The authorization of a ``trans_link``; the number of a later message is none. Raises: Refused."""
-    [item] = call.items([Authorization.key(int(trans_link))])
-    return call.seen(Authorization, None if item and "of" in item else item)
+    [item] = context.items([Authorization.key(int(trans_link))])
+    return context.seen(Authorization, None if item and "of" in item else item)
 
 
-def leading(message: Message, authorization: Authorization, moment: Moment) -> Put:
-    """The write of the item that a later message's number leads to; it is listed at ``moment``."""
+def leading(message: Message, authorization: Authorization, stamp: WriteStamp) -> Put:
+    """The write of the item that a later message's number leads to; it is listed at ``stamp``."""
     table, place = Authorization.key(message.number)
     told: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}
     told |= {"card_id": authorization.card_id, "of": authorization.id, "lists": message.lists}
-    told |= {"at": moment.at, "written_by": moment.write_id}
+    told |= {"at": stamp.at, "written_by": stamp.write_id}
     return Put(table, place | told, absent("owner"))
 
 

@@ -16,14 +16,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.cards.authorization import risk_rules, usage_rules
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.authorization.card_context import Wallet
+from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.cardholder_verification import Presented, Proof
+from chalicelib.cards.authorization.cardholder_verification import CardholderVerification, Presented
 from chalicelib.cards.authorization.risk_rules import Fired
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
-from chalicelib.cards.ledger.posting_context import OverLimit, Party, Usage
+from chalicelib.cards.ledger.posting_context import OverLimit, PostingContext, Usage
 from chalicelib.cards.ledger.transaction_attributes import Facts
 from chalicelib.cards.ledger.usage_counters import Tally
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD
@@ -91,26 +91,28 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Authorizer:
-    """Decides upon wallets as they were read."""
+    """Decides upon a card and its context as they were read."""
 
-    proof: Proof
+    proof: CardholderVerification
 
-    def decide(self, wallet: Wallet, asked: Asked, now: int, tally: Tally, by_number: str | None = None) -> Decision:
+    def decide(
+        self, card_context: CardContext, asked: Asked, now: int, tally: Tally, by_number: str | None = None
+    ) -> Decision:
         """Decide at ``now`` (Unix seconds); what is counted goes into ``tally``.
 
         ``by_number`` is the code that a card is declined with because of the number that it was used by.
         """
-        card, account = wallet.card, wallet.account_for(asked.currency) or wallet.accounts[0]
+        card, account = card_context.card, card_context.account_for(asked.currency) or card_context.accounts[0]
         code = by_number or DECLINED_BY_CARD.get(card.status(now))
         if code is not None:
             return Decision(code, account)
         code, changes = self._proven(card, asked.presented, now)
         if code is not None:
             return Decision(code, account, card_changes=changes)
-        return _used(wallet, asked, now, tally, changes)
+        return _used(card_context, asked, now, tally, changes)
 
     def _proven(self, card: Card, presented: Presented, now: int) -> tuple[str | None, Mapping[str, Any]]:
-        """What ``Proof.declined`` says; what cannot be looked at declines, too, and is no wrong entry."""
+        """As ``CardholderVerification.declined``; what cannot be checked is declined, and counts as no wrong entry."""
         try:
             return self.proof.declined(card, presented, now)
         except (ClientError, BotoCoreError):
@@ -120,16 +122,16 @@ class Authorizer:
             log.exception("card data not opened", card_id=card.id)
             return MALFUNCTION, {}
 
-    def force(self, wallet: Wallet, asked: Asked, code: str, now: int, tally: Tally) -> Decision:
+    def force(self, card_context: CardContext, asked: Asked, code: str, now: int, tally: Tally) -> Decision:
         """What others have decided is taken as it is: counted, and held even if there is not so much.
 
         Without an exchange rate it is not known what would be held: then an approval is recorded as a decline.
         """
-        account = wallet.account_for(asked.currency) or wallet.accounts[0]
+        account = card_context.account_for(asked.currency) or card_context.accounts[0]
         if code not in APPROVALS or not asked.use.moves:
             return Decision(code, account)
-        party = wallet.party(account)
-        facts = asked.use.facts(asked.currency, wallet.holder_country)
+        party = card_context.party(account)
+        facts = asked.use.facts(asked.currency, card_context.holder_country)
         try:
             charge = _charge(party, asked.use, facts, asked.amount)
         except Refused:
@@ -137,27 +139,27 @@ class Authorizer:
         counted = party.count(facts, asked.amount, now, tally, forced=True)
         return Decision(code, account, asked.amount, charge, counted)
 
-    def worth(self, wallet: Wallet, account: Account, asked: Asked) -> Charge | None:
+    def worth(self, card_context: CardContext, account: Account, asked: Asked) -> Charge | None:
         """What is asked for would come to on an account; ``None`` where there is no exchange rate."""
-        facts = asked.use.facts(asked.currency, wallet.holder_country)
+        facts = asked.use.facts(asked.currency, card_context.holder_country)
         try:
-            return _charge(wallet.party(account), asked.use, facts, asked.amount)
+            return _charge(card_context.party(account), asked.use, facts, asked.amount)
         except Refused:
             return None
 
     def increase(
-        self, wallet: Wallet, authorization: Authorization, amount: int, now: int, tally: Tally
+        self, card_context: CardContext, authorization: Authorization, amount: int, now: int, tally: Tally
     ) -> tuple[Decision, Charge | None]:
         """Decide upon ``amount`` more on top of what an authorization holds; beside it what all of it comes to.
 
         All of it is reckoned anew, so that fixed fees are not held twice.
         """
-        account = wallet.accounts[0]
-        code = DECLINED_BY_CARD.get(wallet.card.status(now)) or _by_account(account, authorization.of_use)
+        account = card_context.accounts[0]
+        code = DECLINED_BY_CARD.get(card_context.card.status(now)) or _by_account(account, authorization.of_use)
         if code is not None:
             return Decision(code, account), None
-        use, party = authorization.of_use, wallet.party(account)
-        facts = use.facts(authorization.currency, wallet.holder_country)
+        use, party = authorization.of_use, card_context.party(account)
+        facts = use.facts(authorization.currency, card_context.holder_country)
         try:
             whole = _charge(party, use, facts, authorization.left + amount)
         except Refused:
@@ -172,19 +174,19 @@ class Authorizer:
         return decision, whole
 
 
-def _used(wallet: Wallet, asked: Asked, now: int, tally: Tally, changes: Mapping[str, Any]) -> Decision:
+def _used(card_context: CardContext, asked: Asked, now: int, tally: Tally, changes: Mapping[str, Any]) -> Decision:
     """The decision upon a card that is good and in its holder's hands."""
-    card, catalogue = wallet.card, wallet.catalogue
-    facts = asked.use.facts(asked.currency, wallet.holder_country)
+    card, catalogue = card_context.card, card_context.catalogue
+    facts = asked.use.facts(asked.currency, card_context.holder_country)
     group = catalogue.usage_groups.get(card.usage_group_id)
-    account = wallet.account_for(asked.currency)
+    account = card_context.account_for(asked.currency)
     code = usage_rules.declined(group, facts, asked.use.eci_indicator)
     if code is None and account is not None:
         code = _by_account(account, asked.use)
     if code is not None or account is None:
-        return Decision(code or NOT_PERMITTED, account or wallet.accounts[0], card_changes=changes)
-    fired = _fired(wallet, account, facts, asked, now, tally)
-    decision = _priced(wallet.party(account), asked, facts, now, tally, rejected=REJECT in fired.actions)
+        return Decision(code or NOT_PERMITTED, account or card_context.accounts[0], card_changes=changes)
+    fired = _fired(card_context, account, facts, asked, now, tally)
+    decision = _priced(card_context.party(account), asked, facts, now, tally, rejected=REJECT in fired.actions)
     if CARD_TO_RISK in fired.actions:
         changes = {**changes, "stored_status": "R", **BY_RULE}
     by_rules = {"status": "S", **BY_RULE} if ACCOUNT_TO_SUSPENDED in fired.actions else {}
@@ -197,16 +199,16 @@ def _by_account(account: Account, use: CardUse) -> str | None:
     return DECLINED_BY_ACCOUNT.get(account.status)
 
 
-def _fired(wallet: Wallet, account: Account, facts: Facts, asked: Asked, now: int, tally: Tally) -> Fired:
+def _fired(card_context: CardContext, account: Account, facts: Facts, asked: Asked, now: int, tally: Tally) -> Fired:
     """The rules of the card's group and of the account's that fire; each counts the attempts of its own."""
-    groups = wallet.catalogue.risk_groups
-    card, of_account = wallet.card, wallet.party(account).counters[0]
+    groups = card_context.catalogue.risk_groups
+    card, of_account = card_context.card, card_context.party(account).counters[0]
     rules: dict[str, None] = {}
     actions: set[str] = set()
-    for kept, number in ((wallet.of_card, card.risk_group_id), (of_account, account.risk_group_id)):
+    for kept, number in ((card_context.of_card, card.risk_group_id), (of_account, account.risk_group_id)):
         before = tally.now(kept).windows
         windows, found = risk_rules.fired(
-            wallet.catalogue, [groups.get(number)], before, facts, asked.amount, asked.currency, now
+            card_context.catalogue, [groups.get(number)], before, facts, asked.amount, asked.currency, now
         )
         if windows != before:
             tally.change(kept, windows)
@@ -215,7 +217,7 @@ def _fired(wallet: Wallet, account: Account, facts: Facts, asked: Asked, now: in
     return Fired(tuple(rules), tuple(action for action in RISK_ACTIONS if action in actions))
 
 
-def _priced(party: Party, asked: Asked, facts: Facts, now: int, tally: Tally, *, rejected: bool) -> Decision:
+def _priced(party: PostingContext, asked: Asked, facts: Facts, now: int, tally: Tally, *, rejected: bool) -> Decision:
     """The decision upon price, limits and balance."""
     account = _account_of(party)
     if not asked.use.moves:
@@ -238,7 +240,7 @@ def _priced(party: Party, asked: Asked, facts: Facts, now: int, tally: Tally, *,
 
 
 def _counted(
-    party: Party, facts: Facts, decision: Decision, now: int, tally: Tally, *, further: int | None = None
+    party: PostingContext, facts: Facts, decision: Decision, now: int, tally: Tally, *, further: int | None = None
 ) -> Decision:
     """An approval that is counted in the limits, or declined because of them."""
     trial = tally.copy()
@@ -253,12 +255,12 @@ def _counted(
     return replace(decision, counted=counted)
 
 
-def _charge(party: Party, use: CardUse, facts: Facts, amount: int) -> Charge:
+def _charge(party: PostingContext, use: CardUse, facts: Facts, amount: int) -> Charge:
     """What an amount comes to with the fees of the card. Raises: Refused."""
     return party.charge(facts, amount, debit=use.takes, fee_group_id=_card_of(party).fee_group_id)
 
 
-def _affordable(party: Party, asked: Asked, facts: Facts) -> tuple[int, Charge] | None:
+def _affordable(party: PostingContext, asked: Asked, facts: Facts) -> tuple[int, Charge] | None:
     """The largest part of the amount that the account can pay, without cashback; ``None`` if it can pay nothing."""
     available = party.account.available
     low, high = 0, asked.amount - (asked.use.cashback_amount or 0)
@@ -271,11 +273,11 @@ def _affordable(party: Party, asked: Asked, facts: Facts) -> tuple[int, Charge] 
     return (low, _charge(party, asked.use, facts, low)) if low else None
 
 
-def _card_of(party: Party) -> Card:
-    assert party.card is not None, "a wallet's parties have the card"
+def _card_of(party: PostingContext) -> Card:
+    assert party.card is not None, "parties of a card context have the card"
     return party.card
 
 
-def _account_of(party: Party) -> Account:
-    assert isinstance(party.account, Account), "a wallet has accounts of holders"
+def _account_of(party: PostingContext) -> Account:
+    assert isinstance(party.account, Account), "a card context has accounts of holders"
     return party.account

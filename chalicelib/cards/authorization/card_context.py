@@ -9,7 +9,7 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
-from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.storage.record import Key
@@ -19,7 +19,7 @@ Read = Callable[[Sequence[Key]], list[Item | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wallet:
+class CardContext:
     """The records as they were read; ``accounts`` with the primary one first."""
 
     catalogue: Catalogue
@@ -30,17 +30,17 @@ class Wallet:
     of_holder: Counters
     of_accounts: Sequence[Counters]
 
-    def party(self, account: Account) -> Party:
+    def party(self, account: Account) -> PostingContext:
         """Those whom a movement of one of the accounts concerns."""
         own = self.of_accounts[[each.id for each in self.accounts].index(account.id)]
-        return Party(self.catalogue, account, self.holder, self.card, [own, self.of_holder, self.of_card])
+        return PostingContext(self.catalogue, account, self.holder, self.card, [own, self.of_holder, self.of_card])
 
     def account_for(self, currency: int) -> Account | None:
         """The account in the transaction's currency, else the primary one if the card converts."""
         fitting = [account for account in self.accounts if account.currency == currency]
         return fitting[0] if fitting else self.accounts[0] if self.card.auto_conversion else None
 
-    def with_account(self, account: Account) -> Wallet:
+    def with_account(self, account: Account) -> CardContext:
         """The same with one of its accounts only."""
         own = self.party(account).counters[0]
         return replace(self, accounts=[account], of_accounts=[own])
@@ -50,14 +50,14 @@ class Wallet:
         return self.holder.details.get("country_ison") if self.holder else None
 
 
-def read_wallet(read: Read, catalogue: Catalogue, card: Card) -> Wallet:
+def read_card_context(read: Read, catalogue: Catalogue, card: Card) -> CardContext:
     """That of a card which was read before, with all its accounts, in one round trip."""
     return _wallet(catalogue, card, read(_keys(card.account_ids, card.id, card.holder_id)))
 
 
 def read_by_number(
     read: Read, sees: Callable[[Item | None], bool], catalogue: Catalogue, number: Item
-) -> Wallet | None:
+) -> CardContext | None:
     """That of the card that a number leads to, mostly in one round trip; ``None`` for a card that is not seen.
 
     It takes another one if the card has other accounts than when it got the number.
@@ -68,10 +68,12 @@ def read_by_number(
     if found is None or not sees(found):
         return None
     card = Card.from_item(found)
-    return _wallet(catalogue, card, items) if card.account_ids == account_ids else read_wallet(read, catalogue, card)
+    return (
+        _wallet(catalogue, card, items) if card.account_ids == account_ids else read_card_context(read, catalogue, card)
+    )
 
 
-def read_with_card(read: Read, catalogue: Catalogue, card_id: int, holder_id: int, account_id: int) -> Wallet:
+def read_with_card(read: Read, catalogue: Catalogue, card_id: int, holder_id: int, account_id: int) -> CardContext:
     """That of a card of which only the id is known, with one of its accounts, in one round trip."""
     found, *items = read([Card.key(card_id), *_keys([account_id], card_id, holder_id)])
     assert found is not None, "cards stay"
@@ -88,11 +90,11 @@ def _keys(account_ids: Sequence[int], card_id: int, holder_id: int) -> list[Key]
     ]
 
 
-def _wallet(catalogue: Catalogue, card: Card, items: Sequence[Item | None]) -> Wallet:
+def _wallet(catalogue: Catalogue, card: Card, items: Sequence[Item | None]) -> CardContext:
     holder, of_card, of_holder, *rest = items
     accounts = [Account.from_item(item) for item in rest[: len(rest) // 2] if item is not None]
     counted = rest[len(rest) // 2 :]
-    return Wallet(
+    return CardContext(
         catalogue,
         card,
         Holder.from_item(holder) if holder else None,

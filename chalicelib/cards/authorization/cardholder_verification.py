@@ -31,7 +31,7 @@ class Presented:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class CardholderVerification:
     """Looks at what is presented."""
 
     secrets: CardSecrets

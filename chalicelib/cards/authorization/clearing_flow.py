@@ -16,7 +16,7 @@ from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import risks
 from chalicelib.cards.authorization.authorization_record import NOT_DUE, Authorization, divided, joined, linked
 from chalicelib.cards.authorization.balances import balances
-from chalicelib.cards.authorization.card_context import Wallet, read_wallet, read_with_card
+from chalicelib.cards.authorization.card_context import CardContext, read_card_context, read_with_card
 from chalicelib.cards.authorization.card_use import ACQUIRER_BIN, UNCHECKED, CardUse, at_merchant
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
@@ -24,7 +24,7 @@ from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import NoRate, at_base_rate, portion
 from chalicelib.cards.ledger.entries import NETWORK, Movement
-from chalicelib.cards.ledger.posting_context import Party, Usage
+from chalicelib.cards.ledger.posting_context import PostingContext, Usage
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.ledger.usage_counters import Tally
 from chalicelib.cards.protocol.authorization_states import CLEARED, DECLINED
@@ -39,7 +39,7 @@ from chalicelib.cards.protocol.values import (
     PURCHASE,
     REFUND,
 )
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import present
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
@@ -67,20 +67,20 @@ class ClearingFlow:
 
     sequences: Sequences
 
-    def simulate_clearing(self, call: Call) -> Outcome:
-        request: SimulateClearing = call.request
-        authorization, wallet = self._concerned(call, PURCHASE)
+    def simulate_clearing(self, context: RequestContext) -> Outcome:
+        request: SimulateClearing = context.request
+        authorization, card_context = self._concerned(context, PURCHASE)
         use = _at_shop(authorization.of_use, request)
-        account, tally = wallet.accounts[0], Tally()
-        party, facts = wallet.party(account), use.facts(request.currency_ison, wallet.holder_country)
-        charge = party.charge(facts, request.amount, debit=use.takes, fee_group_id=wallet.card.fee_group_id)
-        share = _share(call, authorization, final=request.final != 0)
+        account, tally = card_context.accounts[0], Tally()
+        party, facts = card_context.party(account), use.facts(request.currency_ison, card_context.holder_country)
+        charge = party.charge(facts, request.amount, debit=use.takes, fee_group_id=card_context.card.fee_group_id)
+        share = _share(context, authorization, final=request.final != 0)
         party.release(share.back, tally)
         if share.excess:
             if authorization.left:
                 facts = replace(facts, currency=authorization.currency)
             further = authorization.left if authorization.is_held or authorization.cleared else None
-            party.count(facts, share.excess, call.now, tally, forced=True, further=further)
+            party.count(facts, share.excess, context.now, tally, forced=True, further=further)
         before = authorization.cleared_in(request.currency_ison, partial(party.worth, request.currency_ison))
         converted = charge.conversion
         cleared = before.add_clearing(converted) if before else ClearedAmount.of_clearing(converted)
@@ -91,54 +91,58 @@ class ClearingFlow:
             **authorization.cleared_members(request.currency_ison, cleared),
             **({} if share.left else {"state": CLEARED, **NOT_DUE}),
         }
-        return self._booked(call, authorization, wallet, use, charge, members, share.released, tally)
+        return self._booked(context, authorization, card_context, use, charge, members, share.released, tally)
 
-    def simulate_refund(self, call: Call) -> Outcome:
-        request: SimulateClearing = call.request
-        authorization, wallet = self._concerned(call, REFUND)
-        account = wallet.accounts[0]
+    def simulate_refund(self, context: RequestContext) -> Outcome:
+        request: SimulateClearing = context.request
+        authorization, card_context = self._concerned(context, REFUND)
+        account = card_context.accounts[0]
         if account.status not in CREDITED_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)
         use = replace(_at_shop(authorization.of_use, request), transaction_type=REFUND)
-        party, facts, tally = wallet.party(account), use.facts(request.currency_ison, wallet.holder_country), Tally()
+        party, facts, tally = (
+            card_context.party(account),
+            use.facts(request.currency_ison, card_context.holder_country),
+            Tally(),
+        )
         cleared = None if request.trans_link is None else _cleared(authorization, request, party)
         charge = party.charge(
-            facts, request.amount, debit=False, fee_group_id=wallet.card.fee_group_id, cleared=cleared
+            facts, request.amount, debit=False, fee_group_id=card_context.card.fee_group_id, cleared=cleared
         )
-        party.count(facts, request.amount, call.now, tally, forced=True)
+        party.count(facts, request.amount, context.now, tally, forced=True)
         members: dict[str, Any] = {"state": CLEARED}
         if cleared is not None:
             members = authorization.cleared_members(request.currency_ison, cleared.add_refund(charge.conversion))
-        return self._booked(call, authorization, wallet, use, charge, members, 0, tally)
+        return self._booked(context, authorization, card_context, use, charge, members, 0, tally)
 
     # -- inside
 
-    def _concerned(self, call: Call, transaction_type: int) -> tuple[Authorization, Wallet]:
-        """The authorization that is meant, or a new one for what comes without; and the wallet, with its account only.
+    def _concerned(self, context: RequestContext, transaction_type: int) -> tuple[Authorization, CardContext]:
+        """The authorization that is meant, or a new one; and the context of its card, with its account only.
 
         Where nothing was ever approved the account is chosen anew.
 
         Raises: Refused.
         """
-        request: SimulateClearing = call.request
+        request: SimulateClearing = context.request
         authorization = None
         if request.trans_link is not None:
-            authorization = linked(call, request.trans_link)
-            authorization.require(call.action.name)
+            authorization = linked(context, request.trans_link)
+            authorization.require(context.action.name)
             if not authorization.of_use.moves:
                 raise Refused(Status.WRONG_STATE, "an inquiry moves no money")
             if authorization.state != DECLINED:
                 ids = authorization.card_id, authorization.holder_id, authorization.account_id
-                return authorization, read_with_card(call.items, call.catalogue, *ids)
-        card = call.find(Card, authorization.card_id if authorization else request.card_id or 0)
-        wallet = read_wallet(call.items, call.catalogue, card)
-        account = wallet.account_for(request.currency_ison)
+                return authorization, read_with_card(context.items, context.catalogue, *ids)
+        card = context.find(Card, authorization.card_id if authorization else request.card_id or 0)
+        card_context = read_card_context(context.items, context.catalogue, card)
+        account = card_context.account_for(request.currency_ison)
         if account is None:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the card has no account in this currency, and converts none")
-        authorization = authorization or self._unasked(call, card, account, transaction_type)
-        return replace(authorization, account_id=account.id), wallet.with_account(account)
+        authorization = authorization or self._unasked(context, card, account, transaction_type)
+        return replace(authorization, account_id=account.id), card_context.with_account(account)
 
-    def _unasked(self, call: Call, card: Card, account: Account, transaction_type: int) -> Authorization:
+    def _unasked(self, context: RequestContext, card: Card, account: Account, transaction_type: int) -> Authorization:
         """What stands for everything that comes without an authorization, and is not written yet."""
         use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
         return Authorization(
@@ -149,29 +153,33 @@ class ClearingFlow:
             card_id=card.id,
             holder_id=card.holder_id,
             account_id=account.id,
-            at=call.at,
+            at=context.at,
             state=DECLINED,
             response_code=APPROVED,
-            currency=call.request.currency_ison,
-            use=_at_shop(use, call.request).plain,
+            currency=context.request.currency_ison,
+            use=_at_shop(use, context.request).plain,
         )
 
     def _booked(
         self,
-        call: Call,
+        context: RequestContext,
         authorization: Authorization,
-        wallet: Wallet,
+        card_context: CardContext,
         use: CardUse,
         charge: Charge,
         members: dict[str, Any],
         released: int,
         tally: Tally,
     ) -> Outcome:
-        account = wallet.accounts[0]
+        account = card_context.accounts[0]
         movement = Movement(
-            "clearing" if charge.debit else "credit", call.at, call.write_id, tally, authorization_id=authorization.id
+            "clearing" if charge.debit else "credit",
+            context.at,
+            context.write_id,
+            tally,
+            authorization_id=authorization.id,
         )
-        movement.list_by_card(wallet.of_card)
+        movement.list_by_card(card_context.of_card)
         movement.hold(account, -released)
         number, *fee_ids = self.sequences.take("transaction", 1 + len(charge.separate))
         main = Transaction(
@@ -180,12 +188,12 @@ class ClearingFlow:
             mti=PRESENTMENT,
             function_code=FURTHER_PRESENTMENT if authorization.cleared and charge.debit else FIRST_PRESENTMENT,
             trans_link=authorization.trans_link,
-            card_id=wallet.card.id,
+            card_id=card_context.card.id,
             entry_mode=use.entry_mode,
             country=use.country,
             description=use.merchant_name,
             authorization_id=authorization.id,
-            network=_network(authorization, use, number, call.now),
+            network=_network(authorization, use, number, context.now),
             **charge.shown,
         )
         charge.book(movement, account, NETWORK)
@@ -196,12 +204,12 @@ class ClearingFlow:
             "trans_link": authorization.trans_link,
             "holder_amount": charge.holder_amount,
             "released_amount": released,
-            **balances(call, after),
+            **balances(context, after),
         }
         members["account_id"] = account.id
-        kept: Operation = authorization.changing(call.write_id, **members)
+        kept: Operation = authorization.changing(context.write_id, **members)
         if not authorization.version:
-            kept = replace(authorization, version=1, **present(members)).making(call.write_id)
+            kept = replace(authorization, version=1, **present(members)).making(context.write_id)
         return Outcome(
             data, [kept, *movement.operations()], events=[event_payloads.of_transaction(main, after, released)]
         )
@@ -212,14 +220,14 @@ def _at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
     return replace(use, **present(at_merchant(request)))
 
 
-def _share(call: Call, authorization: Authorization, *, final: bool) -> _Share:
+def _share(context: RequestContext, authorization: Authorization, *, final: bool) -> _Share:
     """What of an authorization a collection is: as much as its amount is worth, and with the last one all of it."""
-    request: SimulateClearing = call.request
+    request: SimulateClearing = context.request
     left, held = authorization.left, authorization.held
     worth = left or request.amount
     if left:
         with suppress(NoRate):  # without an exchange rate it is what was authorized, as far as anybody can tell
-            worth = at_base_rate(call.catalogue, request.amount, request.currency_ison, authorization.currency)
+            worth = at_base_rate(context.catalogue, request.amount, request.currency_ison, authorization.currency)
     part = min(worth, left)
     taken = portion(held, part, left) if left else 0
     _, rest = divided(authorization.counted, part, left or 1, with_count=True)
@@ -228,7 +236,7 @@ def _share(call: Call, authorization: Authorization, *, final: bool) -> _Share:
     return _Share(0, 0, held, None, joined(rest, None) or {}, worth - part)
 
 
-def _cleared(authorization: Authorization, request: SimulateClearing, party: Party) -> ClearedAmount:
+def _cleared(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
     """What a refund gives back a part of. Raises: Refused."""
     if not (authorization.cleared and authorization.of_use.takes):
         raise Refused(Status.WRONG_STATE, "nothing was cleared that could be given back")

@@ -33,7 +33,7 @@ from chalicelib.cards.protocol.values import (
     OF_DISPUTE,
     PRESENTMENT,
 )
-from chalicelib.cards.requests.request_context import Call, Outcome, RefusedWith
+from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
 
@@ -59,29 +59,29 @@ class DisputeFlow:
 
     sequences: Sequences
 
-    def simulate_dispute(self, call: Call) -> Outcome:
-        request: SimulateDispute = call.request
-        case = self._case(call)
+    def simulate_dispute(self, context: RequestContext) -> Outcome:
+        request: SimulateDispute = context.request
+        case = self._case(context)
         refused = DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None]
         if refused is not None:
             raise Refused(refused)
         if case.dispute is None:
-            return self._opened(call, case)
+            return self._opened(context, case)
         if request.amount not in (None, case.dispute.amount):
             raise refused_field("amount", "value", "must be that of the dispute, or left out")
-        return self._ended(call, case, case.dispute)
+        return self._ended(context, case, case.dispute)
 
     # -- inside
 
-    def _case(self, call: Call) -> _Case:
+    def _case(self, context: RequestContext) -> _Case:
         """Raises: Refused."""
-        request: SimulateDispute = call.request
-        lead, found = call.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
-        if lead is None or not call.sees(lead):
+        request: SimulateDispute = context.request
+        lead, found = context.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
+        if lead is None or not context.sees(lead):
             raise Refused(Status.NO_TRANSACTION)
         if lead.get("mti") != PRESENTMENT or lead["transaction_type"] in CREDIT_TYPES:
             raise Refused(Status.WRONG_STATE, "only what a shop has collected is disputed")
-        row, *items = call.items(
+        row, *items = context.items(
             [
                 row_key(lead),
                 Authorization.key(lead["authorization_id"]),
@@ -99,8 +99,8 @@ class DisputeFlow:
             Counters.from_item("card", lead["card_id"], items[2]),
         )
 
-    def _opened(self, call: Call, case: _Case) -> Outcome:
-        request: SimulateDispute = call.request
+    def _opened(self, context: RequestContext, case: _Case) -> Outcome:
+        request: SimulateDispute = context.request
         amount = case.row["holder_amount"] if request.amount is None else request.amount
         worth = portion(case.row["amount"], amount, case.row["holder_amount"])
         cleared = _cleared(case)
@@ -109,37 +109,37 @@ class DisputeFlow:
             raise RefusedWith(Status.MORE_THAN_ORIGINAL, [Dispute.none_of(request.transaction_id)])
         dispute = Dispute(
             id=self.sequences.next("dispute"),
-            manager_id=call.manager_id,
+            manager_id=context.manager_id,
             access_level=case.lead["access_level"],
             transaction_id=request.transaction_id,
             account_id=case.account.id,
             step=OPENED,
             amount=amount,
             worth=worth,
-            opened_at=call.now,
+            opened_at=context.now,
         )
-        movement = self._movement(call, case)
+        movement = self._movement(context, case)
         movement.book(case.account, amount, NETWORK)
         movement.reserve(case.account, amount)
         shown = self._shown(case, movement, CREDIT_ADJUSTMENT, amount)
-        written = [dispute.making(call.write_id), _given_back(case, dispute, call.write_id)]
-        return _outcome(call, dispute, case, movement, written, shown)
+        written = [dispute.making(context.write_id), _given_back(case, dispute, context.write_id)]
+        return _outcome(context, dispute, case, movement, written, shown)
 
-    def _ended(self, call: Call, case: _Case, dispute: Dispute) -> Outcome:
-        step: str = call.request.step
-        movement = self._movement(call, case)
+    def _ended(self, context: RequestContext, case: _Case, dispute: Dispute) -> Outcome:
+        step: str = context.request.step
+        movement = self._movement(context, case)
         movement.reserve(case.account, -dispute.amount)
-        written: list[Operation] = [dispute.changing(call.write_id, step=step)]
+        written: list[Operation] = [dispute.changing(context.write_id, step=step)]
         shown = None
         if step == LOST:
             movement.book(case.account, -dispute.amount, NETWORK)
             shown = self._shown(case, movement, DEBIT_ADJUSTMENT, dispute.amount)
-            written.append(_given_back(case, dispute, call.write_id, sign=-1))
-        return _outcome(call, dispute, case, movement, written, shown)
+            written.append(_given_back(case, dispute, context.write_id, sign=-1))
+        return _outcome(context, dispute, case, movement, written, shown)
 
-    def _movement(self, call: Call, case: _Case) -> Movement:
-        about = {"authorization_id": case.authorization.id, "transaction_id": call.request.transaction_id}
-        movement = Movement(CALLED[call.request.step], call.at, call.write_id, **about)
+    def _movement(self, context: RequestContext, case: _Case) -> Movement:
+        about = {"authorization_id": case.authorization.id, "transaction_id": context.request.transaction_id}
+        movement = Movement(CALLED[context.request.step], context.at, context.write_id, **about)
         movement.list_by_card(case.of_card)
         return movement
 
@@ -197,7 +197,7 @@ def _given_back(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1
 
 
 def _outcome(
-    call: Call,
+    context: RequestContext,
     dispute: Dispute,
     case: _Case,
     movement: Movement,
@@ -205,6 +205,6 @@ def _outcome(
     shown: Transaction | None,
 ) -> Outcome:
     after = movement.after(case.account)
-    data = {"dispute_id": dispute.id, **balances(call, after, ("reserved", "available", "settled"))}
+    data = {"dispute_id": dispute.id, **balances(context, after, ("reserved", "available", "settled"))}
     events: list[CardEvent] = [event_payloads.of_transaction(shown, after, 0)] if shown else []
     return Outcome(data, [*written, *movement.operations()], events=events)

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 from chalicelib.cards.authorization.authorization_record import DUE, Authorization
-from chalicelib.cards.authorization.hold_release import Releasing
+from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.values import EXPIRY
 from chalicelib.cards.storage.due_index import DueItems
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.foundation.identifiers import new_id
@@ -19,14 +19,14 @@ from chalicelib.foundation.metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class HoldExpiry:
     """Looks through the index of due times."""
 
     store: Store
     clock: Clock
     metrics: Metrics
     programmes: Programmes
-    releasing: Releasing
+    releasing: HoldRelease
     events: CardEvents
 
     def expire(self, until: float = math.inf) -> int:
@@ -36,10 +36,10 @@ class Holds:
     def _expire(self, item: Item) -> bool:
         """Raises: StoreError."""
         authorization = Authorization.from_item(item)
-        moment = Moment(milliseconds(self.clock), new_id())
+        stamp = WriteStamp(milliseconds(self.clock), new_id())
         catalogue = self.programmes.catalogue(authorization.manager_id)
         release = self.releasing.release(
-            self.store.batch_get, catalogue, authorization, authorization.left, EXPIRY, moment
+            self.store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp
         )
         told = self.events.record(authorization.manager_id, release.events)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import Message
 from chalicelib.cards.authorization.authorization_record import NOT_DUE, Authorization, divided, joined, leading
-from chalicelib.cards.authorization.card_context import Read, Wallet, read_with_card
+from chalicelib.cards.authorization.card_context import CardContext, Read, read_with_card
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.ledger.conversion import portion
@@ -19,7 +19,7 @@ from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.authorization_states import OVER, REVERSED
 from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Operation
 
 CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
@@ -39,58 +39,58 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Releasing:
+class HoldRelease:
     """Makes the writes; every one of them fails if authorization, account or counters are not as they were read."""
 
     sequences: Sequences
 
     def release(
-        self, read: Read, catalogue: Catalogue, authorization: Authorization, amount: int, kind: int, moment: Moment
+        self, read: Read, catalogue: Catalogue, authorization: Authorization, amount: int, kind: int, stamp: WriteStamp
     ) -> Release:
         """Release ``amount`` of what is left of an authorization, all of it when the hold is over."""
-        wallet = read_with_card(
+        card_context = read_with_card(
             read, catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
         )
-        account, tally = wallet.accounts[0], Tally()
+        account, tally = card_context.accounts[0], Tally()
         released = portion(authorization.held, amount, authorization.left)
         left = authorization.left - amount
         is_all = not left and not authorization.cleared
         back, rest = divided(authorization.counted, amount, authorization.left, with_count=is_all)
-        wallet.party(account).release(back, tally)
+        card_context.party(account).release(back, tally)
         members: dict[str, Any] = {
             "left": left,
             "held": authorization.held - released,
             "counted": joined(rest, None) if left else None,
             **({} if left else {"state": _ENDS[kind], **NOT_DUE}),
         }
-        movement = Movement(CALLED[kind], moment.at, moment.write_id, tally, authorization_id=authorization.id)
-        movement.list_by_card(wallet.of_card)
+        movement = Movement(CALLED[kind], stamp.at, stamp.write_id, tally, authorization_id=authorization.id)
+        movement.list_by_card(card_context.of_card)
         if released:
             movement.hold(account, -released)
         after = movement.after(account) if released else account
-        at = Moment(after.last_at if released else movement.at, moment.write_id)
-        movement.list_also(wallet.of_card, at.at)
-        message = self._message(wallet, authorization, amount, kind)
+        at = WriteStamp(after.last_at if released else movement.at, stamp.write_id)
+        movement.list_also(card_context.of_card, at.at)
+        message = self._message(card_context, authorization, amount, kind)
         operations: list[Operation] = [
-            authorization.changing(moment.write_id, **members),
+            authorization.changing(stamp.write_id, **members),
             leading(message, authorization, at),
             *message.recording(at),
             *movement.operations(),
         ]
-        events = event_payloads.of_message(message, at.now, after, {}, wallet.card)
+        events = event_payloads.of_message(message, at.now, after, {}, card_context.card)
         return Release(message.number, released, after, operations, events)
 
-    def _message(self, wallet: Wallet, authorization: Authorization, amount: int, kind: int) -> Message:
+    def _message(self, card_context: CardContext, authorization: Authorization, amount: int, kind: int) -> Message:
         charge = authorization.charged
         return Message(
             number=self.sequences.next("authorization"),
             kind=kind,
-            card=wallet.card,
+            card=card_context.card,
             trans_link=authorization.trans_link,
             use=authorization.of_use,
             code=APPROVED,
             amount=amount,
             currency=authorization.currency,
             charge=charge.part(amount) if charge else None,
-            holder_currency=wallet.accounts[0].currency,
+            holder_currency=card_context.accounts[0].currency,
         )

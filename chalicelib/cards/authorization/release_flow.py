@@ -6,37 +6,37 @@ from dataclasses import dataclass
 
 from chalicelib.cards.authorization.authorization_record import Authorization, linked
 from chalicelib.cards.authorization.balances import balances
-from chalicelib.cards.authorization.hold_release import Releasing
+from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.protocol.simulator_messages import SimulateExpiry, SimulateReversal
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXPIRY, REVERSAL
-from chalicelib.cards.requests.request_context import Call, Outcome
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.storage.write_stamp import WriteStamp
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFlow:
     """Releases what the network says is not wanted any more."""
 
-    releasing: Releasing
+    releasing: HoldRelease
 
-    def simulate_reversal(self, call: Call) -> Outcome:
-        request: SimulateReversal = call.request
-        authorization = linked(call, request.trans_link)
-        authorization.require(call.action.name)
+    def simulate_reversal(self, context: RequestContext) -> Outcome:
+        request: SimulateReversal = context.request
+        authorization = linked(context, request.trans_link)
+        authorization.require(context.action.name)
         amount = authorization.left if request.amount is None else request.amount
         if amount > authorization.left:
             raise Refused(Status.MORE_THAN_ORIGINAL)
-        return self._released(call, authorization, amount, REVERSAL)
+        return self._released(context, authorization, amount, REVERSAL)
 
-    def simulate_expiry(self, call: Call) -> Outcome:
-        request: SimulateExpiry = call.request
-        authorization = linked(call, request.trans_link)
-        authorization.require(call.action.name)
-        return self._released(call, authorization, authorization.left, EXPIRY)
+    def simulate_expiry(self, context: RequestContext) -> Outcome:
+        request: SimulateExpiry = context.request
+        authorization = linked(context, request.trans_link)
+        authorization.require(context.action.name)
+        return self._released(context, authorization, authorization.left, EXPIRY)
 
-    def _released(self, call: Call, authorization: Authorization, amount: int, kind: int) -> Outcome:
-        moment = Moment(call.at, call.write_id)
-        release = self.releasing.release(call.items, call.catalogue, authorization, amount, kind, moment)
+    def _released(self, context: RequestContext, authorization: Authorization, amount: int, kind: int) -> Outcome:
+        stamp = WriteStamp(context.at, context.write_id)
+        release = self.releasing.release(context.items, context.catalogue, authorization, amount, kind, stamp)
         data = {"authorize_id": release.number, "released_amount": release.released}
-        return Outcome(data | balances(call, release.account), release.operations, events=release.events)
+        return Outcome(data | balances(context, release.account), release.operations, events=release.events)

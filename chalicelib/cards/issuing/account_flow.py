@@ -18,7 +18,7 @@ from chalicelib.cards.protocol.account_messages import ChangeAccountStatus, Crea
 from chalicelib.cards.protocol.states import CLOSED, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
@@ -29,48 +29,48 @@ class AccountFlow:
 
     sequences: Sequences
 
-    def create_account(self, call: Call) -> Outcome:
-        request: CreateAccount = call.request
-        programme = group_resolution.account_programme(call.catalogue, request.program_id)
-        found, cards = self._owner_and_cards(call, request)
-        holder = found or new_holder(call, self.sequences.next("holder"), programme)
-        account = self._opened(call, programme, holder)
+    def create_account(self, context: RequestContext) -> Outcome:
+        request: CreateAccount = context.request
+        programme = group_resolution.account_programme(context.catalogue, request.program_id)
+        found, cards = self._owner_and_cards(context, request)
+        holder = found or new_holder(context, self.sequences.next("holder"), programme)
+        account = self._opened(context, programme, holder)
         for card in cards:
-            card.require(call.action.name, call.now)
+            card.require(context.action.name, context.now)
         if cards and account.status not in LIVE_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)
         if account.currency not in programme.currencies:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED)
         with_account = [account.id]
         operations: list[Operation] = [
-            replace(holder, account_ids=frozenset(with_account)).making(call.write_id)
+            replace(holder, account_ids=frozenset(with_account)).making(context.write_id)
             if found is None
-            else holder.getting_accounts(with_account, call.write_id),
-            account.making(call.write_id),
-            *(card.changing(call.write_id, account_ids=[*card.account_ids, account.id]) for card in cards),
+            else holder.getting_accounts(with_account, context.write_id),
+            account.making(context.write_id),
+            *(card.changing(context.write_id, account_ids=[*card.account_ids, account.id]) for card in cards),
         ]
         uses = [*account.uses, *(holder.uses if found is None else [])]
         return Outcome({"id": account.id, "holder_id": holder.id}, operations, uses)
 
-    def change_account_status(self, call: Call) -> Outcome:
-        request: ChangeAccountStatus = call.request
-        account = call.find(Account, request.account_id)
-        account.require(call.action.name)
+    def change_account_status(self, context: RequestContext) -> Outcome:
+        request: ChangeAccountStatus = context.request
+        account = context.find(Account, request.account_id)
+        account.require(context.action.name)
         if request.account_status == CLOSED and not account.is_empty:
             raise Refused(Status.WRONG_STATE, "an account is closed with zero balances only")
         change = account.changing(
-            call.write_id,
+            context.write_id,
             status=request.account_status,
             reason_code=request.reason_code,
             note=request.note,
-            updated_at=call.now,
+            updated_at=context.now,
         )
         return Outcome(operations=[change])
 
-    def change_account_program_id(self, call: Call) -> Outcome:
-        account = call.find(Account, call.request.account_id)
-        programme = group_resolution.account_programme(call.catalogue, call.request.account_program_id)
-        account.require(call.action.name)
+    def change_account_program_id(self, context: RequestContext) -> Outcome:
+        account = context.find(Account, context.request.account_id)
+        programme = group_resolution.account_programme(context.catalogue, context.request.account_program_id)
+        account.require(context.action.name)
         if account.currency not in programme.currencies:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the account's currency")
         members: dict[str, Any] = {
@@ -81,43 +81,43 @@ class AccountFlow:
         if programme.limit_group_ids:
             members["limit_group_id"] = group_resolution.fitting(account.limit_group_id, programme.limit_group_ids)
         moved = replace(account, **members)
-        change = account.changing(call.write_id, **members, updated_at=call.now)
+        change = account.changing(context.write_id, **members, updated_at=context.now)
         return Outcome(operations=[change], uses=moved.uses, events=program_changed(account, moved))
 
-    def assign_account_to_risk_rule_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "risk_group", "risk_rule_group_id")
+    def assign_account_to_risk_rule_group(self, context: RequestContext) -> Outcome:
+        return self._assigned(context, "risk_group", "risk_rule_group_id")
 
-    def assign_account_to_fee_rule_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "fee_group", "fee_group_id")
+    def assign_account_to_fee_rule_group(self, context: RequestContext) -> Outcome:
+        return self._assigned(context, "fee_group", "fee_group_id")
 
-    def assign_account_to_limit_rule_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "limit_group", "limit_group_id")
+    def assign_account_to_limit_rule_group(self, context: RequestContext) -> Outcome:
+        return self._assigned(context, "limit_group", "limit_group_id")
 
-    def get_accounts(self, call: Call) -> Outcome:
-        request: GetAccounts = call.request
+    def get_accounts(self, context: RequestContext) -> Outcome:
+        request: GetAccounts = context.request
         if request.card_id is None:
             assert request.account_id is not None
-            return Outcome([account_shown(call.find(Account, request.account_id))])
+            return Outcome([account_shown(context.find(Account, request.account_id))])
         if request.account_id is None:
-            card = call.find(Card, request.card_id)
-            items = call.items([Account.key(number) for number in card.account_ids])
-            return Outcome([account_shown(Account.from_item(item)) for item in items if item and call.sees(item)])
-        items = call.items([Card.key(request.card_id), Account.key(request.account_id)])
-        card, account = call.seen(Card, items[0]), call.seen(Account, items[1])
+            card = context.find(Card, request.card_id)
+            items = context.items([Account.key(number) for number in card.account_ids])
+            return Outcome([account_shown(Account.from_item(item)) for item in items if item and context.sees(item)])
+        items = context.items([Card.key(request.card_id), Account.key(request.account_id)])
+        card, account = context.seen(Card, items[0]), context.seen(Account, items[1])
         if account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         return Outcome([account_shown(account)])
 
     # -- inside
 
-    def _owner_and_cards(self, call: Call, request: CreateAccount) -> tuple[Holder | None, list[Card]]:
+    def _owner_and_cards(self, context: RequestContext, request: CreateAccount) -> tuple[Holder | None, list[Card]]:
         """The holder that the request names, if it does, and the cards that the account is put on. Raises: Refused."""
         numbers: Sequence[int] = request.cards or ()
         owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
         keys = [*owner, *(Card.key(number) for number in numbers)]
-        items = call.items(keys) if keys else []
-        holder = call.seen(Holder, items[0]) if owner else None
-        cards = [call.seen(Card, item) for item in items[len(owner) :]]
+        items = context.items(keys) if keys else []
+        holder = context.seen(Holder, items[0]) if owner else None
+        cards = [context.seen(Card, item) for item in items[len(owner) :]]
         if holder is not None:
             holder.require_room(1)
         for card in cards:
@@ -128,11 +128,11 @@ class AccountFlow:
                 raise refused_field("cards", "length", reason)
         return holder, cards
 
-    def _opened(self, call: Call, programme: AccountProgramme, holder: Holder) -> Account:
+    def _opened(self, context: RequestContext, programme: AccountProgramme, holder: Holder) -> Account:
         """The new account. Raises: Refused."""
-        request, catalogue = call.request, call.catalogue
+        request, catalogue = context.request, context.catalogue
         return new_account(
-            call,
+            context,
             self.sequences.next("account"),
             holder_id=holder.id,
             currency=request.currency_ison,
@@ -150,13 +150,13 @@ class AccountFlow:
             ),
         )
 
-    def _assigned(self, call: Call, kind: str, field: str) -> Outcome:
+    def _assigned(self, context: RequestContext, kind: str, field: str) -> Outcome:
         """The account with the group that ``field`` names, one of those that its programme allows. Raises: Refused."""
-        number: int = getattr(call.request, field)
-        account = call.find(Account, call.request.account_id)
-        programme = group_resolution.account_programme(call.catalogue, account.program_id)
+        number: int = getattr(context.request, field)
+        account = context.find(Account, context.request.account_id)
+        programme = group_resolution.account_programme(context.catalogue, account.program_id)
         allowed = getattr(programme, f"{kind}_ids") or (number,)
-        group = group_resolution.allowed_one(call.catalogue, kind, field, number, allowed, LIMIT_OF_ACCOUNT)
-        account.require(call.action.name)
-        change = account.changing(call.write_id, **{f"{kind}_id": number}, updated_at=call.now)
+        group = group_resolution.allowed_one(context.catalogue, kind, field, number, allowed, LIMIT_OF_ACCOUNT)
+        account.require(context.action.name)
+        change = account.changing(context.write_id, **{f"{kind}_id": number}, updated_at=context.now)
         return Outcome(operations=[change], uses=[group])

@@ -24,51 +24,51 @@ from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import CreateCard
 from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import either
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Issuing:
+class CardCreationFlow:
     """Makes cards."""
 
     sequences: Sequences
     secrets: CardSecrets
 
-    def create_card(self, call: Call) -> Outcome:
-        request: CreateCard = call.request
-        programme = group_resolution.card_programme(call.catalogue, request.card_program_id)
-        found, assigned = _named(call)
-        holder = found or new_holder(call, self.sequences.next("holder"), programme)
-        opened = self._opened(call, programme, holder) if not assigned else []
-        card, clear = self._card(call, programme, holder, [*assigned, *opened])
-        _require(call, programme, assigned, opened)
-        sent, shipping = sending(call, card, delivery(call, programme, card.virtual))
+    def create_card(self, context: RequestContext) -> Outcome:
+        request: CreateCard = context.request
+        programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
+        found, assigned = _named(context)
+        holder = found or new_holder(context, self.sequences.next("holder"), programme)
+        opened = self._opened(context, programme, holder) if not assigned else []
+        card, clear = self._card(context, programme, holder, [*assigned, *opened])
+        _require(context, programme, assigned, opened)
+        sent, shipping = sending(context, card, delivery(context, programme, card.virtual))
         operations: list[Operation] = [
-            *_keeping_holder(call, holder, opened, is_new=found is None),
-            *(account.making(call.write_id) for account in opened),
+            *_keeping_holder(context, holder, opened, is_new=found is None),
+            *(account.making(context.write_id) for account in opened),
             *(account.staying_live() for account in assigned),
-            card.making(call.write_id),
-            card_list_record.listing(card, call.write_id),
-            taking_number(self.secrets.data.lookup(clear.pan), card, call.write_id),
+            card.making(context.write_id),
+            card_list_record.listing(card, context.write_id),
+            taking_number(self.secrets.data.lookup(clear.pan), card, context.write_id),
             *sent,
         ]
         uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
         uses += holder.uses if found is None else []
-        answer = created(call, self.secrets, card, clear)
+        answer = created(context, self.secrets, card, clear)
         return Outcome(answer, operations, uses, events=[card_created(card)])
 
     # -- inside
 
-    def _opened(self, call: Call, programme: CardProgramme, holder: Holder) -> list[Account]:
+    def _opened(self, context: RequestContext, programme: CardProgramme, holder: Holder) -> list[Account]:
         """The accounts that come with the card, one for each currency. Raises: Refused."""
-        request: CreateCard = call.request
+        request: CreateCard = context.request
         currencies: Sequence[int] = request.card_currency_ison or programme.currencies[:1]
         holder.require_room(len(currencies))
         limit_group_id = group_resolution.account_limit_group(
-            call.catalogue,
+            context.catalogue,
             "account_limit_group_id",
             request.account_limit_group_id,
             programme.account_limit_group_ids,
@@ -76,11 +76,11 @@ class Issuing:
         )
         return [
             new_account(
-                call,
+                context,
                 number,
                 holder_id=holder.id,
                 currency=currency,
-                programme=call.catalogue.account_programmes[programme.account_program_id],
+                programme=context.catalogue.account_programmes[programme.account_program_id],
                 access_level=programme.access_level,
                 limit_group_id=limit_group_id,
             )
@@ -88,27 +88,27 @@ class Issuing:
         ]
 
     def _card(
-        self, call: Call, programme: CardProgramme, holder: Holder, accounts: Sequence[Account]
+        self, context: RequestContext, programme: CardProgramme, holder: Holder, accounts: Sequence[Account]
     ) -> tuple[Card, Clear]:
         """The card, and what of it is secret. Raises: Refused."""
-        request: CreateCard = call.request
-        members = card_members(call, programme, request.card_virtual, None)
+        request: CreateCard = context.request
+        members = card_members(context, programme, request.card_virtual, None)
         product_id = group_resolution.chosen(
-            call.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
+            context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
         )
         number, version = self.sequences.next("card"), self.secrets.data.key_version()
         pan, password = new_pan(programme.bin, programme.pan_length), request.acs_password or new_password()
         pin = None if request.card_virtual else request.card_pin or pins.random_pin()
-        expiry_year, expiry_month = months_later(month_of(call.now), _validity(request, programme))
+        expiry_year, expiry_month = months_later(month_of(context.now), _validity(request, programme))
         card = Card(
             id=number,
-            manager_id=call.manager_id,
+            manager_id=context.manager_id,
             access_level=either(request.access_level, programme.access_level),
             holder_id=holder.id,
             account_ids=[account.id for account in accounts],
             currency=accounts[0].currency,
             product_id=product_id,
-            sub_product_id=call.catalogue.products[product_id].sub_product_id,
+            sub_product_id=context.catalogue.products[product_id].sub_product_id,
             stored_status=NEW,
             country=request.card_country_ison,
             expiry_year=expiry_year,
@@ -127,24 +127,26 @@ class Issuing:
         return card, Clear(pan, pin, password)
 
 
-def _named(call: Call) -> tuple[Holder | None, list[Account]]:
+def _named(context: RequestContext) -> tuple[Holder | None, list[Account]]:
     """The holder and the accounts that the request names. Raises: Repeated, Refused."""
-    request: CreateCard = call.request
+    request: CreateCard = context.request
     owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
     keys = [*owner, *(Account.key(number) for number in request.account_id or ())]
-    items = call.items(keys) if keys else []
-    holder = call.seen(Holder, items[0]) if owner else None
-    accounts = [call.seen(Account, item) for item in items[len(owner) :]]
+    items = context.items(keys) if keys else []
+    holder = context.seen(Holder, items[0]) if owner else None
+    accounts = [context.seen(Account, item) for item in items[len(owner) :]]
     if any(account.holder_id != of for account, of in zip(accounts, request.account_owner_id or (), strict=True)):
         raise Refused(Status.NO_HOLDER, "there is no such holder of this account")
     return holder, accounts
 
 
-def _require(call: Call, programme: CardProgramme, assigned: Sequence[Account], opened: Sequence[Account]) -> None:
+def _require(
+    context: RequestContext, programme: CardProgramme, assigned: Sequence[Account], opened: Sequence[Account]
+) -> None:
     """Hold the request against what stands there, and against the programme. Raises: Refused."""
-    request: CreateCard = call.request
+    request: CreateCard = context.request
     for account in assigned:
-        account.require(call.action.name)
+        account.require(context.action.name)
     if not {account.currency for account in (*assigned, *opened)} <= set(programme.currencies):
         raise Refused(Status.CURRENCY_NOT_SUPPORTED)
     if programme.countries and request.card_country_ison not in programme.countries:
@@ -153,12 +155,14 @@ def _require(call: Call, programme: CardProgramme, assigned: Sequence[Account], 
         require_good(request.card_pin)
 
 
-def _keeping_holder(call: Call, holder: Holder, opened: Sequence[Account], *, is_new: bool) -> list[Operation]:
+def _keeping_holder(
+    context: RequestContext, holder: Holder, opened: Sequence[Account], *, is_new: bool
+) -> list[Operation]:
     """The write that makes the holder, or that gives it its new accounts."""
     numbers = [account.id for account in opened]
     if is_new:
-        return [replace(holder, account_ids=frozenset(numbers) or None).making(call.write_id)]
-    return [holder.getting_accounts(numbers, call.write_id)] if numbers else []
+        return [replace(holder, account_ids=frozenset(numbers) or None).making(context.write_id)]
+    return [holder.getting_accounts(numbers, context.write_id)] if numbers else []
 
 
 def _validity(request: CreateCard, programme: CardProgramme) -> int:

@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.card_messages import ActivateCard, ChangeCardStat
 from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure
-from chalicelib.cards.requests.request_context import Call, Outcome, RefusedWith
+from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.record import present
 
 ACTIVATION = "activation"
@@ -28,95 +28,97 @@ class CardFlow:
 
     secrets: CardSecrets
 
-    def activate_card(self, call: Call) -> Outcome:
-        request: ActivateCard = call.request
-        card = self._changeable(call)
+    def activate_card(self, context: RequestContext) -> Outcome:
+        request: ActivateCard = context.request
+        card = self._changeable(context)
         if not _is_checked(request):
-            return _activated(call, card)
-        if card.is_guessed_at(ACTIVATION, call.now):
+            return _activated(context, card)
+        if card.is_guessed_at(ACTIVATION, context.now):
             raise Refused(Status.TOO_MANY_ATTEMPTS, "wrong card data were given too often today (UTC)")
         if self._fits(card, request):
-            return _activated(call, card)
-        counted = card.changing(call.write_id, wrong=card.one_more_wrong(ACTIVATION, call.now))
+            return _activated(context, card)
+        counted = card.changing(context.write_id, wrong=card.one_more_wrong(ACTIVATION, context.now))
         raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
 
-    def change_card_status(self, call: Call) -> Outcome:
-        request: ChangeCardStatus = call.request
-        card = self._changeable(call)
-        before = card.status(call.now)
+    def change_card_status(self, context: RequestContext) -> Outcome:
+        request: ChangeCardStatus = context.request
+        card = self._changeable(context)
+        before = card.status(context.now)
         if request.status not in CARD_MOVES[before]:
             raise Refused(Status.WRONG_STATE)
         members = {"stored_status": request.status, "reason_code": request.reason_code, "note": request.note}
         events = card_status_changed(card, before, request.status, request.reason_code)
-        return Outcome(operations=[card.changing(call.write_id, **members)], events=events)
+        return Outcome(operations=[card.changing(context.write_id, **members)], events=events)
 
-    def get_card_status(self, call: Call) -> Outcome:
-        card = call.find(Card, call.request.card_id)
+    def get_card_status(self, context: RequestContext) -> Outcome:
+        card = context.find(Card, context.request.card_id)
         why = present({"reason_code": card.reason_code, "note": card.note})
-        return Outcome({"card_status": card.status(call.now), **why})
+        return Outcome({"card_status": card.status(context.now), **why})
 
-    def get_card_details(self, call: Call) -> Outcome:
-        card = call.find(Card, call.request.card_id)
-        expiry = disclosure.shown_expiry(call.credential, card.id, card.expiry_year, card.expiry_month)
-        return Outcome(card_shown(card, call.now, expiry))
+    def get_card_details(self, context: RequestContext) -> Outcome:
+        card = context.find(Card, context.request.card_id)
+        expiry = disclosure.shown_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
+        return Outcome(card_shown(card, context.now, expiry))
 
-    def set_pin(self, call: Call) -> Outcome:
-        card = self._changeable(call)
+    def set_pin(self, context: RequestContext) -> Outcome:
+        card = self._changeable(context)
         if card.pin_is_blocked:
             raise Refused(Status.PIN_BLOCKED)
-        pin: str = call.request.pin
+        pin: str = context.request.pin
         require_good(pin)
-        return _changed(call, card, **self.secrets.with_pin(card.id, self.secrets.number(card), pin, card.key_version))
+        return _changed(
+            context, card, **self.secrets.with_pin(card.id, self.secrets.number(card), pin, card.key_version)
+        )
 
-    def unblock_pin(self, call: Call) -> Outcome:
-        card = self._changeable(call)
+    def unblock_pin(self, context: RequestContext) -> Outcome:
+        card = self._changeable(context)
         if not card.pin_is_blocked:
             raise Refused(Status.PIN_NOT_BLOCKED)
-        return _changed(call, card, pin_status=PIN_OK, pin_tries=0)
+        return _changed(context, card, pin_status=PIN_OK, pin_tries=0)
 
-    def change_card_acs_password(self, call: Call) -> Outcome:
-        card = self._changeable(call)
-        sealed = self.secrets.data.seal(card.id, "acs_password", call.request.acs_password)
-        return _changed(call, card, acs_password=sealed)
+    def change_card_acs_password(self, context: RequestContext) -> Outcome:
+        card = self._changeable(context)
+        sealed = self.secrets.data.seal(card.id, "acs_password", context.request.acs_password)
+        return _changed(context, card, acs_password=sealed)
 
-    def change_card_scheme_account_updates_status(self, call: Call) -> Outcome:
-        return _changed(call, self._changeable(call), participating=call.request.participating)
+    def change_card_scheme_account_updates_status(self, context: RequestContext) -> Outcome:
+        return _changed(context, self._changeable(context), participating=context.request.participating)
 
-    def assign_card_to_fees_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "fee_group", "fees_group_id")
+    def assign_card_to_fees_group(self, context: RequestContext) -> Outcome:
+        return self._assigned(context, "fee_group", "fees_group_id")
 
-    def assign_card_to_limits_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "limit_group", "limits_group_id")
+    def assign_card_to_limits_group(self, context: RequestContext) -> Outcome:
+        return self._assigned(context, "limit_group", "limits_group_id")
 
-    def assign_card_to_usage_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "usage_group", "usages_group_id")
+    def assign_card_to_usage_group(self, context: RequestContext) -> Outcome:
+        return self._assigned(context, "usage_group", "usages_group_id")
 
-    def assign_card_to_risk_rule_group(self, call: Call) -> Outcome:
-        return self._assigned(call, "risk_group", "risk_rules_group_id")
+    def assign_card_to_risk_rule_group(self, context: RequestContext) -> Outcome:
+        return self._assigned(context, "risk_group", "risk_rules_group_id")
 
-    def get_design(self, call: Call) -> Outcome:
-        programme = group_resolution.card_programme(call.catalogue, call.request.program_id)
-        designs = [call.catalogue.designs[number] for number in programme.design_ids]
+    def get_design(self, context: RequestContext) -> Outcome:
+        programme = group_resolution.card_programme(context.catalogue, context.request.program_id)
+        designs = [context.catalogue.designs[number] for number in programme.design_ids]
         return Outcome(
             [{"card_design_id": each.id, "card_design_name": each.name, "name": each.name} for each in designs]
         )
 
     # -- inside
 
-    def _changeable(self, call: Call) -> Card:
+    def _changeable(self, context: RequestContext) -> Card:
         """The card that the request names, in a state that lets the action pass. Raises: Refused."""
-        card = call.find(Card, call.request.card_id)
-        card.require(call.action.name, call.now)
+        card = context.find(Card, context.request.card_id)
+        card.require(context.action.name, context.now)
         return card
 
-    def _assigned(self, call: Call, kind: str, field: str) -> Outcome:
+    def _assigned(self, context: RequestContext, kind: str, field: str) -> Outcome:
         """The card with the group that ``field`` names, one of those that its programme allows. Raises: Refused."""
-        number: int = getattr(call.request, field)
-        card = call.find(Card, call.request.card_id)
-        programme = group_resolution.card_programme(call.catalogue, card.program_id)
-        group = group_resolution.allowed_one(call.catalogue, kind, field, number, getattr(programme, f"{kind}_ids"))
-        card.require(call.action.name, call.now)
-        return Outcome(operations=[card.changing(call.write_id, **{f"{kind}_id": number})], uses=[group])
+        number: int = getattr(context.request, field)
+        card = context.find(Card, context.request.card_id)
+        programme = group_resolution.card_programme(context.catalogue, card.program_id)
+        group = group_resolution.allowed_one(context.catalogue, kind, field, number, getattr(programme, f"{kind}_ids"))
+        card.require(context.action.name, context.now)
+        return Outcome(operations=[card.changing(context.write_id, **{f"{kind}_id": number})], uses=[group])
 
     def _fits(self, card: Card, request: ActivateCard) -> bool:
         """Whether every datum that the request gives is the card's; all are compared, each in constant time."""
@@ -137,10 +139,10 @@ def _is_checked(request: ActivateCard) -> bool:
     return request.members().keys() - {"card_id", "access_level"} != set()
 
 
-def _activated(call: Call, card: Card) -> Outcome:
-    change = card.changing(call.write_id, stored_status=ACTIVE)
+def _activated(context: RequestContext, card: Card) -> Outcome:
+    change = card.changing(context.write_id, stored_status=ACTIVE)
     return Outcome(operations=[change], events=[card_activated(card)])
 
 
-def _changed(call: Call, card: Card, **members: Any) -> Outcome:
-    return Outcome(operations=[card.changing(call.write_id, **members)])
+def _changed(context: RequestContext, card: Card, **members: Any) -> Outcome:
+    return Outcome(operations=[card.changing(context.write_id, **members)])

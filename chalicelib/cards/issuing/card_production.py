@@ -15,7 +15,7 @@ from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.card_blocks import DELIVERY_BLOCK, DELIVERY_MANDATORY
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
 from chalicelib.cards.requests import disclosure
-from chalicelib.cards.requests.request_context import Call
+from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import present
 from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.foundation.fields.problems import Problem
@@ -30,14 +30,20 @@ _CHOICES = (
 """What a request may choose among what its programme allows: the card's member, the kind of entry, the field."""
 
 
-def card_members(call: Call, programme: CardProgramme, virtual: int, before: Card | None) -> dict[str, Any]:
+def card_members(
+    context: RequestContext, programme: CardProgramme, virtual: int, before: Card | None
+) -> dict[str, Any]:
     """What createCard and reissueCard set alike: programme, kind, groups, design and what stands on the card.
 
     Without a wish, what the card had ``before`` stays: in the same programme always, in another where it allows it.
 
     Raises: Refused.
     """
-    request, catalogue, same = call.request, call.catalogue, before is not None and before.program_id == programme.id
+    request, catalogue, same = (
+        context.request,
+        context.catalogue,
+        before is not None and before.program_id == programme.id,
+    )
     if not (programme.virtual if virtual else programme.physical):
         raise refused_field("card_virtual" if before is None else "virtual", "value", "is not allowed by the programme")
     return {
@@ -79,9 +85,9 @@ class Clear:
     password: str = field(repr=False)
 
 
-def created(call: Call, secrets: CardSecrets, card: Card, clear: Clear) -> dict[str, Any]:
+def created(context: RequestContext, secrets: CardSecrets, card: Card, clear: Clear) -> dict[str, Any]:
     """The answer for a card that was made: each datum as the credential gets to see it."""
-    credential = call.credential
+    credential = context.credential
     expiry = disclosure.shown_expiry(credential, card.id, card.expiry_year, card.expiry_month)
     values: dict[str, Any] = {
         "pan": disclosure.shown(credential, card.id, "pan", clear.pan),
@@ -99,11 +105,11 @@ def created(call: Call, secrets: CardSecrets, card: Card, clear: Clear) -> dict[
     }
 
 
-def delivery(call: Call, programme: CardProgramme, virtual: int) -> dict[str, Any]:
+def delivery(context: RequestContext, programme: CardProgramme, virtual: int) -> dict[str, Any]:
     """Where a physical card is sent; nowhere for a virtual one. Raises: Refused."""
     if virtual:
         return {}
-    given = present({name: getattr(call.request, name) for name in DELIVERY_BLOCK})
+    given = present({name: getattr(context.request, name) for name in DELIVERY_BLOCK})
     reason = "is required for a physical card"
     problems = [Problem(name, "required", reason) for name in DELIVERY_MANDATORY if name not in given]
     if problems:
@@ -113,9 +119,9 @@ def delivery(call: Call, programme: CardProgramme, virtual: int) -> dict[str, An
     return given
 
 
-def sending(call: Call, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
+def sending(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
     """The write that orders a card's body, and the entries that it uses; nothing for a virtual card."""
     if card.virtual:
         return [], []
-    ordered = ordering(card.id, card.request_id, given, call.now, call.write_id)
+    ordered = ordering(card.id, card.request_id, given, context.now, context.write_id)
     return [ordered], [("shipping_method", given["order_shipping_method"])]

@@ -21,56 +21,56 @@ from chalicelib.cards.protocol.card_messages import ReissueCard
 from chalicelib.cards.protocol.states import LOST, NEW, STOLEN
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, refused_fields
 from chalicelib.cards.protocol.values import NO, YES
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import either
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Reissuing:
+class CardReissueFlow:
     """Issues cards anew."""
 
     sequences: Sequences
     secrets: CardSecrets
 
-    def reissue_card(self, call: Call) -> Outcome:
-        request: ReissueCard = call.request
-        card = call.find(Card, request.card_id)
+    def reissue_card(self, context: RequestContext) -> Outcome:
+        request: ReissueCard = context.request
+        card = context.find(Card, request.card_id)
         virtual = either(request.virtual, card.virtual)
         if not virtual and request.problems:
             raise refused_fields(request.problems)
-        programme = _programme(call, card, virtual)
-        members = card_members(call, programme, virtual, card)
-        card.require(call.action.name, call.now)
+        programme = _programme(context, card, virtual)
+        members = card_members(context, programme, virtual, card)
+        card.require(context.action.name, context.now)
         _require(request, card, programme, virtual)
-        given = delivery(call, programme, virtual)
+        given = delivery(context, programme, virtual)
         old_number = self.secrets.number(card)
         pan = _number(request, programme, old_number)
-        members |= self._of_body(call, card, programme, pan)
+        members |= self._of_body(context, card, programme, pan)
         pin = self._pin(request, card, virtual)
         members |= WITHOUT_PIN if pin is None else self.secrets.with_pin(card.id, pan, pin, members["key_version"])
         reissued = replace(card, **members)
-        sent, shipping = sending(call, reissued, given)
-        operations: list[Operation] = [card.changing(call.write_id, **members), *sent]
+        sent, shipping = sending(context, reissued, given)
+        operations: list[Operation] = [card.changing(context.write_id, **members), *sent]
         if pan != old_number:
-            lookup, status = self.secrets.data.lookup, card.status(call.now)
-            operations.append(retiring_number(lookup(old_number), card, status, call.write_id))
-            operations.append(taking_number(lookup(pan), reissued, call.write_id))
+            lookup, status = self.secrets.data.lookup, card.status(context.now)
+            operations.append(retiring_number(lookup(old_number), card, status, context.write_id))
+            operations.append(taking_number(lookup(pan), reissued, context.write_id))
         clear = Clear(pan, None if virtual else pin, self.secrets.password(card))
-        answer, uses = created(call, self.secrets, reissued, clear), [*reissued.uses, *shipping]
+        answer, uses = created(context, self.secrets, reissued, clear), [*reissued.uses, *shipping]
         return Outcome(answer, operations, uses, events=[card_created(reissued, reissued=True)])
 
     # -- inside
 
-    def _of_body(self, call: Call, card: Card, programme: CardProgramme, pan: str) -> dict[str, Any]:
+    def _of_body(self, context: RequestContext, card: Card, programme: CardProgramme, pan: str) -> dict[str, Any]:
         """The members that are new with every body. Raises: Refused."""
-        request: ReissueCard = call.request
-        year, month = _expiry(call, card, programme)
+        request: ReissueCard = context.request
+        year, month = _expiry(context, card, programme)
         product_id = group_resolution.fitting(card.product_id, programme.product_ids)
         return {
             "product_id": product_id,
-            "sub_product_id": call.catalogue.products[product_id].sub_product_id,
+            "sub_product_id": context.catalogue.products[product_id].sub_product_id,
             "auto_conversion": _converts(request, card, programme),
             "stored_status": NEW,
             "reason_code": None,
@@ -94,12 +94,12 @@ class Reissuing:
         return request.card_pin or pins.random_pin()
 
 
-def _programme(call: Call, card: Card, virtual: int) -> CardProgramme:
+def _programme(context: RequestContext, card: Card, virtual: int) -> CardProgramme:
     """The programme that the request names, or the card's own. Raises: Refused."""
-    request: ReissueCard = call.request
+    request: ReissueCard = context.request
     if request.card_program_id is None and virtual != card.virtual:
         raise refused_field("card_program_id", "required", "is required when the card's type changes")
-    return group_resolution.card_programme(call.catalogue, either(request.card_program_id, card.program_id))
+    return group_resolution.card_programme(context.catalogue, either(request.card_program_id, card.program_id))
 
 
 def _require(request: ReissueCard, card: Card, programme: CardProgramme, virtual: int) -> None:
@@ -132,14 +132,14 @@ def _converts(request: ReissueCard, card: Card, programme: CardProgramme) -> int
     return may_convert(programme, request.auto_conversion, card.auto_conversion)
 
 
-def _expiry(call: Call, card: Card, programme: CardProgramme) -> tuple[int, int]:
+def _expiry(context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:
     """Year and month of the new expiry: with the same number later than the old one, or the CVC2 would repeat.
 
     Raises: Refused, when it would be more than a month beyond the programme's longest validity from today.
     """
-    this_month = month_of(call.now)
+    this_month = month_of(context.now)
     fresh = months_later(this_month, programme.validity_months)
-    if call.request.generate_new_pan == YES:
+    if context.request.generate_new_pan == YES:
         return fresh
     later = max(fresh, months_later((card.expiry_year, card.expiry_month), 1))
     if later > months_later(this_month, programme.max_validity_months + 1):

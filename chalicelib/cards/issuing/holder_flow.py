@@ -14,7 +14,7 @@ from chalicelib.cards.programs.group_resolution import limit_group
 from chalicelib.cards.protocol.holder_messages import CreateHolder, UpdateHolder
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import BUSINESS, LIMIT_OF_HOLDER, PERSONAL
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import either, present
 from chalicelib.cards.storage.sequences import Sequences
 
@@ -28,51 +28,51 @@ class HolderFlow:
 
     sequences: Sequences
 
-    def create_holder(self, call: Call) -> Outcome:
-        request: CreateHolder = call.request
-        limit_group(call.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
+    def create_holder(self, context: RequestContext) -> Outcome:
+        request: CreateHolder = context.request
+        limit_group(context.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
         holder = Holder(
             id=self.sequences.next("holder"),
-            manager_id=call.manager_id,
+            manager_id=context.manager_id,
             access_level=either(request.access_level, LEVEL),
             holder_type=request.holder_type or PERSONAL,
             details=_details(request.members()),
         )
-        return Outcome(operations=[holder.making(call.write_id)], uses=holder.uses, beside={"id": holder.id})
+        return Outcome(operations=[holder.making(context.write_id)], uses=holder.uses, beside={"id": holder.id})
 
-    def update_holder(self, call: Call) -> Outcome:
-        request: UpdateHolder = call.request
-        holder = call.find(Holder, request.holder_id)
+    def update_holder(self, context: RequestContext) -> Outcome:
+        request: UpdateHolder = context.request
+        holder = context.find(Holder, request.holder_id)
         if holder.holder_type == BUSINESS and request.business_name is None:
             raise refused_field("business_name", "required", "is required for a business")
-        group = limit_group(call.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
+        group = limit_group(context.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
         details = {**holder.details, **_details(request.members())}
         for name in request.nulls:
             details.pop(name, None)
-        if not _may_move(call, holder):
+        if not _may_move(context, holder):
             details |= present({"country_ison": holder.details.get("country_ison")})
-        changes = [] if details == holder.details else [holder.changing(call.write_id, details=details)]
+        changes = [] if details == holder.details else [holder.changing(context.write_id, details=details)]
         return Outcome(operations=changes, uses=[group], beside={"id": holder.id})
 
-    def get_holder(self, call: Call) -> Outcome:
-        holder_id, card_id = call.request.holder_id, call.request.card_id
+    def get_holder(self, context: RequestContext) -> Outcome:
+        holder_id, card_id = context.request.holder_id, context.request.card_id
         if card_id is None:
-            return Outcome(holder_shown(call.find(Holder, holder_id)))
+            return Outcome(holder_shown(context.find(Holder, holder_id)))
         if holder_id is None:
-            card = call.find(Card, card_id)
-            return Outcome(holder_shown(call.find(Holder, card.holder_id)))
-        items = call.items([Holder.key(holder_id), Card.key(card_id)])
-        holder, card = call.seen(Holder, items[0]), call.seen(Card, items[1])
+            card = context.find(Card, card_id)
+            return Outcome(holder_shown(context.find(Holder, card.holder_id)))
+        items = context.items([Holder.key(holder_id), Card.key(card_id)])
+        holder, card = context.seen(Holder, items[0]), context.seen(Card, items[1])
         if card.holder_id != holder.id:
             raise Refused(Status.NO_CARD, "there is no such card of this holder")
         return Outcome(holder_shown(holder))
 
-    def get_holder_accounts(self, call: Call) -> Outcome:
-        holder = call.find(Holder, call.request.holder_id)
+    def get_holder_accounts(self, context: RequestContext) -> Outcome:
+        holder = context.find(Holder, context.request.holder_id)
         if not holder.accounts:
             return Outcome([])
-        items = call.items([Account.key(number) for number in holder.accounts])
-        accounts = [Account.from_item(item) for item in items if item is not None and call.sees(item)]
+        items = context.items([Account.key(number) for number in holder.accounts])
+        accounts = [Account.from_item(item) for item in items if item is not None and context.sees(item)]
         return Outcome([account_shown(account, with_status_change=False) for account in accounts])
 
 
@@ -80,10 +80,10 @@ def _details(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: members[name] for name in DETAILS if name in members}
 
 
-def _may_move(call: Call, holder: Holder) -> bool:
+def _may_move(context: RequestContext, holder: Holder) -> bool:
     """Whether the holder's programme lets its country change; one that came without a programme may move."""
     if holder.programme is None:
         return True
     kind, number = holder.programme
-    programme = call.catalogue.of(kind).get(number)
+    programme = context.catalogue.of(kind).get(number)
     return bool(getattr(programme, "country_change", False))

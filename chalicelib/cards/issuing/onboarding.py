@@ -8,7 +8,7 @@ from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme
 from chalicelib.cards.protocol.holder_messages import WithHolder
 from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER, PERSONAL
-from chalicelib.cards.requests.request_context import Call
+from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import either, present
 
 _OF_BLOCK = {"zip_code": "holder_zipcode", **{name: name for name in WithHolder.model_fields if name in DETAILS}}
@@ -18,17 +18,17 @@ _BLOCK = tuple(
 """What is known of a holder, with the fields of a holder block that tell it."""
 
 
-def new_holder(call: Call, number: int, programme: AccountProgramme | CardProgramme) -> Holder:
+def new_holder(context: RequestContext, number: int, programme: AccountProgramme | CardProgramme) -> Holder:
     """The holder that a request's holder block describes, with the programme's defaults. Raises: Refused."""
-    request: WithHolder = call.request
+    request: WithHolder = context.request
     given, kind = request.__dict__, "card" if isinstance(programme, CardProgramme) else "account"
     group = either(request.holder_limit_group_id, programme.holder_limit_group_id)
     if group is not None:
-        group_resolution.limit_group(call.catalogue, LIMIT_OF_HOLDER, group)
+        group_resolution.limit_group(context.catalogue, LIMIT_OF_HOLDER, group)
     details = {name: given[field] for name, field in _BLOCK}
     return Holder(
         id=number,
-        manager_id=call.manager_id,
+        manager_id=context.manager_id,
         access_level=either(request.holder_access_level, programme.holder_access_level),
         holder_type=request.holder_type or PERSONAL,
         details=present({**details, "holder_limit_group_id": group}),
@@ -37,7 +37,7 @@ def new_holder(call: Call, number: int, programme: AccountProgramme | CardProgra
 
 
 def new_account(
-    call: Call,
+    context: RequestContext,
     number: int,
     *,
     holder_id: int,
@@ -52,8 +52,8 @@ def new_account(
     """An empty account; groups that are ``None`` are the programme's, but for the limit group, which is none then."""
     return Account(
         id=number,
-        manager_id=call.manager_id,
-        access_level=either(call.request.access_level, access_level),
+        manager_id=context.manager_id,
+        access_level=either(context.request.access_level, access_level),
         holder_id=holder_id,
         currency=currency,
         status=status,
@@ -61,5 +61,5 @@ def new_account(
         fee_group_id=either(fee_group_id, programme.fee_group_ids[0]),
         risk_group_id=either(risk_group_id, programme.risk_group_ids[0]),
         limit_group_id=limit_group_id,
-        updated_at=call.now,
+        updated_at=context.now,
     )

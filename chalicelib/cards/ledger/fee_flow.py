@@ -23,7 +23,7 @@ from chalicelib.cards.protocol.values import (
     FEE_COLLECTION,
 )
 from chalicelib.cards.requests.paging import page
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import present
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
@@ -45,10 +45,10 @@ class FeeFlow:
 
     sequences: Sequences
 
-    def create_custom_fee(self, call: Call) -> Outcome:
-        request: CreateCustomFee = call.request
-        card, account, linked, listed = self._concerned(call)
-        group = call.catalogue.fee_groups.get(request.fee_group_id)
+    def create_custom_fee(self, context: RequestContext) -> Outcome:
+        request: CreateCustomFee = context.request
+        card, account, linked, listed = self._concerned(context)
+        group = context.catalogue.fee_groups.get(request.fee_group_id)
         if group is None:
             raise Refused(Status.NO_FEE_GROUP)
         wished = request.currency_ison or account.currency
@@ -56,12 +56,12 @@ class FeeFlow:
         if entry is None:
             raise refused_field("fee_code", "value", "is no code of the fee group")
         if card is not None:
-            card.require(call.action.name, call.now)
-        account.require(call.action.name)
-        price = _price(call, entry, account, linked)
+            card.require(context.action.name, context.now)
+        account.require(context.action.name)
+        price = _price(context, entry, account, linked)
         if account.available < price.holder_amount:
             raise Refused(Status.NO_FUNDS)
-        movement = Movement("custom fee", call.at, call.write_id)
+        movement = Movement("custom fee", context.at, context.write_id)
         movement.list_by_card(*listed)
         if price.currency == account.currency:
             movement.book(account, -price.holder_amount, FEES)
@@ -79,26 +79,26 @@ class FeeFlow:
         as_read = [card.unchanged()] if card is not None else []
         return Outcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
 
-    def get_card_fees(self, call: Call) -> Outcome:
-        request: GetCardFees = call.request
-        card = call.find(Card, request.card_id)
-        group = call.catalogue.fee_groups.get(card.fee_group_id)
+    def get_card_fees(self, context: RequestContext) -> Outcome:
+        request: GetCardFees = context.request
+        card = context.find(Card, request.card_id)
+        group = context.catalogue.fee_groups.get(card.fee_group_id)
         return page([_shown(entry) for entry in group.entries] if group else [], request.paginator)
 
-    def get_fees_groups(self, call: Call) -> Outcome:
-        number: int | None = call.request.program_id
-        found = call.catalogue.fee_groups
-        allowed = found if number is None else group_resolution.fee_groups_of(call.catalogue, number)
+    def get_fees_groups(self, context: RequestContext) -> Outcome:
+        number: int | None = context.request.program_id
+        found = context.catalogue.fee_groups
+        allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)
         return Outcome([{"id": group.id, "name": group.name} for group in found.values() if group.id in allowed])
 
     # -- inside
 
-    def _concerned(self, call: Call) -> tuple[Card | None, Account, Item | None, list[Counters]]:
+    def _concerned(self, context: RequestContext) -> tuple[Card | None, Account, Item | None, list[Counters]]:
         """The card if one is named, the account that pays, the transaction that the fee is for, the card's counters.
 
         Raises: Refused.
         """
-        request: CreateCustomFee = call.request
+        request: CreateCustomFee = context.request
         keys = {
             "card": Card.key(request.card_id or 0),
             "account": Account.key(request.account_id or 0),
@@ -107,14 +107,14 @@ class FeeFlow:
         named = {name: key for name, key in keys.items() if getattr(request, f"{name}_id") is not None}
         if "card" in named:
             named["counters"] = usage_counters.key("card", request.card_id or 0)
-        found = dict(zip(named, call.items([*named.values()]), strict=True))
-        account = call.seen(Account, found["account"]) if "account" in found else None
-        card = call.seen(Card, found["card"]) if "card" in found else None
+        found = dict(zip(named, context.items([*named.values()]), strict=True))
+        account = context.seen(Account, found["account"]) if "account" in found else None
+        card = context.seen(Card, found["card"]) if "card" in found else None
         linked = found.get("transaction")
-        if "transaction" in found and not call.sees(linked):
+        if "transaction" in found and not context.sees(linked):
             raise Refused(Status.NO_TRANSACTION)
         if account is None:
-            account = self._of_card(call, card, linked)
+            account = self._of_card(context, card, linked)
         if card is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         if linked is not None and linked["account"] != account.owner:
@@ -122,12 +122,12 @@ class FeeFlow:
         listed = [Counters.from_item("card", card.id, found["counters"])] if card is not None else []
         return card, account, linked, listed
 
-    def _of_card(self, call: Call, card: Card | None, linked: Item | None) -> Account:
+    def _of_card(self, context: RequestContext, card: Card | None, linked: Item | None) -> Account:
         """The account of a card that the transaction is on, or that has the wished currency. Raises: Refused."""
         assert card is not None, "a card or an account is named"
-        currency: int | None = call.request.account_currency
-        items = call.items([Account.key(number) for number in card.account_ids])
-        accounts = [Account.from_item(item) for item in items if item and call.sees(item)]
+        currency: int | None = context.request.account_currency
+        items = context.items([Account.key(number) for number in card.account_ids])
+        accounts = [Account.from_item(item) for item in items if item and context.sees(item)]
         if linked is not None:
             accounts = [account for account in accounts if account.owner == linked["account"]]
         fitting = [account for account in accounts if currency in (None, account.currency)]
@@ -136,18 +136,18 @@ class FeeFlow:
         return fitting[0]
 
 
-def _price(call: Call, entry: FeeEntry, account: Account, linked: Item | None) -> _Price:
+def _price(context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None) -> _Price:
     """What is asked for, or what the entry says. Raises: Refused."""
-    request: CreateCustomFee = call.request
+    request: CreateCustomFee = context.request
     try:
         if request.amount is not None:
             assert request.currency_ison is not None, "an amount has a currency"
-            worth = at_base_rate(call.catalogue, request.amount, request.currency_ison, account.currency)
-            rate = call.catalogue.rate(request.currency_ison, account.currency)
+            worth = at_base_rate(context.catalogue, request.amount, request.currency_ison, account.currency)
+            rate = context.catalogue.rate(request.currency_ison, account.currency)
             assert rate is not None, "it was converted"
             return _Price(request.amount, request.currency_ison, _positive(worth), rate.base)
         of = (linked["holder_amount"], account.currency) if linked is not None else None
-        fee = price_of(call.catalogue, entry, account.currency, of)
+        fee = price_of(context.catalogue, entry, account.currency, of)
     except NoRate:
         raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency") from None
     if fee is None:

@@ -23,7 +23,7 @@ from chalicelib.cards.protocol.values import (
     MOST_COUNTRIES,
 )
 from chalicelib.cards.requests.paging import page
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import present
 
 _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] = {
@@ -36,35 +36,35 @@ _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] =
 class LimitFlow:
     """Shows limits."""
 
-    def get_limits(self, call: Call) -> Outcome:
-        request: GetLimits = call.request
+    def get_limits(self, context: RequestContext) -> Outcome:
+        request: GetLimits = context.request
         _, kind = _OWNERS[request.limit_type]
-        group = _group_of(call, call.find(kind, request.record_id))
+        group = _group_of(context, context.find(kind, request.record_id))
         shown = [_entry(group, entry) for entry in group.entries] if group else []
         return page(shown, request.paginator)
 
-    def get_limits_status(self, call: Call) -> Outcome:
-        request: GetLimitsStatus = call.request
+    def get_limits_status(self, context: RequestContext) -> Outcome:
+        request: GetLimitsStatus = context.request
         name, kind = _OWNERS[request.limit_type]
-        item, counted = call.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
-        group = _group_of(call, call.seen(kind, item))
+        item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
+        group = _group_of(context, context.seen(kind, item))
         windows = Counters.from_item(name, request.record_id, counted).windows
-        shown = [_left(group, left) for left in status(group, windows, call.now)] if group else []
+        shown = [_left(group, left) for left in status(group, windows, context.now)] if group else []
         return page(shown, request.paginator)
 
-    def get_limits_groups(self, call: Call) -> Outcome:
-        request: GetLimitsGroups = call.request
+    def get_limits_groups(self, context: RequestContext) -> Outcome:
+        request: GetLimitsGroups = context.request
         found: Sequence[LimitGroup] = [
-            group for group in call.catalogue.limit_groups.values() if group.limit_type == request.limit_type
+            group for group in context.catalogue.limit_groups.values() if group.limit_type == request.limit_type
         ]
         if request.program_id is not None:
-            allowed = group_resolution.limit_groups_of(call.catalogue, request.program_id, request.limit_type)
+            allowed = group_resolution.limit_groups_of(context.catalogue, request.program_id, request.limit_type)
             found = [group for group in found if group.id in allowed]
         return Outcome([{"id": group.id, "name": group.name} for group in found])
 
 
-def _group_of(call: Call, record: Card | Account | Holder) -> LimitGroup | None:
-    return call.catalogue.limit_groups.get(record.limit_group_id or 0)
+def _group_of(context: RequestContext, record: Card | Account | Holder) -> LimitGroup | None:
+    return context.catalogue.limit_groups.get(record.limit_group_id or 0)
 
 
 def _members(group: LimitGroup, entry: LimitEntry) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class OverLimit(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class PostingContext:
     """The records as they were read."""
 
     catalogue: Catalogue

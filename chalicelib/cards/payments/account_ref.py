@@ -10,7 +10,7 @@ from chalicelib.cards.issuing.account_record import Account, LedgerAccount
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
-from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Counters, Owner
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment
@@ -22,7 +22,7 @@ from chalicelib.foundation.dynamodb.store import Item
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AccountRef:
     """Which records a party is made of: they are read together."""
 
     manager_id: int
@@ -32,12 +32,12 @@ class Place:
     card_id: int | None = None
 
     @classmethod
-    def of(cls, about: ExternalAddress | ExternalPayment) -> Place:
+    def of(cls, about: ExternalAddress | ExternalPayment) -> AccountRef:
         """Those of an address, or of a payment that came or went by one."""
         return cls(about.manager_id, about.account_type, about.account_id, about.holder_id, about.card_id)
 
     @classmethod
-    def led_to(cls, number: Item) -> Place:
+    def led_to(cls, number: Item) -> AccountRef:
         """Those of the address that the item of a number leads to."""
         return cls(**{each.name: number[each.name] for each in fields(cls) if each.name in number})
 
@@ -50,11 +50,11 @@ class Place:
     def keys(self) -> list[Key]:
         return [*self._parts.values()]
 
-    def party(self, catalogue: Catalogue, items: Sequence[Item | None]) -> Party:
+    def party(self, catalogue: Catalogue, items: Sequence[Item | None]) -> PostingContext:
         """What stands at ``keys``; whatever an address names is there for good."""
         found = dict(zip(self._parts, items, strict=True))
         holder, card = found.get("holder"), found.get("card")
-        return Party(
+        return PostingContext(
             catalogue,
             self.account(found["account"]),
             Holder.from_item(holder) if holder else None,

@@ -9,10 +9,10 @@ from functools import partial
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.payments.address_opening import AddressOrders
+from chalicelib.cards.payments.address_opening import AddressOpening
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.pending_index import asking
-from chalicelib.cards.payments.provider_completion import Finishing
+from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.serializers import address_shown, status_shown
 from chalicelib.cards.payments.special_account_record import SpecialAccount, new_special_account, special_account_key
 from chalicelib.cards.protocol.payment_messages import (
@@ -23,7 +23,7 @@ from chalicelib.cards.protocol.payment_messages import (
 from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_PENDING, BUSINESS, MOST_ADDRESSES, OF_HOLDER, SPECIAL
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import either, present
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
@@ -36,66 +36,68 @@ class AddressFlow:
     """Opens, changes and shows addresses."""
 
     sequences: Sequences
-    finishing: Finishing
-    orders: AddressOrders
+    completion: ProviderCompletion
+    orders: AddressOpening
 
-    def assign_external_payment_address(self, call: Call) -> Outcome:
-        request: AssignExternalPaymentAddress = call.request
+    def assign_external_payment_address(self, context: RequestContext) -> Outcome:
+        request: AssignExternalPaymentAddress = context.request
         keys = [Account.key(request.account_id)]
         keys += [Card.key(request.card_id)] if request.card_id is not None else []
-        account_item, *card_item = call.items(keys)
-        account = call.seen(Account, account_item)
-        card = call.seen(Card, card_item[0]) if card_item else None
+        account_item, *card_item = context.items(keys)
+        account = context.seen(Account, account_item)
+        card = context.seen(Card, card_item[0]) if card_item else None
         if card is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
-        holder = Holder.from_item(call.items([Holder.key(account.holder_id)])[0] or {})
-        account.require(call.action.name)
+        holder = Holder.from_item(context.items([Holder.key(account.holder_id)])[0] or {})
+        account.require(context.action.name)
         country = either(request.country_ison, holder.details.get("country_ison"))
         if country is None:
             raise refused_field("country_ison", "required", "is required when the holder has none")
         name = request.account_name or _name_of(holder)
-        return self._assigned(call, account, card, country, name)
+        return self._assigned(context, account, card, country, name)
 
-    def assign_external_payment_address_for_special_account(self, call: Call) -> Outcome:
-        request: AssignExternalPaymentAddressForSpecialAccount = call.request
+    def assign_external_payment_address_for_special_account(self, context: RequestContext) -> Outcome:
+        request: AssignExternalPaymentAddressForSpecialAccount = context.request
         number = request.special_account_id
-        keys = [special_account_key(call.manager_id, number)]
+        keys = [special_account_key(context.manager_id, number)]
         keys += [Card.key(request.card_id)] if request.card_id is not None else []
-        item, *card_item = call.items(keys)
-        entry = call.catalogue.special_accounts.get(number)
-        if entry is None or entry.access_level > call.level:
+        item, *card_item = context.items(keys)
+        entry = context.catalogue.special_accounts.get(number)
+        if entry is None or entry.access_level > context.level:
             raise Refused(Status.NO_SPECIAL_ACCOUNT)
-        card = call.seen(Card, card_item[0]) if card_item else None
-        account = SpecialAccount.from_item(item) if item else new_special_account(call.manager_id, entry, call.now)
+        card = context.seen(Card, card_item[0]) if card_item else None
+        account = (
+            SpecialAccount.from_item(item) if item else new_special_account(context.manager_id, entry, context.now)
+        )
         country = either(request.country_ison, entry.country)
         name = request.account_name or entry.name
-        outcome = self._assigned(call, account, card, country, name, is_new=item is None)
+        outcome = self._assigned(context, account, card, country, name, is_new=item is None)
         return replace(outcome, uses=[("special_account", entry.id)])
 
-    def change_external_payment_address_status(self, call: Call) -> Outcome:
-        request: ChangeExternalPaymentAddressStatus = call.request
-        address = call.find(ExternalAddress, request.epm_address_id)
-        address.require(call.action.name)
+    def change_external_payment_address_status(self, context: RequestContext) -> Outcome:
+        request: ChangeExternalPaymentAddressStatus = context.request
+        address = context.find(ExternalAddress, request.epm_address_id)
+        address.require(context.action.name)
         change = address.changing(
-            call.write_id, status=request.status, reason_code=request.reason_code, note=request.note
+            context.write_id, status=request.status, reason_code=request.reason_code, note=request.note
         )
         return Outcome(operations=[change])
 
-    def get_external_payment_address(self, call: Call) -> Outcome:
-        return Outcome(status_shown(call.find(ExternalAddress, call.request.epm_address_id)))
+    def get_external_payment_address(self, context: RequestContext) -> Outcome:
+        return Outcome(status_shown(context.find(ExternalAddress, context.request.epm_address_id)))
 
-    def get_account_external_payment_addresses(self, call: Call) -> Outcome:
-        account = call.find(Account, call.request.account_id)
+    def get_account_external_payment_addresses(self, context: RequestContext) -> Outcome:
+        account = context.find(Account, context.request.account_id)
         numbers = sorted(account.address_ids or ())
-        items = call.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
-        found = [ExternalAddress.from_item(item) for item in items if item and call.sees(item)]
+        items = context.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
+        found = [ExternalAddress.from_item(item) for item in items if item and context.sees(item)]
         return Outcome([address_shown(address) for address in found if address.assignment_state == ASSIGNED])
 
     # -- inside
 
     def _assigned(
         self,
-        call: Call,
+        context: RequestContext,
         account: Account | SpecialAccount,
         card: Card | None,
         country: int,
@@ -104,10 +106,10 @@ class AddressFlow:
         is_new: bool = False,
     ) -> Outcome:
         """An address without numbers, which the provider is asked to open then. Raises: Refused."""
-        request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount = call.request
+        request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount = context.request
         method, currency = request.epm_method_id, request.currency_ison
         if card is not None:
-            card.require(call.action.name, call.now)
+            card.require(context.action.name, context.now)
         is_special = isinstance(account, SpecialAccount)
         there = account.address_ids or frozenset()
         if len(there) >= MOST_ADDRESSES:
@@ -115,12 +117,12 @@ class AddressFlow:
             raise refused_field(field, "length", f"has {MOST_ADDRESSES} addresses, and no account has more")
         if METHOD_CURRENCIES[method] != currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the method has another currency")
-        if any(call.catalogue.rate(*pair) is None for pair in _both_ways(currency, account.currency)):
+        if any(context.catalogue.rate(*pair) is None for pair in _both_ways(currency, account.currency)):
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")
         number = self.sequences.next("external_address")
         address = ExternalAddress(
             id=number,
-            manager_id=call.manager_id,
+            manager_id=context.manager_id,
             access_level=either(request.access_level, account.access_level),
             method=method,
             type_id=method,
@@ -133,16 +135,16 @@ class AddressFlow:
             card_id=request.card_id,
             risk_score=request.risk_score,
             assignment_state=ASSIGNMENT_PENDING,
-            **asking(number, call.action.name, call.claim, call.now),
+            **asking(number, context.action.name, context.claim, context.now),
         )
         numbers = there | {number}
         if is_new:
-            with_address: Operation = replace(account, address_ids=numbers).making(call.write_id)
+            with_address: Operation = replace(account, address_ids=numbers).making(context.write_id)
         else:
-            with_address = account.changing(call.write_id, address_ids=numbers)
+            with_address = account.changing(context.write_id, address_ids=numbers)
         as_read = [card.unchanged()] if card is not None else []
-        operations = [address.making(call.write_id), with_address, *as_read]
-        return Outcome(operations=operations, asks=partial(self.finishing.answer, self.orders, address))
+        operations = [address.making(context.write_id), with_address, *as_read]
+        return Outcome(operations=operations, asks=partial(self.completion.answer, self.orders, address))
 
 
 def _name_of(holder: Holder) -> str:

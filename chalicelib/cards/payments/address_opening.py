@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, number_keys, taking_numbers
 from chalicelib.cards.payments.pending_index import ANSWERED
 from chalicelib.cards.payments.provider import LONGEST_WORDS, Opened, Opening, Provider, ProviderRefused
-from chalicelib.cards.payments.provider_completion import Finished
+from chalicelib.cards.payments.provider_completion import ProviderOutcome
 from chalicelib.cards.payments.serializers import address_shown, refused_by_provider
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class AddressOrders:
+class AddressOpening:
     """What addresses ask the provider for; asked again, it opens the same one."""
 
     store: Store
@@ -33,30 +33,32 @@ class AddressOrders:
     ask_again = ask
 
     def outcome(
-        self, address: ExternalAddress, reply: Opened | ProviderRefused, moment: Moment, /
-    ) -> Finished[ExternalAddress]:
+        self, address: ExternalAddress, reply: Opened | ProviderRefused, stamp: WriteStamp, /
+    ) -> ProviderOutcome[ExternalAddress]:
         if isinstance(reply, ProviderRefused):
-            return self._refused(address, str(reply)[:LONGEST_WORDS], moment)
+            return self._refused(address, str(reply)[:LONGEST_WORDS], stamp)
         numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
         members = numbers | {"assignment_state": ASSIGNED, **ANSWERED}
         after = address.changed(**members)
         if any(item and item["address_id"] != address.id for item in self.store.batch_get(number_keys(after))):
-            return self._refused(address, "the provider gave a number that leads elsewhere", moment)
-        return Finished([address.changing(moment.write_id, **members), *taking_numbers(after, moment.write_id)], after)
+            return self._refused(address, "the provider gave a number that leads elsewhere", stamp)
+        return ProviderOutcome(
+            [address.changing(stamp.write_id, **members), *taking_numbers(after, stamp.write_id)], after
+        )
 
     def told(self, address: ExternalAddress, /) -> Any:
         if address.assignment_state == ASSIGNMENT_REFUSED:
             raise refused_by_provider(address.note)
         return [address_shown(address)]
 
-    def _refused(self, address: ExternalAddress, reason: str, moment: Moment) -> Finished[ExternalAddress]:
+    def _refused(self, address: ExternalAddress, reason: str, stamp: WriteStamp) -> ProviderOutcome[ExternalAddress]:
         """The address is none of the account's any more."""
-        place = Place.of(address)
-        account = place.account(self.store.get(*place.account_key))
+        account_ref = AccountRef.of(address)
+        account = account_ref.account(self.store.get(*account_ref.account_key))
         members = {"assignment_state": ASSIGNMENT_REFUSED, "note": reason, **ANSWERED}
         left = (account.address_ids or frozenset()) - {address.id}
-        gone = account.changing(moment.write_id, address_ids=left or None)
-        return Finished([address.changing(moment.write_id, **members), gone], address.changed(**members))
+        gone = account.changing(stamp.write_id, address_ids=left or None)
+        return ProviderOutcome([address.changing(stamp.write_id, **members), gone], address.changed(**members))
 
 
 def _after(address: ExternalAddress, members: dict[str, Any]) -> ExternalAddress:

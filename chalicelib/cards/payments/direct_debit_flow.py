@@ -9,25 +9,25 @@ from chalicelib.cards.protocol.payment_messages import CancelExternalPaymentMand
 from chalicelib.cards.protocol.payment_states import CANCELLED
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import NO
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 
 
-class DebitFlow:
+class DirectDebitFlow:
     """What a programme manager says of collections."""
 
-    def cancel_external_payment_mandate(self, call: Call) -> Outcome:
-        request: CancelExternalPaymentMandate = call.request
-        mandate = call.find(Mandate, request.epm_mandate_id)
-        mandate.require(call.action.name)
+    def cancel_external_payment_mandate(self, context: RequestContext) -> Outcome:
+        request: CancelExternalPaymentMandate = context.request
+        mandate = context.find(Mandate, request.epm_mandate_id)
+        mandate.require(context.action.name)
         members = {"state": CANCELLED, "reason": request.reason}
         events = [mandate_told(mandate.changed(**members))]
-        return Outcome(operations=[mandate.changing(call.write_id, **members)], events=events)
+        return Outcome(operations=[mandate.changing(context.write_id, **members)], events=events)
 
-    def change_dd_external_payment_status(self, call: Call) -> Outcome:
-        request: ChangeDDExternalPaymentStatus = call.request
-        payment = call.find(ExternalPayment, request.epm_transaction_id)
-        payment.require(call.action.name)
-        if payment.cut_off is None or call.now >= payment.cut_off:
+    def change_dd_external_payment_status(self, context: RequestContext) -> Outcome:
+        request: ChangeDDExternalPaymentStatus = context.request
+        payment = context.find(ExternalPayment, request.epm_transaction_id)
+        payment.require(context.action.name)
+        if payment.cut_off is None or context.now >= payment.cut_off:
             raise Refused(Status.WRONG_STATE, "the cut-off is over")
         reason = str(request.reason) if request.should_pay == NO else None
-        return Outcome(operations=[payment.changing(call.write_id, should_pay=request.should_pay, reason=reason)])
+        return Outcome(operations=[payment.changing(context.write_id, should_pay=request.should_pay, reason=reason)])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Tally
-from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.mandate_record import Mandate
-from chalicelib.cards.payments.payment_posting import Booking, Change, amounts
+from chalicelib.cards.payments.payment_posting import Change, PaymentPosting, amounts
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import due
 from chalicelib.cards.programs.catalogue import Catalogue
@@ -19,7 +19,7 @@ from chalicelib.cards.protocol.states import PAYING_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, DIRECT_DEBIT
 from chalicelib.cards.storage.record import Key
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Item
 
 _CANCELLED = "the mandate is cancelled"
@@ -28,10 +28,10 @@ Read = Callable[[list[Key]], list[Item | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Debits:
+class DirectDebits:
     """Decides upon what others collect."""
 
-    booking: Booking
+    booking: PaymentPosting
 
     def announce(self, payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:
         """A new direct debit, which waits for its cut-off; by a cancelled mandate it is rejected at once."""
@@ -41,37 +41,39 @@ class Debits:
             return replace(payment, **due(payment.id, cut_off))
         return replace(payment, state=REJECTED, reason=_CANCELLED)
 
-    def due(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, moment: Moment) -> Change:
+    def due(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, stamp: WriteStamp) -> Change:
         """What becomes of a pending direct debit now."""
         assert payment.mandate_id is not None, "a direct debit has a mandate"
-        place = Place.of(payment)
+        account_ref = AccountRef.of(payment)
         mandate_item, address_item, *items = read(
-            [Mandate.key(payment.mandate_id), ExternalAddress.key(payment.address_id), *place.keys]
+            [Mandate.key(payment.mandate_id), ExternalAddress.key(payment.address_id), *account_ref.keys]
         )
         assert mandate_item is not None and address_item is not None, "mandates and addresses stay"
-        party = place.party(catalogue, items)
+        party = account_ref.party(catalogue, items)
         mandate, address = Mandate.from_item(mandate_item), ExternalAddress.from_item(address_item)
         obstacle = _obstacle(payment, mandate, address, party)
         if obstacle is not None:
-            return self.booking.reject(payment, party, moment, reason=obstacle)
+            return self.booking.reject(payment, party, stamp, reason=obstacle)
         try:
-            change = self._paid(payment, party, moment)
+            change = self._paid(payment, party, stamp)
         except Refused as refusal:
-            return self.booking.reject(payment, party, moment, reason=refusal.message)
+            return self.booking.reject(payment, party, stamp, reason=refusal.message)
         return replace(change, operations=[*change.operations, mandate.unchanged(), address.unchanged()])
 
-    def _paid(self, payment: ExternalPayment, party: Party, moment: Moment) -> Change:
+    def _paid(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp) -> Change:
         """Raises: Refused."""
         facts = party.facts(DIRECT_DEBIT, payment.instructed_currency, payment.country)
         charge = party.charge(facts, payment.instructed_amount, debit=True)
         tally = Tally()
-        usage = party.count(facts, payment.instructed_amount, moment.at // 1000, tally)
+        usage = party.count(facts, payment.instructed_amount, stamp.at // 1000, tally)
         party.require_funds(charge.total)
         members = amounts(charge) | {"counted": usage or None}
-        return self.booking.settle(replace(payment, **members), party, moment, tally, **members)
+        return self.booking.settle(replace(payment, **members), party, stamp, tally, **members)
 
 
-def _obstacle(payment: ExternalPayment, mandate: Mandate, address: ExternalAddress, party: Party) -> str | None:
+def _obstacle(
+    payment: ExternalPayment, mandate: Mandate, address: ExternalAddress, party: PostingContext
+) -> str | None:
     """Why a direct debit is not paid, whatever it comes to."""
     if not payment.should_pay:
         return payment.reason or "it is not to be paid"

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from chalicelib.cards.ledger.entries import Movement
-from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Tally
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.payment_posting import Booking, Change, amounts
+from chalicelib.cards.payments.payment_posting import Change, PaymentPosting, amounts
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.protocol.payment_states import REJECTED, SETTLED
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXTERNAL_IN
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Operation
 
 
 def credited(
-    payment: ExternalPayment, address: ExternalAddress, party: Party, now: int, tally: Tally
+    payment: ExternalPayment, address: ExternalAddress, party: PostingContext, now: int, tally: Tally
 ) -> ExternalPayment:
     """A payment with what it comes to on the account, counted in its limits. Raises: Refused, when it is not taken."""
     if not address.is_live:
@@ -36,20 +36,22 @@ def credited(
 class IncomingPayments:
     """Takes what other banks send."""
 
-    booking: Booking
+    booking: PaymentPosting
 
-    def receive(self, payment: ExternalPayment, address: ExternalAddress, party: Party, moment: Moment) -> Change:
+    def receive(
+        self, payment: ExternalPayment, address: ExternalAddress, party: PostingContext, stamp: WriteStamp
+    ) -> Change:
         """Credit a payment that is new here, or bounce it."""
         tally = Tally()
         as_read: list[Operation] = [address.unchanged()]
         try:
-            payment = credited(payment, address, party, moment.at // 1000, tally)
+            payment = credited(payment, address, party, stamp.at // 1000, tally)
         except Refused as refusal:
             payment = replace(payment, state=REJECTED, reason=refusal.message)
             as_read.append(party.account.unchanged())
-            return Change([payment.making(moment.write_id), *as_read], payment, party.account)
-        movement = Movement("payment in", moment.at, moment.write_id, tally, epm_transaction_id=payment.id)
+            return Change([payment.making(stamp.write_id), *as_read], payment, party.account)
+        movement = Movement("payment in", stamp.at, stamp.write_id, tally, epm_transaction_id=payment.id)
         movement.list_by_card(*party.listed)
         payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment))
-        operations = [payment.making(moment.write_id), *as_read, *movement.operations()]
+        operations = [payment.making(stamp.write_id), *as_read, *movement.operations()]
         return Change(operations, payment, movement.after(party.account))

@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import EXTERNAL, Movement
-from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.ledger.usage_counters import Tally
 from chalicelib.cards.payments.payment_record import ExternalPayment
@@ -18,7 +18,7 @@ from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RES
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import RETURN_TYPES
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Item, Operation
 
 CALLED: Mapping[PaymentKind, str] = {
@@ -40,7 +40,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Booking:
+class PaymentPosting:
     """Makes the writes; every one of them fails if payment, account or counters are not as they were read."""
 
     sequences: Sequences
@@ -80,8 +80,8 @@ class Booking:
     def settle(
         self,
         payment: ExternalPayment,
-        party: Party,
-        moment: Moment,
+        party: PostingContext,
+        stamp: WriteStamp,
         tally: Tally | None = None,
         *,
         original: ExternalPayment | None = None,
@@ -91,25 +91,27 @@ class Booking:
 
         ``original`` is the payment that it sends back, if it does.
         """
-        movement = _movement("settled", payment, party, moment, tally)
+        movement = _movement("settled", payment, party, stamp, tally)
         movement.hold(party.account, -payment.held)
         number = self.enter(movement, party.account, payment, original=original)
         members = {"state": SETTLED, "held": 0, "transaction_id": number, **_unwatched(payment), **members}
-        return _changed(payment, party.account, movement, moment, members)
+        return _changed(payment, party.account, movement, stamp, members)
 
-    def reject(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
+    def reject(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> Change:
         """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
         members = {"state": REJECTED, "held": 0, "counted": None, **_unwatched(payment), **members}
         tally = Tally()
         party.release(payment.counted, tally)
         if not payment.held:
-            change = payment.changing(moment.write_id, **members)
-            return Change([change, *tally.operations(moment.write_id)], payment.changed(**members), party.account)
-        movement = _movement("rejected", payment, party, moment, tally)
+            change = payment.changing(stamp.write_id, **members)
+            return Change([change, *tally.operations(stamp.write_id)], payment.changed(**members), party.account)
+        movement = _movement("rejected", payment, party, stamp, tally)
         movement.hold(party.account, -payment.held)
-        return _changed(payment, party.account, movement, moment, members)
+        return _changed(payment, party.account, movement, stamp, members)
 
-    def report(self, payment: ExternalPayment, party: Party, result: str, reason: str | None, moment: Moment) -> Change:
+    def report(
+        self, payment: ExternalPayment, party: PostingContext, result: str, reason: str | None, stamp: WriteStamp
+    ) -> Change:
         """The provider says what became of a payment out, which it may do more than once. Raises: Refused."""
         if payment.payment != "out":
             raise Refused(Status.WRONG_STATE, "it is not a payment out")
@@ -119,18 +121,18 @@ class Booking:
         if payment.state == state:
             return Change((), payment, party.account)
         if state == SETTLED:
-            return self.settle(payment, party, moment)
+            return self.settle(payment, party, stamp)
         if state == REJECTED:
-            return self.reject(payment, party, moment, reason=reason)
+            return self.reject(payment, party, stamp, reason=reason)
         if payment.counterpart is not None:
             raise Refused(Status.WRONG_STATE, "it was paid within this service: whoever was paid returns it")
-        return self.send_back(payment, party, moment, reason=reason)
+        return self.send_back(payment, party, stamp, reason=reason)
 
-    def send_back(self, payment: ExternalPayment, party: Party, moment: Moment, **members: Any) -> Change:
+    def send_back(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> Change:
         """A settled payment that went out comes back: what was taken for it is given, fees apart."""
-        movement = _movement("returned", payment, party, moment)
+        movement = _movement("returned", payment, party, stamp)
         members = {"return_transaction_id": self.enter(movement, party.account, payment, original=payment), **members}
-        return _changed(payment, party.account, movement, moment, {"state": RETURNED, **members})
+        return _changed(payment, party.account, movement, stamp, {"state": RETURNED, **members})
 
 
 def _unwatched(payment: ExternalPayment) -> Item:
@@ -139,18 +141,18 @@ def _unwatched(payment: ExternalPayment) -> Item:
 
 
 def _movement(
-    what: str, payment: ExternalPayment, party: Party, moment: Moment, tally: Tally | None = None
+    what: str, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, tally: Tally | None = None
 ) -> Movement:
     cause = f"{CALLED[payment.payment]} {what}"
-    movement = Movement(cause, moment.at, moment.write_id, tally, epm_transaction_id=payment.id)
+    movement = Movement(cause, stamp.at, stamp.write_id, tally, epm_transaction_id=payment.id)
     movement.list_by_card(*party.listed)
     return movement
 
 
 def _changed(
-    payment: ExternalPayment, account: LedgerAccount, movement: Movement, moment: Moment, members: dict[str, Any]
+    payment: ExternalPayment, account: LedgerAccount, movement: Movement, stamp: WriteStamp, members: dict[str, Any]
 ) -> Change:
-    operations = [payment.changing(moment.write_id, **members), *movement.operations()]
+    operations = [payment.changing(stamp.write_id, **members), *movement.operations()]
     return Change(operations, payment.changed(**members), movement.after(account))
 
 

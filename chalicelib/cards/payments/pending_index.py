@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from chalicelib.cards.requests.idempotency import Claim
+from chalicelib.cards.requests.idempotency import IdempotencyClaim
 from chalicelib.cards.storage.record import Record
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item
@@ -38,9 +38,9 @@ class Waiting(Record):
     due_shard: str | None = None
 
     @property
-    def waiting_claim(self) -> Claim | None:
+    def waiting_claim(self) -> IdempotencyClaim | None:
         """The claim that waits for its answer."""
-        return Claim(**self.claim, view=None) if self.claim else None
+        return IdempotencyClaim(**self.claim, view=None) if self.claim else None
 
 
 def due(number: int, at: int) -> Item:
@@ -48,7 +48,7 @@ def due(number: int, at: int) -> Item:
     return {"due_at": at, **DUE.entry(str(number))}
 
 
-def asking(number: int, action: str, claim: Claim | None, now: int) -> dict[str, Any]:
+def asking(number: int, action: str, claim: IdempotencyClaim | None, now: int) -> dict[str, Any]:
     """The members that have a record wait for the provider from ``now`` on (Unix seconds)."""
     kept = {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None
     return {"asks": action, "claim": kept, **due(number, now + ASKING_SECONDS)}

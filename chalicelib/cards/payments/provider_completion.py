@@ -18,8 +18,8 @@ from chalicelib.cards.payments.provider import ProviderSilent
 from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
-from chalicelib.cards.requests.idempotency import Claim, References, Repeated, Unanswered
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Store
@@ -37,7 +37,7 @@ _UNANSWERED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finished(Generic[W]):
+class ProviderOutcome(Generic[W]):
     """What follows from a reply: writes, the record as it stands after them, and what is told of it."""
 
     operations: Sequence[Operation]
@@ -45,7 +45,7 @@ class Finished(Generic[W]):
     events: Sequence[CardEvent] = ()
 
 
-class Orders(Protocol[W]):
+class ProviderOrders(Protocol[W]):
     """What the records of one kind ask the provider for, and what follows from its reply."""
 
     def ask(self, record: W, /) -> Any:
@@ -54,7 +54,7 @@ class Orders(Protocol[W]):
     def ask_again(self, record: W, /) -> Any:
         """The same where the first reply was lost, or the first call was never made. Raises: ProviderSilent."""
 
-    def outcome(self, record: W, reply: Any, moment: Moment, /) -> Finished[W]:
+    def outcome(self, record: W, reply: Any, stamp: WriteStamp, /) -> ProviderOutcome[W]:
         """What follows from the reply. Raises: StoreError."""
 
     def told(self, record: W, /) -> Any:
@@ -62,15 +62,15 @@ class Orders(Protocol[W]):
 
 
 @dataclass(frozen=True, slots=True)
-class Finishing:
+class ProviderCompletion:
     """Carries records that wait for the provider to its answer and beyond."""
 
     store: Store
     clock: Clock
-    references: References
+    references: RequestReferences
     events: CardEvents
 
-    def answer(self, orders: Orders[W], record: W) -> str:
+    def answer(self, orders: ProviderOrders[W], record: W) -> str:
         """The answer to the request that has just written ``record``. Raises: Refused, StoreError.
 
         8001 means that the provider has not answered, or others were in the way: the schedule will finish it.
@@ -83,7 +83,7 @@ class Finishing:
             log.warning("outcome not written", kind=record.kind, id=record.id)
         raise Refused(Status.IN_PROGRESS, _UNANSWERED)
 
-    def resume(self, orders: Orders[W], record: W) -> bool:
+    def resume(self, orders: ProviderOrders[W], record: W) -> bool:
         """Finish what a request has left, unless somebody else does; whether that was possible. Raises: StoreError."""
         again = due(record.id, self.clock.time() + ASKING_SECONDS)
         try:
@@ -100,16 +100,16 @@ class Finishing:
 
     # -- inside
 
-    def _finish(self, orders: Orders[W], record: W, reply: Any) -> str:
+    def _finish(self, orders: ProviderOrders[W], record: W, reply: Any) -> str:
         """Write what the provider replied; the answer to the request. Raises: Conflict, StoreError."""
         action, claim, deadline = record.asks, record.waiting_claim, self.clock.time() + PATIENCE_SECONDS
         assert action is not None, "somebody has asked for it"
         waiting = claim
         for attempt in count():
-            moment = Moment(milliseconds(self.clock), new_id())
-            finished = orders.outcome(record, reply, moment)
+            stamp = WriteStamp(milliseconds(self.clock), new_id())
+            finished = orders.outcome(record, reply, stamp)
             answer = _answer(orders, action, finished.record)
-            answering = [self.references.answering(claim, answer, moment.at // 1000)] if claim else []
+            answering = [self.references.answering(claim, answer, stamp.at // 1000)] if claim else []
             told = self.events.record(record.manager_id, finished.events)
             try:
                 self.store.transact([*answering, *finished.operations, *told.operations])
@@ -126,7 +126,7 @@ class Finishing:
                 return self._kept(waiting) or _answer(orders, action, record)
         raise AssertionError("unreachable")
 
-    def _kept(self, claim: Claim | None) -> str | None:
+    def _kept(self, claim: IdempotencyClaim | None) -> str | None:
         """The answer that all requests get which have the claim's reference."""
         if claim is None:
             return None
@@ -144,7 +144,7 @@ class Finishing:
         return record.from_item(item)
 
 
-def _answer(orders: Orders[W], action: str, record: W) -> str:
+def _answer(orders: ProviderOrders[W], action: str, record: W) -> str:
     """What a request is answered with, once the provider has answered."""
     row = ACTIONS[action]
     try:

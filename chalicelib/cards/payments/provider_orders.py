@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.cards.ledger.posting_context import Party
-from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.event_payloads import change_told
-from chalicelib.cards.payments.payment_posting import Booking
+from chalicelib.cards.payments.payment_posting import PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import ANSWERED
 from chalicelib.cards.payments.provider import LONGEST_WORDS, BankAccount, Order, Provider, Receipt
-from chalicelib.cards.payments.provider_completion import Finished
+from chalicelib.cards.payments.provider_completion import ProviderOutcome
 from chalicelib.cards.payments.serializers import payment_shown, refused_by_provider
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Store
 
 
@@ -27,7 +27,7 @@ class PaymentOrders:
     store: Store
     programmes: Programmes
     provider: Provider
-    booking: Booking
+    booking: PaymentPosting
 
     def ask(self, payment: ExternalPayment, /) -> Receipt:
         return self.provider.submit(_order(payment))
@@ -39,40 +39,42 @@ class PaymentOrders:
             return known or Receipt(accepted=False)
         return self.ask(payment)
 
-    def outcome(self, payment: ExternalPayment, receipt: Receipt, moment: Moment, /) -> Finished[ExternalPayment]:
+    def outcome(
+        self, payment: ExternalPayment, receipt: Receipt, stamp: WriteStamp, /
+    ) -> ProviderOutcome[ExternalPayment]:
         known: dict[str, Any] = {"provider_reference": receipt.reference, "scheme": receipt.scheme or payment.scheme}
         was_reported = not payment.is_pending  # settled or rejected, before the answer came
         if was_reported or (payment.payment == "out" and receipt.accepted):
             members = known | ANSWERED
-            return Finished([payment.changing(moment.write_id, **members)], payment.changed(**members))
+            return ProviderOutcome([payment.changing(stamp.write_id, **members)], payment.changed(**members))
         party, original = self._concerned(payment)
         if receipt.accepted:
             sent = replace(payment, scheme=known["scheme"])
-            change = self.booking.settle(sent, party, moment, original=original, **known, **ANSWERED)
+            change = self.booking.settle(sent, party, stamp, original=original, **known, **ANSWERED)
             of_original: dict[str, Any] = {"state": RETURNED}
         else:
             reason = receipt.reason and receipt.reason[:LONGEST_WORDS]
-            change = self.booking.reject(payment, party, moment, reason=reason, **ANSWERED)
+            change = self.booking.reject(payment, party, stamp, reason=reason, **ANSWERED)
             of_original = {"returned_by": None}
         events = change_told(payment, change.payment)
         if original is None:
-            return Finished(change.operations, change.payment, events)
+            return ProviderOutcome(change.operations, change.payment, events)
         events += change_told(original, original.changed(**of_original))
-        with_original = [*change.operations, original.changing(moment.write_id, **of_original)]
-        return Finished(with_original, change.payment, events)
+        with_original = [*change.operations, original.changing(stamp.write_id, **of_original)]
+        return ProviderOutcome(with_original, change.payment, events)
 
     def told(self, payment: ExternalPayment, /) -> Any:
         if payment.state == REJECTED:
             raise refused_by_provider(payment.reason)
         return payment_shown(payment)
 
-    def _concerned(self, payment: ExternalPayment) -> tuple[Party, ExternalPayment | None]:
+    def _concerned(self, payment: ExternalPayment) -> tuple[PostingContext, ExternalPayment | None]:
         """The party of a payment, and the payment that it sends back, if it does."""
-        place = Place.of(payment)
+        account_ref = AccountRef.of(payment)
         others = [ExternalPayment.key(payment.returns)] if payment.returns is not None else []
-        items = self.store.batch_get([*others, *place.keys])
+        items = self.store.batch_get([*others, *account_ref.keys])
         original = ExternalPayment.from_item(items[0]) if others and items[0] else None
-        return place.party(self.programmes.catalogue(payment.manager_id), items[len(others) :]), original
+        return account_ref.party(self.programmes.catalogue(payment.manager_id), items[len(others) :]), original
 
 
 def _order(payment: ExternalPayment) -> Order:

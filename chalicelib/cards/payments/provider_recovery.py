@@ -6,17 +6,17 @@ import math
 from dataclasses import dataclass
 
 from chalicelib.cards.events.card_events import CardEvents
-from chalicelib.cards.payments.address_opening import AddressOrders
+from chalicelib.cards.payments.address_opening import AddressOpening
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.direct_debits import Debits
+from chalicelib.cards.payments.direct_debits import DirectDebits
 from chalicelib.cards.payments.event_payloads import change_told
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import DUE
-from chalicelib.cards.payments.provider_completion import Finishing
+from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.storage.due_index import DueItems
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.foundation.identifiers import new_id
@@ -24,17 +24,17 @@ from chalicelib.foundation.metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True)
-class Overdue:
+class ProviderRecovery:
     """Looks through the index of due times."""
 
     store: Store
     clock: Clock
     metrics: Metrics
     programmes: Programmes
-    finishing: Finishing
+    completion: ProviderCompletion
     payments: PaymentOrders
-    addresses: AddressOrders
-    debits: Debits
+    addresses: AddressOpening
+    debits: DirectDebits
     events: CardEvents
 
     def finish(self, until: float = math.inf) -> int:
@@ -43,15 +43,15 @@ class Overdue:
 
     def _finish(self, item: Item) -> bool:
         if item["part"] == ExternalAddress.kind:
-            return self.finishing.resume(self.addresses, ExternalAddress.from_item(item))
+            return self.completion.resume(self.addresses, ExternalAddress.from_item(item))
         payment = ExternalPayment.from_item(item)
-        return self.finishing.resume(self.payments, payment) if payment.asks else self._pass_cut_off(payment)
+        return self.completion.resume(self.payments, payment) if payment.asks else self._pass_cut_off(payment)
 
     def _pass_cut_off(self, payment: ExternalPayment) -> bool:
         """Raises: StoreError."""
         catalogue = self.programmes.catalogue(payment.manager_id)
-        moment = Moment(milliseconds(self.clock), new_id())
-        change = self.debits.due(payment, catalogue, self.store.batch_get, moment)
+        stamp = WriteStamp(milliseconds(self.clock), new_id())
+        change = self.debits.due(payment, catalogue, self.store.batch_get, stamp)
         told = self.events.record(payment.manager_id, change_told(payment, change.payment))
         try:
             self.store.transact([*change.operations, *told.operations])

@@ -7,13 +7,13 @@ from functools import partial
 
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
-from chalicelib.cards.ledger.posting_context import Party
-from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.event_payloads import payment_told
-from chalicelib.cards.payments.payment_posting import Booking, amounts
+from chalicelib.cards.payments.payment_posting import PaymentPosting, amounts
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import asking
-from chalicelib.cards.payments.provider_completion import Finishing
+from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.cards.payments.serializers import payment_shown, refused_by_provider
 from chalicelib.cards.programs.programmes import Programmes
@@ -23,10 +23,10 @@ from chalicelib.cards.protocol.schemes import DIRECT_CREDITS, RETURNS_WITH_REASO
 from chalicelib.cards.protocol.states import CLOSED
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import RETURN_TYPES
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import present
 
-Side = tuple[ExternalPayment, Party]
+Side = tuple[ExternalPayment, PostingContext]
 """A payment as one side has it, and whom it concerns there."""
 
 
@@ -35,33 +35,33 @@ class ReturnFlow:
     """Returns are whole, and there is one of a payment at most: the first to be written marks the payment."""
 
     programmes: Programmes
-    booking: Booking
-    finishing: Finishing
+    booking: PaymentPosting
+    completion: ProviderCompletion
     orders: PaymentOrders
 
-    def inbound_return(self, call: Call) -> Outcome:
-        request: InboundReturn = call.request
-        original = call.find(ExternalPayment, request.epm_transaction_id)
+    def inbound_return(self, context: RequestContext) -> Outcome:
+        request: InboundReturn = context.request
+        original = context.find(ExternalPayment, request.epm_transaction_id)
         if request.reason is None and original.scheme in RETURNS_WITH_REASON:
             raise refused_field("reason", "required", f"is required for {original.scheme}")
-        return self._sent_back(call, original, _digits(request.reason), request.reference)
+        return self._sent_back(context, original, _digits(request.reason), request.reference)
 
-    def direct_credit_return(self, call: Call) -> Outcome:
-        request: DirectCreditReturn = call.request
-        original = call.find(ExternalPayment, request.epm_transaction_id)
+    def direct_credit_return(self, context: RequestContext) -> Outcome:
+        request: DirectCreditReturn = context.request
+        original = context.find(ExternalPayment, request.epm_transaction_id)
         reason = _digits(request.return_reason_id)
-        return self._sent_back(call, original, reason, request.reference, direct_credit=True)
+        return self._sent_back(context, original, reason, request.reference, direct_credit=True)
 
-    def direct_debit_return(self, call: Call) -> Outcome:
-        request: DirectDebitReturn = call.request
-        original = call.find(ExternalPayment, request.returned_epm_transaction_id)
-        return self._sent_back(call, original, request.reason, request.reference)
+    def direct_debit_return(self, context: RequestContext) -> Outcome:
+        request: DirectDebitReturn = context.request
+        original = context.find(ExternalPayment, request.returned_epm_transaction_id)
+        return self._sent_back(context, original, request.reason, request.reference)
 
     # -- inside
 
     def _sent_back(
         self,
-        call: Call,
+        context: RequestContext,
         original: ExternalPayment,
         reason: str | None,
         reference: str | None,
@@ -69,38 +69,38 @@ class ReturnFlow:
         direct_credit: bool = False,
     ) -> Outcome:
         """Have the provider send a payment back; what the account pays for it is held until then. Raises: Refused."""
-        party, sender = self._parties(call, original)
-        original.require(call.action.name)
+        party, sender = self._parties(context, original)
+        original.require(context.action.name)
         if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:
             raise Refused(Status.WRONG_STATE, "payments of this scheme are returned by another action")
-        party.account.require(call.action.name)
+        party.account.require(context.action.name)
         charge = original.charged.reversal
         if charge.debit:
             party.require_funds(charge.total)
-        payment = self._payment(call, original, charge, reason, reference)
+        payment = self._payment(context, original, charge, reason, reference)
         if sender is not None:
-            return _at_home(call, self.booking, payment, (original, party), sender)
-        waiting = asking(payment.id, call.action.name, call.claim, call.now)
+            return _at_home(context, self.booking, payment, (original, party), sender)
+        waiting = asking(payment.id, context.action.name, context.claim, context.now)
         payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
-        movement = Movement("return held", call.at, call.write_id, epm_transaction_id=payment.id)
+        movement = Movement("return held", context.at, context.write_id, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
         operations = [
-            payment.making(call.write_id),
-            original.changing(call.write_id, returned_by=payment.id),
+            payment.making(context.write_id),
+            original.changing(context.write_id, returned_by=payment.id),
             *(movement.operations() if payment.held else []),
         ]
-        asks = partial(self.finishing.answer, self.orders, payment)
+        asks = partial(self.completion.answer, self.orders, payment)
         return Outcome(operations=operations, asks=asks, events=[payment_told(payment)])
 
-    def _parties(self, call: Call, original: ExternalPayment) -> tuple[Party, Side | None]:
+    def _parties(self, context: RequestContext, original: ExternalPayment) -> tuple[PostingContext, Side | None]:
         """Who gives a payment back; and the payment's other side, if that is here."""
-        place, sender = Place.of(original), None
-        keys, count = place.keys, len(place.keys)
+        account_ref, sender = AccountRef.of(original), None
+        keys, count = account_ref.keys, len(account_ref.keys)
         if original.counterpart is not None:
-            sender = Place(**original.other_side or {})
+            sender = AccountRef(**original.other_side or {})
             keys = [*keys, ExternalPayment.key(original.counterpart), *sender.keys]
-        items = call.items(keys)
-        party = place.party(call.catalogue, items[:count])
+        items = context.items(keys)
+        party = account_ref.party(context.catalogue, items[:count])
         if sender is None:
             return party, None
         sent, *rest = items[count:]
@@ -109,7 +109,12 @@ class ReturnFlow:
         return party, (ExternalPayment.from_item(sent), payer)
 
     def _payment(
-        self, call: Call, original: ExternalPayment, charge: Charge, reason: str | None, reference: str | None
+        self,
+        context: RequestContext,
+        original: ExternalPayment,
+        charge: Charge,
+        reason: str | None,
+        reference: str | None,
     ) -> ExternalPayment:
         number = self.booking.sequences.next("external_payment")
         return replace(
@@ -119,7 +124,7 @@ class ReturnFlow:
             payment="return",
             state=PENDING,
             transaction_type=RETURN_TYPES[charge.direction],
-            created_at=call.now,
+            created_at=context.now,
             counted=None,
             source=original.destination if original.payment == "in" else original.source,
             destination=original.source if original.payment == "in" else original.destination,
@@ -138,12 +143,14 @@ class ReturnFlow:
         )
 
 
-def _at_home(call: Call, booking: Booking, payment: ExternalPayment, receiver: Side, sender: Side) -> Outcome:
+def _at_home(
+    context: RequestContext, booking: PaymentPosting, payment: ExternalPayment, receiver: Side, sender: Side
+) -> Outcome:
     """What came from another address of this service goes back there in the same transaction. Raises: Refused."""
     (came, payee), (sent, payer) = receiver, sender
     if payer.account.status == CLOSED:
         raise refused_by_provider("the account that has paid is closed")
-    movement = Movement("payment returned at home", call.at, call.write_id, epm_transaction_id=payment.id)
+    movement = Movement("payment returned at home", context.at, context.write_id, epm_transaction_id=payment.id)
     movement.list_by_card(*payee.listed, *payer.listed)
     payment = replace(
         payment, transaction_id=booking.enter(movement, payee.account, payment, original=came), state=SETTLED
@@ -152,13 +159,13 @@ def _at_home(call: Call, booking: Booking, payment: ExternalPayment, receiver: S
     of_came = {"state": RETURNED, "returned_by": payment.id}
     of_sent = {"state": RETURNED, "return_transaction_id": back}
     operations = [
-        payment.making(call.write_id),
-        came.changing(call.write_id, **of_came),
-        sent.changing(call.write_id, **of_sent),
+        payment.making(context.write_id),
+        came.changing(context.write_id, **of_came),
+        sent.changing(context.write_id, **of_sent),
         *movement.operations(),
     ]
     events = [payment_told(each) for each in (payment, came.changed(**of_came), sent.changed(**of_sent))]
-    return Outcome(payment_shown(payment) if call.action.answer else (), operations, events=events)
+    return Outcome(payment_shown(payment) if context.action.answer else (), operations, events=events)
 
 
 def _digits(reason: int | None) -> str | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.cards.ledger.posting_context import Party
-from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.ledger.posting_context import PostingContext
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.direct_debits import Debits
+from chalicelib.cards.payments.direct_debits import DirectDebits
 from chalicelib.cards.payments.event_payloads import change_told, mandate_told, payment_told
 from chalicelib.cards.payments.incoming_payments import IncomingPayments
 from chalicelib.cards.payments.mandate_record import Mandate
-from chalicelib.cards.payments.payment_posting import Booking, Change
+from chalicelib.cards.payments.payment_posting import Change, PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment, by_address, instructed
 from chalicelib.cards.payments.serializers import bank_account
 from chalicelib.cards.protocol.payment_simulator_messages import (
@@ -25,10 +25,10 @@ from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED
 from chalicelib.cards.protocol.schemes import SCHEMES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import present
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Operation
 
 _FIRST_REFERENCE = 8_000_000_000
@@ -40,18 +40,18 @@ class PaymentSimulatorFlow:
     """Has happen from outside what the service is told by others."""
 
     sequences: Sequences
-    booking: Booking
+    booking: PaymentPosting
     incoming: IncomingPayments
-    debits: Debits
+    debits: DirectDebits
 
-    def simulate_inbound_payment(self, call: Call) -> Outcome:
-        request: SimulateInboundPayment = call.request
-        address = call.find(ExternalAddress, request.epm_address_id)
+    def simulate_inbound_payment(self, context: RequestContext) -> Outcome:
+        request: SimulateInboundPayment = context.request
+        address = context.find(ExternalAddress, request.epm_address_id)
         if request.scheme not in SCHEMES[address.method]:
             raise refused_field("scheme", "value", "is none of the address's method")
         if request.currency_ison != address.currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address takes its own currency")
-        party = _party(call, address)
+        party = _party(context, address)
         payment = ExternalPayment(
             payment="in",
             transaction_type=EXTERNAL_IN,
@@ -59,46 +59,46 @@ class PaymentSimulatorFlow:
             destination=bank_account(address),
             scheme=request.scheme,
             reference=request.reference,
-            **self._from_outside(call, address, request.amount),
+            **self._from_outside(context, address, request.amount),
         )
-        change = self.incoming.receive(payment, address, party, _moment(call))
+        change = self.incoming.receive(payment, address, party, _stamp(context))
         told = {"epm_transaction_id": payment.id, "transaction_id": change.payment.transaction_id}
         events = [payment_told(change.payment)]
         return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
 
-    def simulate_mandate(self, call: Call) -> Outcome:
-        request: SimulateMandate = call.request
-        address = call.find(ExternalAddress, request.epm_address_id)
-        address.require(call.action.name)
+    def simulate_mandate(self, context: RequestContext) -> Outcome:
+        request: SimulateMandate = context.request
+        address = context.find(ExternalAddress, request.epm_address_id)
+        address.require(context.action.name)
         mandate = Mandate(
             id=self.sequences.next("mandate"),
-            manager_id=call.manager_id,
+            manager_id=context.manager_id,
             access_level=address.access_level,
             address_id=address.id,
             creditor_name=request.creditor_name,
             reference=request.reference,
-            created_at=call.now,
+            created_at=context.now,
         )
-        made: list[Operation] = [mandate.making(call.write_id), address.unchanged()]
+        made: list[Operation] = [mandate.making(context.write_id), address.unchanged()]
         return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_told(mandate)])
 
-    def simulate_direct_debit(self, call: Call) -> Outcome:
-        request: SimulateDirectDebit = call.request
+    def simulate_direct_debit(self, context: RequestContext) -> Outcome:
+        request: SimulateDirectDebit = context.request
         if request.epm_transaction_id is not None:
-            payment = call.find(ExternalPayment, request.epm_transaction_id)
-            payment.require(call.action.name)
-            change = self.debits.due(payment, call.catalogue, call.items, _moment(call))
+            payment = context.find(ExternalPayment, request.epm_transaction_id)
+            payment.require(context.action.name)
+            change = self.debits.due(payment, context.catalogue, context.items, _stamp(context))
         else:
-            change = self._announced(call)
+            change = self._announced(context)
         told = {"epm_transaction_id": change.payment.id, "cut_off": change.payment.cut_off}
         events = [payment_told(change.payment)]
         return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
 
-    def simulate_outbound_result(self, call: Call) -> Outcome:
-        request: SimulateOutboundResult = call.request
-        payment = call.find(ExternalPayment, request.epm_transaction_id)
-        party = _party(call, payment)
-        change = self.booking.report(payment, party, request.result, request.reason, _moment(call))
+    def simulate_outbound_result(self, context: RequestContext) -> Outcome:
+        request: SimulateOutboundResult = context.request
+        payment = context.find(ExternalPayment, request.epm_transaction_id)
+        party = _party(context, payment)
+        change = self.booking.report(payment, party, request.result, request.reason, _stamp(context))
         after = change.payment
         number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
         told = present({"transaction_id": number}) | _state(change)
@@ -106,25 +106,25 @@ class PaymentSimulatorFlow:
 
     # -- inside
 
-    def _from_outside(self, call: Call, address: ExternalAddress, amount: int) -> dict[str, Any]:
+    def _from_outside(self, context: RequestContext, address: ExternalAddress, amount: int) -> dict[str, Any]:
         """What all payments have that come by an address from outside."""
         number = self.sequences.next("external_payment")
         return {
             "id": number,
             "provider_reference": _FIRST_REFERENCE + number,
             "state": PENDING,
-            "created_at": call.now,
+            "created_at": context.now,
             "country": address.country,
             **by_address(address),
             **instructed(amount, address.currency),
         }
 
-    def _announced(self, call: Call) -> Change:
+    def _announced(self, context: RequestContext) -> Change:
         """What a creditor announces by a mandate. Raises: Refused."""
-        request: SimulateDirectDebit = call.request
+        request: SimulateDirectDebit = context.request
         assert request.epm_mandate_id is not None and request.amount is not None
-        mandate = call.find(Mandate, request.epm_mandate_id)
-        address_item = call.items([ExternalAddress.key(mandate.address_id)])[0]
+        mandate = context.find(Mandate, request.epm_mandate_id)
+        address_item = context.items([ExternalAddress.key(mandate.address_id)])[0]
         assert address_item is not None, "a mandate has its address"
         address = ExternalAddress.from_item(address_item)
         announced = ExternalPayment(
@@ -132,19 +132,21 @@ class PaymentSimulatorFlow:
             transaction_type=DIRECT_DEBIT,
             source=bank_account(address),
             destination={"account_name": mandate.creditor_name},
-            **self._from_outside(call, address, request.amount),
+            **self._from_outside(context, address, request.amount),
         )
         payment = self.debits.announce(announced, mandate)
-        return Change([payment.making(call.write_id), mandate.unchanged()], payment, _party(call, address).account)
+        return Change(
+            [payment.making(context.write_id), mandate.unchanged()], payment, _party(context, address).account
+        )
 
 
-def _party(call: Call, about: ExternalAddress | ExternalPayment) -> Party:
-    place = Place.of(about)
-    return place.party(call.catalogue, call.items(place.keys))
+def _party(context: RequestContext, about: ExternalAddress | ExternalPayment) -> PostingContext:
+    account_ref = AccountRef.of(about)
+    return account_ref.party(context.catalogue, context.items(account_ref.keys))
 
 
-def _moment(call: Call) -> Moment:
-    return Moment(call.at, call.write_id)
+def _stamp(context: RequestContext) -> WriteStamp:
+    return WriteStamp(context.at, context.write_id)
 
 
 def _reason(change: Change) -> dict[str, Any]:

@@ -8,17 +8,17 @@ from functools import partial
 from typing import cast
 
 from chalicelib.cards.ledger.entries import Movement
-from chalicelib.cards.ledger.posting_context import Party
+from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Tally
-from chalicelib.cards.payments.account_ref import Place
+from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, find_key
 from chalicelib.cards.payments.event_payloads import payment_told
 from chalicelib.cards.payments.incoming_payments import credited
 from chalicelib.cards.payments.modulus_check import fits
-from chalicelib.cards.payments.payment_posting import Booking, amounts
+from chalicelib.cards.payments.payment_posting import PaymentPosting, amounts
 from chalicelib.cards.payments.payment_record import ExternalPayment, by_address, instructed
 from chalicelib.cards.payments.pending_index import asking
-from chalicelib.cards.payments.provider_completion import Finishing
+from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.cards.payments.serializers import bank_account, payment_shown, refused_by_provider
 from chalicelib.cards.programs.programmes import Programmes
@@ -27,7 +27,7 @@ from chalicelib.cards.protocol.payment_states import PENDING, SETTLED
 from chalicelib.cards.protocol.schemes import UK, chosen, country_of
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import EXTERNAL_IN, EXTERNAL_OUT
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import present
 from chalicelib.foundation.dynamodb.store import Item, Operation
 
@@ -39,7 +39,7 @@ class Own:
     """A destination that is an address of this service: it, and whom it concerns."""
 
     address: ExternalAddress
-    party: Party
+    party: PostingContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,64 +47,66 @@ class TransferFlow:
     """Pays from an address: to another bank, or at once to another address of this service."""
 
     programmes: Programmes
-    booking: Booking
-    finishing: Finishing
+    booking: PaymentPosting
+    completion: ProviderCompletion
     orders: PaymentOrders
 
-    def transfer_to_external_payment(self, call: Call) -> Outcome:
-        request: TransferToExternalPayment = call.request
+    def transfer_to_external_payment(self, context: RequestContext) -> Outcome:
+        request: TransferToExternalPayment = context.request
         wanted = find_key(
             iban=request.destination_iban,
             sort_code=request.destination_sort_code,
             account_number=request.destination_account_number,
         )
-        address_item, number = call.items([ExternalAddress.key(request.epm_address_id), wanted])
-        address = call.seen(ExternalAddress, address_item)
+        address_item, number = context.items([ExternalAddress.key(request.epm_address_id), wanted])
+        address = context.seen(ExternalAddress, address_item)
         schemes = _schemes(address, request)
-        party, own = self._parties(call, address, number)
-        address.require(call.action.name)
-        party.account.require(call.action.name)
+        party, own = self._parties(context, address, number)
+        address.require(context.action.name)
+        party.account.require(context.action.name)
         if request.currency_ison != address.currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address pays in its own currency")
-        payment = self._payment(call, address, schemes)
+        payment = self._payment(context, address, schemes)
         facts = party.facts(EXTERNAL_OUT, request.currency_ison, payment.country)
         charge = party.charge(facts, request.amount, debit=True)
         tally = Tally()
-        usage = party.count(facts, request.amount, call.now, tally)
+        usage = party.count(facts, request.amount, context.now, tally)
         party.require_funds(charge.total)
         payment = replace(payment, counted=usage or None, **amounts(charge))
         if own is not None:
-            outcome = self._at_home(call, payment, party, own, tally)
+            outcome = self._at_home(context, payment, party, own, tally)
             return replace(outcome, operations=[*outcome.operations, address.unchanged()])
-        waiting = asking(payment.id, call.action.name, call.claim, call.now)
+        waiting = asking(payment.id, context.action.name, context.claim, context.now)
         payment = replace(payment, held=charge.total, **waiting)
-        movement = Movement("payment out held", call.at, call.write_id, tally, epm_transaction_id=payment.id)
+        movement = Movement("payment out held", context.at, context.write_id, tally, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
-        operations = [payment.making(call.write_id), address.unchanged(), *movement.operations()]
-        asks = partial(self.finishing.answer, self.orders, payment)
+        operations = [payment.making(context.write_id), address.unchanged(), *movement.operations()]
+        asks = partial(self.completion.answer, self.orders, payment)
         return Outcome(operations=operations, asks=asks, events=[payment_told(payment)])
 
     # -- inside
 
-    def _parties(self, call: Call, address: ExternalAddress, number: Item | None) -> tuple[Party, Own | None]:
+    def _parties(
+        self, context: RequestContext, address: ExternalAddress, number: Item | None
+    ) -> tuple[PostingContext, Own | None]:
         """Who pays, and who is paid if that is an address of this service."""
-        place, own_keys, home = Place.of(address), [], None
+        account_ref, own_keys, home = AccountRef.of(address), [], None
         if number is not None:
-            home = Place.led_to(number)
+            home = AccountRef.led_to(number)
             own_keys = [ExternalAddress.key(number["address_id"]), *home.keys]
-        items = call.items([*place.keys, *own_keys])
-        party = place.party(call.catalogue, items[: len(place.keys)])
+        items = context.items([*account_ref.keys, *own_keys])
+        party = account_ref.party(context.catalogue, items[: len(account_ref.keys)])
         if home is None:
             return party, None
-        own_item, *rest = items[len(place.keys) :]
+        own_item, *rest = items[len(account_ref.keys) :]
         assert own_item is not None, "a number leads to its address"
         return party, Own(
             ExternalAddress.from_item(own_item), home.party(self.programmes.catalogue(home.manager_id), rest)
         )
 
-    def _payment(self, call: Call, address: ExternalAddress, schemes: Sequence[str]) -> ExternalPayment:
+    def _payment(self, context: RequestContext, address: ExternalAddress, schemes: Sequence[str]) -> ExternalPayment:
         """The payment as it was instructed, before it is known what it comes to."""
-        request: TransferToExternalPayment = call.request
+        request: TransferToExternalPayment = context.request
         known = {
             "account_name": request.destination_account_name,
             "account_number": request.destination_account_number,
@@ -116,7 +118,7 @@ class TransferFlow:
             payment="out",
             state=PENDING,
             transaction_type=EXTERNAL_OUT,
-            created_at=call.now,
+            created_at=context.now,
             source=bank_account(address),
             destination=present(known),
             country=country_of(request.destination_iban),
@@ -128,11 +130,13 @@ class TransferFlow:
             **instructed(request.amount, request.currency_ison),
         )
 
-    def _at_home(self, call: Call, paid: ExternalPayment, payer: Party, own: Own, tally: Tally) -> Outcome:
+    def _at_home(
+        self, context: RequestContext, paid: ExternalPayment, payer: PostingContext, own: Own, tally: Tally
+    ) -> Outcome:
         """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
         address, payee = own.address, own.party
         if payee.account.owner == payer.account.owner:
-            raise refused_field(_named(call.request), "value", "leads to the account that pays")
+            raise refused_field(_named(context.request), "value", "leads to the account that pays")
         if address.currency != paid.instructed_currency:
             raise refused_by_provider("the destination takes another currency")
         number = self.booking.sequences.next("external_payment")
@@ -140,7 +144,7 @@ class TransferFlow:
             paid,
             id=number,
             counterpart=paid.id,
-            other_side=Place.of(paid).plain,
+            other_side=AccountRef.of(paid).plain,
             payment="in",
             transaction_type=EXTERNAL_IN,
             country=country_of((paid.source or {}).get("iban")),
@@ -150,15 +154,15 @@ class TransferFlow:
             **by_address(address),
         )
         try:
-            came = credited(came, address, payee, call.now, tally)
+            came = credited(came, address, payee, context.now, tally)
         except Refused:
             raise refused_by_provider("the destination does not take this payment") from None
-        movement = Movement("payment at home", call.at, call.write_id, tally, epm_transaction_id=paid.id)
+        movement = Movement("payment at home", context.at, context.write_id, tally, epm_transaction_id=paid.id)
         movement.list_by_card(*payer.listed, *payee.listed)
-        paid = replace(paid, counterpart=number, other_side=Place.of(came).plain)
+        paid = replace(paid, counterpart=number, other_side=AccountRef.of(came).plain)
         paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
         came = replace(came, transaction_id=self.booking.enter(movement, payee.account, came))
-        made: list[Operation] = [paid.making(call.write_id), came.making(call.write_id), address.unchanged()]
+        made: list[Operation] = [paid.making(context.write_id), came.making(context.write_id), address.unchanged()]
         operations = [*made, *movement.operations()]
         return Outcome(payment_shown(paid), operations, events=[payment_told(paid), payment_told(came)])
 

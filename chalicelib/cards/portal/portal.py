@@ -30,7 +30,7 @@ _STATUSES = {int(status): status for status in Status}
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Portal:
     """Asks by ``reading``, and where there is a simulator by ``simulator`` and, for ``PREPARING``, by ``api``."""
 
     reading: Dispatcher

@@ -22,7 +22,7 @@ from chalicelib.cards.protocol.portal_messages import ACCOUNTS, ListActivity, Li
 from chalicelib.cards.protocol.values import BUSINESS
 from chalicelib.cards.reports import serializers
 from chalicelib.cards.requests import disclosure
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage import latest
 from chalicelib.cards.storage.latest import Rows
 from chalicelib.cards.storage.record import Key
@@ -36,47 +36,47 @@ _OF_CARD = {"card_programme": "program_id"}
 
 
 @dataclass(frozen=True, slots=True)
-class DeskFlow:
+class PortalFlow:
     """Shows what belongs together."""
 
     secrets: CardSecrets
 
-    def list_cards(self, call: Call) -> Outcome:
-        request: ListCards = call.request
+    def list_cards(self, context: RequestContext) -> Outcome:
+        request: ListCards = context.request
         before = None if request.before is None else card_list_record.part(request.before)
-        lists = card_list_record.of_manager(call.manager_id)
-        rows, more = latest.page(call.store, lists, request.item_count, before)
-        items = call.items([Card.key(row["card_id"]) for row in rows]) if rows else []
-        cards = [Card.from_item(item) for item in items if item is not None and call.sees(item)]
-        holders, accounts = _beside(call, cards)
+        lists = card_list_record.of_manager(context.manager_id)
+        rows, more = latest.page(context.store, lists, request.item_count, before)
+        items = context.items([Card.key(row["card_id"]) for row in rows]) if rows else []
+        cards = [Card.from_item(item) for item in items if item is not None and context.sees(item)]
+        holders, accounts = _beside(context, cards)
         listed = [
             {
-                **self._card(call, card),
+                **self._card(context, card),
                 "holder_name": _name_of(holders.get(card.holder_id)),
                 "accounts": [_account(accounts[number]) for number in card.account_ids if number in accounts],
                 "more_accounts": max(0, len(card.account_ids) - ACCOUNTS),
             }
             for card in cards
         ]
-        return _list(call, listed, more=more)
+        return _list(context, listed, more=more)
 
-    def show_card(self, call: Call) -> Outcome:
-        request: ShowCard = call.request
-        card = call.find(Card, request.card_id)
-        holders, accounts = _beside(call, [card])
+    def show_card(self, context: RequestContext) -> Outcome:
+        request: ShowCard = context.request
+        card = context.find(Card, request.card_id)
+        holders, accounts = _beside(context, [card])
         of_card, lists = Rows.of(activity_record.of_card(card.id)), [_lists(account) for account in accounts.values()]
         messages, *rows = together(
             [
-                of_card.latest(call.store, request.item_count),
+                of_card.latest(context.store, request.item_count),
                 *(
-                    each.latest(call.store, count)
+                    each.latest(context.store, count)
                     for pair in lists
                     for each, count in zip(pair, (request.item_count, request.balance_count), strict=True)
                 ),
             ]
         )
         booked_rows, moved_rows = rows[::2], rows[1::2]
-        authorizations, addresses = _further(call, messages, booked_rows, accounts.values())
+        authorizations, addresses = _further(context, messages, booked_rows, accounts.values())
         shown_accounts = [
             {
                 **_account(account),
@@ -86,51 +86,51 @@ class DeskFlow:
             for account, booked, moved in zip(accounts.values(), booked_rows, moved_rows, strict=True)
         ]
         data = {
-            "card": self._card(call, card),
-            "entries": _entries(call, card),
+            "card": self._card(context, card),
+            "entries": _entries(context, card),
             "holder_name": _name_of(holders.get(card.holder_id)),
             "accounts": shown_accounts,
             "more_accounts": max(0, len(card.account_ids) - ACCOUNTS),
             "activity": [_message(row) for row in messages],
             "authorizations": authorizations,
             "addresses": addresses,
-            "currencies": list(call.catalogue.currencies),
+            "currencies": list(context.catalogue.currencies),
         }
-        return Outcome(data, beside={"programme_manager": call.catalogue.name})
+        return Outcome(data, beside={"programme_manager": context.catalogue.name})
 
-    def list_activity(self, call: Call) -> Outcome:
-        request: ListActivity = call.request
+    def list_activity(self, context: RequestContext) -> Outcome:
+        request: ListActivity = context.request
         if request.card_id is None:
-            timelines = activity_record.of_manager(call.manager_id)
+            timelines = activity_record.of_manager(context.manager_id)
         else:
-            timelines = [activity_record.of_card(call.find(Card, request.card_id).id)]
+            timelines = [activity_record.of_card(context.find(Card, request.card_id).id)]
         before = None
         if request.before_at is not None and request.before_id is not None:
             before = timelines[0].part(request.before_at, request.before_id)
-        rows, more = latest.page(call.store, [Rows.of(each) for each in timelines], request.item_count, before)
-        return _list(call, [_message(row) for row in rows if call.sees(row)], more=more)
+        rows, more = latest.page(context.store, [Rows.of(each) for each in timelines], request.item_count, before)
+        return _list(context, [_message(row) for row in rows if context.sees(row)], more=more)
 
     # -- inside
 
-    def _card(self, call: Call, card: Card) -> dict[str, Any]:
+    def _card(self, context: RequestContext, card: Card) -> dict[str, Any]:
         """A card as it is shown to this caller, with its number as disclosure has it."""
-        number = disclosure.shown(call.credential, card.id, "pan", self.secrets.number(card))
-        disclosure.revealed(call.credential, card.id, "pan")
-        programme = call.catalogue.card_programmes[card.program_id].name
-        return {**card_shown(card, call.now, None), "pan": number, "program_name": programme}
+        number = disclosure.shown(context.credential, card.id, "pan", self.secrets.number(card))
+        disclosure.revealed(context.credential, card.id, "pan")
+        programme = context.catalogue.card_programmes[card.program_id].name
+        return {**card_shown(card, context.now, None), "pan": number, "program_name": programme}
 
 
-def _list(call: Call, rows: Sequence[Mapping[str, Any]], *, more: bool) -> Outcome:
-    return Outcome(rows, beside={"programme_manager": call.catalogue.name, "has_more_records": "Y" if more else "N"})
+def _list(context: RequestContext, rows: Sequence[Mapping[str, Any]], *, more: bool) -> Outcome:
+    return Outcome(rows, beside={"programme_manager": context.catalogue.name, "has_more_records": "Y" if more else "N"})
 
 
-def _beside(call: Call, cards: Sequence[Card]) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
+def _beside(context: RequestContext, cards: Sequence[Card]) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
     """The holders of cards, and the first accounts of each, by their ids; those that the caller may see."""
     holders = list(dict.fromkeys(card.holder_id for card in cards))
     accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[:ACCOUNTS]))
     keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
-    items = call.items(keys) if keys else []
-    seen = [item if call.sees(item) else None for item in items]
+    items = context.items(keys) if keys else []
+    seen = [item if context.sees(item) else None for item in items]
     people = [Holder.from_item(item) for item in seen[: len(holders)] if item is not None]
     books = [Account.from_item(item) for item in seen[len(holders) :] if item is not None]
     return {each.id: each for each in people}, {each.id: each for each in books}
@@ -143,16 +143,16 @@ def _lists(account: Account) -> tuple[Rows, Rows]:
 
 
 def _further(
-    call: Call, messages: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
+    context: RequestContext, messages: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The authorizations that messages and transactions belong to, and the addresses that lead to accounts."""
-    card_id: int = call.request.card_id
+    card_id: int = context.request.card_id
     of_card = [row.get("authorization_id") for rows in booked for row in rows if row.get("card_id") == card_id]
     numbers = dict.fromkeys([*(int(row["trans_link"]) for row in messages), *filter(None, of_card)])
     addresses = [number for account in accounts for number in sorted(account.address_ids or ())]
     keys: list[Key] = [*map(Authorization.key, numbers), *map(ExternalAddress.key, addresses)]
-    items = call.items(keys) if keys else []
-    seen = [item for item in items if item is not None and call.sees(item)]
+    items = context.items(keys) if keys else []
+    seen = [item for item in items if item is not None and context.sees(item)]
     held = [Authorization.from_item(item) for item in seen if item["part"] == Authorization.kind]
     paid = [ExternalAddress.from_item(item) for item in seen if item["part"] == ExternalAddress.kind]
     return [_authorization(each) for each in held], [address_shown(each) for each in paid if each.is_live]
@@ -188,10 +188,10 @@ def _balances(row: Item) -> dict[str, Any]:
     return {"at": row["at"], **{str(name): row[name] for name in BALANCES}}
 
 
-def _entries(call: Call, card: Card) -> dict[str, str]:
+def _entries(context: RequestContext, card: Card) -> dict[str, str]:
     """The names of the entries of the set-up that a card stands on, by their kinds."""
     numbers = {kind: getattr(card, _OF_CARD.get(kind, f"{kind}_id")) for kind in _GROUPS}
-    return {kind: str(getattr(call.catalogue.of(kind)[number], "name", number)) for kind, number in numbers.items()}
+    return {kind: str(getattr(context.catalogue.of(kind)[number], "name", number)) for kind, number in numbers.items()}
 
 
 def _name_of(holder: Holder | None) -> str:

@@ -52,7 +52,7 @@ class _Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounds:
+class RollingProof:
     """Proves accounts for a while."""
 
     store: Store

@@ -24,7 +24,7 @@ from chalicelib.cards.protocol.report_messages import (
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.reports import addendum_record, serializers
 from chalicelib.cards.reports.addendum_record import Addendum, addendum_key
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, certain, page
@@ -39,89 +39,89 @@ class ReportFlow:
 
     sequences: Sequences
 
-    def get_cards_activity(self, call: Call) -> Outcome:
-        request: GetCardsActivity = call.request
+    def get_cards_activity(self, context: RequestContext) -> Outcome:
+        request: GetCardsActivity = context.request
         if request.card_id is not None:
-            return _of_card(call, request.card_id, activity_record.of_card(request.card_id), serializers.activity)
-        [last] = _items(call, _key(Authorization.key, request.last_id))
-        after = _after(call, last, lambda item: call.sees(item) and _is_listed(ACTIVITY, item))
+            return _of_card(context, request.card_id, activity_record.of_card(request.card_id), serializers.activity)
+        [last] = _items(context, _key(Authorization.key, request.last_id))
+        after = _after(context, last, lambda item: context.sees(item) and _is_listed(ACTIVITY, item))
         span = Span.of_seconds(request.date_from, request.date_to, after)
-        return _over_all(call, activity_record.of_manager(call.manager_id), span, serializers.activity)
+        return _over_all(context, activity_record.of_manager(context.manager_id), span, serializers.activity)
 
-    def get_financial_authorizes(self, call: Call) -> Outcome:
-        request: GetFinancialAuthorizes = call.request
+    def get_financial_authorizes(self, context: RequestContext) -> Outcome:
+        request: GetFinancialAuthorizes = context.request
         return _of_card(
-            call, request.card_id, activity_record.authorizes_of_card(request.card_id), serializers.authorize
+            context, request.card_id, activity_record.authorizes_of_card(request.card_id), serializers.authorize
         )
 
-    def get_transactions(self, call: Call) -> Outcome:
-        request: GetTransactions = call.request
+    def get_transactions(self, context: RequestContext) -> Outcome:
+        request: GetTransactions = context.request
         of_card, of_account, wanted, last = _items(
-            call,
+            context,
             _key(Card.key, request.card_id),
             _key(Account.key, request.account_id),
             _key(transaction_key, request.transaction_id),
             _key(transaction_key, request.last_id),
         )
-        card = call.seen(Card, of_card) if request.card_id is not None else None
-        account = call.seen(Account, of_account) if request.account_id is not None else None
+        card = context.seen(Card, of_card) if request.card_id is not None else None
+        account = context.seen(Account, of_account) if request.account_id is not None else None
         if card is not None and account is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         belongs = partial(_belongs, card, account)
-        span = Span.of_seconds(request.date_from, request.date_to, _after(call, last, belongs))
+        span = Span.of_seconds(request.date_from, request.date_to, _after(context, last, belongs))
         if request.transaction_id is None:
             timeline = transaction_record.timeline(account.owner if account else None, request.card_id)
-            return _page(call, [timeline], span, serializers.transaction)
+            return _page(context, [timeline], span, serializers.transaction)
         if wanted is None or not belongs(wanted):
             raise Refused(Status.NO_TRANSACTION)
-        return _the_one(call, wanted, span)
+        return _the_one(context, wanted, span)
 
-    def get_financial_detail_addendums(self, call: Call) -> Outcome:
-        request: GetFinancialDetailAddendums = call.request
+    def get_financial_detail_addendums(self, context: RequestContext) -> Outcome:
+        request: GetFinancialDetailAddendums = context.request
         number = request.transaction_id
-        transaction, last = _items(call, _key(transaction_key, number), _key(addendum_key, request.last_id))
-        if number is not None and not call.sees(transaction):
+        transaction, last = _items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
+        if number is not None and not context.sees(transaction):
             raise Refused(Status.NO_TRANSACTION)
-        after = _after(call, last, lambda item: call.sees(item) and number in (None, item["transaction_id"]))
+        after = _after(context, last, lambda item: context.sees(item) and number in (None, item["transaction_id"]))
         span = Span.of_seconds(request.date_imported_from, request.date_imported_to, after)
         if number is None:
-            return _over_all(call, addendum_record.of_manager(call.manager_id), span, serializers.addendum)
-        return _page(call, [addendum_record.of_transaction(number)], span, serializers.addendum)
+            return _over_all(context, addendum_record.of_manager(context.manager_id), span, serializers.addendum)
+        return _page(context, [addendum_record.of_transaction(number)], span, serializers.addendum)
 
-    def simulate_addendum(self, call: Call) -> Outcome:
-        request: SimulateAddendum = call.request
-        [transaction] = _items(call, transaction_key(request.transaction_id))
-        if transaction is None or not call.sees(transaction):
+    def simulate_addendum(self, context: RequestContext) -> Outcome:
+        request: SimulateAddendum = context.request
+        [transaction] = _items(context, transaction_key(request.transaction_id))
+        if transaction is None or not context.sees(transaction):
             raise Refused(Status.NO_TRANSACTION)
         addendum = Addendum(
             id=self.sequences.next("addendum"),
-            manager_id=call.manager_id,
+            manager_id=context.manager_id,
             access_level=transaction["access_level"],
             transaction_id=request.transaction_id,
             addendum_type=request.addendum_type,
             data=request.data,
-            at=addendum_record.next_at(transaction, call.at),
+            at=addendum_record.next_at(transaction, context.at),
         )
-        return Outcome({"id": addendum.id}, addendum_record.recording(addendum, transaction, call.write_id))
+        return Outcome({"id": addendum.id}, addendum_record.recording(addendum, transaction, context.write_id))
 
 
 def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
     return None if number is None else kind(number)
 
 
-def _items(call: Call, *keys: Key | None) -> list[Item | None]:
+def _items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
     """The items that the request names, read together with its claim; ``None`` in place of a key that there is not."""
     named = [key for key in keys if key is not None]
-    found = iter(call.items(named) if named or call.claim is not None else ())
+    found = iter(context.items(named) if named or context.claim is not None else ())
     return [None if key is None else next(found) for key in keys]
 
 
-def _after(call: Call, last: Item | None, belongs: Callable[[Item], bool]) -> Position | None:
+def _after(context: RequestContext, last: Item | None, belongs: Callable[[Item], bool]) -> Position | None:
     """Where the row ``last_id`` stands that the page follows, if there is to be one. Raises: Refused."""
-    number: int | None = call.request.last_id
+    number: int | None = context.request.last_id
     if number is None:
         return None
-    if last is None or last["manager_id"] != call.manager_id or not belongs(last):
+    if last is None or last["manager_id"] != context.manager_id or not belongs(last):
         raise Refused(Status.NO_TRANSACTION, "last_id names no row of this list")
     return last["at"], number
 
@@ -138,40 +138,40 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
     return account is None or bool(found["account"] == account.owner)
 
 
-def _the_one(call: Call, wanted: Item, span: Span) -> Outcome:
+def _the_one(context: RequestContext, wanted: Item, span: Span) -> Outcome:
     """A page of one transaction, if it is among those that are wanted besides."""
-    place = wanted["at"], call.request.transaction_id
+    place = wanted["at"], context.request.transaction_id
     if not span.has(place):
         return _outcome([], more=False)
-    row = call.store.get(*transaction_record.row_key(wanted))
+    row = context.store.get(*transaction_record.row_key(wanted))
     assert row is not None, "a transaction's id leads to its row"
     return _outcome([serializers.transaction(row)], more=False)
 
 
-def _of_card(call: Call, card_id: int, timeline: Timeline, shows: Shows) -> Outcome:
+def _of_card(context: RequestContext, card_id: int, timeline: Timeline, shows: Shows) -> Outcome:
     """A page of the network's messages about a card."""
-    request: GetCardsActivity | GetFinancialAuthorizes = call.request
-    found, last = _items(call, Card.key(card_id), _key(Authorization.key, request.last_id))
-    card = call.seen(Card, found)
-    after = _after(call, last, lambda item: item.get("card_id") == card.id and _is_listed(timeline.name, item))
-    return _page(call, [timeline], Span.of_seconds(request.date_from, request.date_to, after), shows)
+    request: GetCardsActivity | GetFinancialAuthorizes = context.request
+    found, last = _items(context, Card.key(card_id), _key(Authorization.key, request.last_id))
+    card = context.seen(Card, found)
+    after = _after(context, last, lambda item: item.get("card_id") == card.id and _is_listed(timeline.name, item))
+    return _page(context, [timeline], Span.of_seconds(request.date_from, request.date_to, after), shows)
 
 
-def _over_all(call: Call, timelines: Sequence[Timeline], span: Span, shows: Shows) -> Outcome:
+def _over_all(context: RequestContext, timelines: Sequence[Timeline], span: Span, shows: Shows) -> Outcome:
     """A page of a list that is spread over partitions, of the rows that are certain by now."""
-    until = min(span.until, call.at - CERTAIN_AFTER)
-    return _page(call, timelines, Span(span.since, until, span.after), shows, call.sees)
+    until = min(span.until, context.at - CERTAIN_AFTER)
+    return _page(context, timelines, Span(span.since, until, span.after), shows, context.sees)
 
 
 def _page(
-    call: Call,
+    context: RequestContext,
     timelines: Sequence[Timeline],
     span: Span,
     shows: Shows,
     is_shown: Callable[[Item], bool] | None = None,
 ) -> Outcome:
-    found, more = page(call.store, timelines, span, call.request.item_count, is_shown)
-    rows = certain(found, call.at)
+    found, more = page(context.store, timelines, span, context.request.item_count, is_shown)
+    rows = certain(found, context.at)
     return _outcome([shows(row) for row in rows], more=more and len(rows) == len(found))
 
 

@@ -24,9 +24,9 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.unknown_actions import unknown_action
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests import disclosure, envelope
-from chalicelib.cards.requests.idempotency import Claim, References, Repeated, Unanswered
-from chalicelib.cards.requests.request_context import Call, Outcome, RefusedWith
-from chalicelib.cards.storage.hot_key_queue import Turn, Turns
+from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
+from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
+from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
@@ -63,13 +63,13 @@ class Dispatcher:
     clock: Clock
     credentials: Credentials
     programmes: Programmes
-    references: References
+    references: RequestReferences
     events: CardEvents
     flows: Mapping[Flow, object]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
     _methods: dict[tuple[Flow, str], Any] = field(default_factory=dict)
-    _turns: Turns = field(default_factory=Turns)
+    _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
     def answer(self, body: bytes) -> str:
         """The envelope that answers a request body, as JSON."""
@@ -121,58 +121,70 @@ class Dispatcher:
             raise Refused(Status.UNKNOWN_ACTION, unknown_action(name, self.actions, self.elsewhere))
         return self.actions[name]
 
-    def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> Claim:
+    def _claim(self, credential: Credential, action: Action, request: Request, reference: str) -> IdempotencyClaim:
         meaning = [action.name, sorted(request.members().items()), request.nulls]
         body = jsontext.dumps(meaning)
         view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key]) if action.seals else None
         return self.references.claim(credential.identity, reference, body, view=view, attempt=new_id())
 
     def _carried_out(
-        self, credential: Credential, action: Action, request: Request, claim: Claim | None, until: float
+        self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, until: float
     ) -> str:
         """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
-        turn = Turn(self._turns, self.clock, until)
+        queue_place = QueuePlace(self._queues, self.clock, until)
         try:
-            decided = self._decided(credential, action, request, claim, turn)
+            decided = self._decided(credential, action, request, claim, queue_place)
         finally:
-            turn.leave()
+            queue_place.leave()
         self.events.dispatch(decided.told)
         return decided.answer if isinstance(decided.answer, str) else decided.answer()
 
     def _decided(
-        self, credential: Credential, action: Action, request: Request, claim: Claim | None, turn: Turn
+        self,
+        credential: Credential,
+        action: Action,
+        request: Request,
+        claim: IdempotencyClaim | None,
+        queue_place: QueuePlace,
     ) -> _Decided:
         """What was written. Raises: Refused, Repeated, StoreError."""
         started = self.clock.time()
         for attempt in count():
             if attempt >= _ATTEMPTS:
-                turn.end()
-            call = self._call(credential, action, request, claim, turn)
+                queue_place.end()
+            context = self._call(credential, action, request, claim, queue_place)
             try:
-                return self._attempt(call)
+                return self._attempt(context)
             except (ConditionFailed, EntryGone, Conflict) as failure:
-                self._wait(call, attempt, failure)
+                self._wait(context, attempt, failure)
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
                     raise Repeated(envelope.error(Refused(Status.IN_PROGRESS))) from None
-                turn.leave()
+                queue_place.leave()
                 self.store.wait(4)
         raise AssertionError("unreachable")
 
-    def _wait(self, call: Call, attempt: int, failure: Exception) -> None:
+    def _wait(self, context: RequestContext, attempt: int, failure: Exception) -> None:
         """Wait for the next attempt; the last ones end what is late. Raises: Refused, if there is none."""
-        turn, is_last = call.turn, call.turn.is_over or attempt + 1 >= _ATTEMPTS
-        is_given_up = turn.has_ended and (turn.left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
-        if is_last and (call.action.late is None or is_given_up):
+        queue_place, is_last = context.queue_place, context.queue_place.is_over or attempt + 1 >= _ATTEMPTS
+        is_given_up = queue_place.has_ended and (queue_place.left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
+        if is_last and (context.action.late is None or is_given_up):
             raise Refused(Status.CONFLICT) from None
-        if not is_last and (turn.in_vain or not isinstance(failure, ConditionFailed)):
-            self.store.wait(min(attempt + 2, 6), turn.left)
+        if not is_last and (queue_place.in_vain or not isinstance(failure, ConditionFailed)):
+            self.store.wait(min(attempt + 2, 6), queue_place.left)
 
-    def _call(self, credential: Credential, action: Action, request: Request, claim: Claim | None, turn: Turn) -> Call:
+    def _call(
+        self,
+        credential: Credential,
+        action: Action,
+        request: Request,
+        claim: IdempotencyClaim | None,
+        queue_place: QueuePlace,
+    ) -> RequestContext:
         level = credential.access_level
         if request.access_level is not None and not action.creates:
             level = request.access_level
-        return Call(
+        return RequestContext(
             store=self.store,
             references=self.references,
             action=action,
@@ -181,62 +193,64 @@ class Dispatcher:
             catalogue=self.programmes.catalogue(credential.manager_id),
             level=level,
             clock=self.clock,
-            turn=turn,
+            queue_place=queue_place,
             claim=claim,
         )
 
-    def _attempt(self, call: Call) -> _Decided:
+    def _attempt(self, context: RequestContext) -> _Decided:
         """One attempt, after which everything is written.
 
         Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
         """
         try:
-            outcome = self._outcome(call)
+            outcome = self._outcome(context)
         except Refused as refusal:
             answer = envelope.error(refusal)
             counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
             if refusal.status.is_kept:
-                self._write(call, counted, answer, None)
-            elif call.claim is not None and not call.has_looked:
-                self._look_again(call.claim, call.now)  # a repeat comes before what is wrong with it now
+                self._write(context, counted, answer, None)
+            elif context.claim is not None and not context.has_looked:
+                self._look_again(context.claim, context.now)  # a repeat comes before what is wrong with it now
             return _Decided(answer)
-        self.programmes.mark_used(call.catalogue, outcome.uses)
-        told = self.events.record(call.manager_id, outcome.events)
+        self.programmes.mark_used(context.catalogue, outcome.uses)
+        told = self.events.record(context.manager_id, outcome.events)
         operations = [*outcome.operations, *told.operations]
         if outcome.asks is not None:
-            self._write(call, operations, None, None)
+            self._write(context, operations, None, None)
             return _Decided(outcome.asks, told)
-        answer = envelope.success(call.action, outcome.data, outcome.beside)
+        answer = envelope.success(context.action, outcome.data, outcome.beside)
         kept, whole = answer, None
-        if call.action.seals and call.claim is not None:
-            kept, whole = envelope.success(call.action, envelope.without_card_data(outcome.data), {}), answer
-        self._write(call, operations, kept, whole)
-        _audit(call.credential, call.request, outcome.data)
+        if context.action.seals and context.claim is not None:
+            kept, whole = envelope.success(context.action, envelope.without_card_data(outcome.data), {}), answer
+        self._write(context, operations, kept, whole)
+        _audit(context.credential, context.request, outcome.data)
         return _Decided(answer, told)
 
-    def _outcome(self, call: Call) -> Outcome:
+    def _outcome(self, context: RequestContext) -> Outcome:
         """What the flow decides, or says when an action that has to end in time is late by then. Raises: Refused."""
-        action, late = call.action, call.action.late
-        if late is None or not call.turn.is_over:
-            outcome: Outcome = self._method(action, action.method)(call)
-            if late is None or not call.turn.is_over:
+        action, late = context.action, context.action.late
+        if late is None or not context.queue_place.is_over:
+            outcome: Outcome = self._method(action, action.method)(context)
+            if late is None or not context.queue_place.is_over:
                 return outcome
-        call.turn.end()
-        ended: Outcome = self._method(action, late)(call)
+        context.queue_place.end()
+        ended: Outcome = self._method(action, late)(context)
         return ended
 
-    def _write(self, call: Call, operations: Sequence[Operation], answer: str | None, whole: str | None) -> None:
+    def _write(
+        self, context: RequestContext, operations: Sequence[Operation], answer: str | None, whole: str | None
+    ) -> None:
         """Write what was decided, together with the claim, which waits for an answer where there is none yet.
 
         Raises:
             Repeated, Refused: another request with the reference was first.
             ConditionFailed, Conflict: something else stands there now.
         """
-        claim, all_operations = call.claim, [*operations]
+        claim, all_operations = context.claim, [*operations]
         if claim is not None:
-            claiming = self._claiming(call, claim, answer, whole)
+            claiming = self._claiming(context, claim, answer, whole)
             if not operations:
-                return self._claim_alone(claim, call.now, claiming[0])
+                return self._claim_alone(claim, context.now, claiming[0])
             all_operations = [*claiming, *operations]
         if not all_operations:
             return None
@@ -244,20 +258,22 @@ class Dispatcher:
             self.store.transact(all_operations)
         except ConditionFailed as failure:
             if claim is not None and 0 in failure.failed:
-                self._look_again(claim, call.now)
-            if not (failure.repeated and _is_own(call, failure)):
-                if claim is None or 0 not in failure.failed:  # nobody stands in line for claims
-                    call.turn.contend(all_operations[failure.failed[0]])
+                self._look_again(claim, context.now)
+            if not (failure.repeated and _is_own(context, failure)):
+                if claim is None or 0 not in failure.failed:  # nobody queues for claims
+                    context.queue_place.contend(all_operations[failure.failed[0]])
                 raise
         return None
 
-    def _claiming(self, call: Call, claim: Claim, answer: str | None, whole: str | None) -> list[Put]:
+    def _claiming(
+        self, context: RequestContext, claim: IdempotencyClaim, answer: str | None, whole: str | None
+    ) -> list[Put]:
         if answer is None:
-            return [self.references.beginning(claim, call.now)]
-        kept = None if call.action.effect == "reveal" else answer
-        return self.references.keeping(claim, kept, whole, call.now)
+            return [self.references.beginning(claim, context.now)]
+        kept = None if context.action.effect == "reveal" else answer
+        return self.references.keeping(claim, kept, whole, context.now)
 
-    def _claim_alone(self, claim: Claim, now: int, put: Put) -> None:
+    def _claim_alone(self, claim: IdempotencyClaim, now: int, put: Put) -> None:
         """Claim a reference that nothing else is written with."""
         try:
             self.store.put(put.table, put.item, put.condition)
@@ -265,7 +281,7 @@ class Dispatcher:
             self._look_again(claim, now)
             raise
 
-    def _look_again(self, claim: Claim, now: int) -> None:
+    def _look_again(self, claim: IdempotencyClaim, now: int) -> None:
         self.references.look(claim, self.store.batch_get(self.references.keys(claim)), now)
 
     def _method(self, action: Action, name: str) -> Any:
@@ -337,7 +353,7 @@ def _audit(credential: Credential, request: Any, data: Any) -> None:
             disclosure.revealed(credential, data.get("card_id") or request.card_id, field_shown)
 
 
-def _is_own(call: Call, failure: ConditionFailed) -> bool:
+def _is_own(context: RequestContext, failure: ConditionFailed) -> bool:
     """Whether a condition failed because this very attempt had been written, its answer having been lost."""
     found = [item or {} for item in failure.items]
-    return any(item.get("written_by") == call.write_id for item in found)
+    return any(item.get("written_by") == context.write_id for item in found)

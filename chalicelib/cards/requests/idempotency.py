@@ -24,7 +24,7 @@ CARD_DATA_KEPT = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class IdempotencyClaim:
     """One request with a reference: the name of its claim, and what tells its body from another one.
 
     ``view`` is how the credential gets to see card data, where the answer may have some, else ``None``; ``attempt``
@@ -55,24 +55,24 @@ class Unanswered(Exception):
     """The request is being carried out: its provider has not answered, or what it answered is not written yet."""
 
 
-class References:
+class RequestReferences:
     """Makes the writes that claim a reference and keep its answer, and finds them again."""
 
     def __init__(self, vault: Vault, card_data: CardData) -> None:
         self._vault = vault
         self._card_data = card_data
 
-    def claim(self, credential: str, reference: str, body: str, *, view: str | None, attempt: str) -> Claim:
+    def claim(self, credential: str, reference: str, body: str, *, view: str | None, attempt: str) -> IdempotencyClaim:
         """The claim of a credential's request; ``body`` is the request's meaning, in one spelling."""
         name = f"card-api#{credential}#{digest(reference)}"
-        return Claim(name, self._card_data.fingerprint(body), view and digest(view), attempt)
+        return IdempotencyClaim(name, self._card_data.fingerprint(body), view and digest(view), attempt)
 
-    def keys(self, claim: Claim) -> list[tuple[str, Item]]:
+    def keys(self, claim: IdempotencyClaim) -> list[tuple[str, Item]]:
         """Where the claim is, and the whole answer if there may be one."""
         names = [claim.name] if claim.view is None else [claim.name, _whole(claim)]
         return [(TABLE, {"claim": name}) for name in names]
 
-    def look(self, claim: Claim, items: Sequence[Item | None], now: int) -> None:
+    def look(self, claim: IdempotencyClaim, items: Sequence[Item | None], now: int) -> None:
         """Compare a request with what ``keys`` led to.
 
         Raises:
@@ -96,7 +96,7 @@ class References:
         answer = None if item.get("again") else self._vault.unseal(item["answer"], claim.name)
         raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view)
 
-    def keeping(self, claim: Claim, answer: str | None, whole: str | None, now: int) -> list[Put]:
+    def keeping(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
         """The writes that claim the reference; the first of them fails for all requests but the first.
 
         ``answer`` is what repeats get, for a day ``whole`` in its place if there is one; without an answer they are
@@ -112,17 +112,17 @@ class References:
         kept = {"claim": _whole(claim), "attempt": claim.attempt, "answer": sealed, "expires_at": until}
         return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
 
-    def beginning(self, claim: Claim, now: int) -> Put:
+    def beginning(self, claim: IdempotencyClaim, now: int) -> Put:
         """The write that claims the reference before the answer is known; it fails for all requests but the first."""
         return Put(TABLE, _claimed(claim, now) | {"unanswered": True}, _unclaimed(now))
 
-    def answering(self, claim: Claim, answer: str, now: int) -> Put:
+    def answering(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
         """The write that gives a claim its answer; it fails if the claim is another request's, or has one."""
         waiting = Attr("attempt").eq(claim.attempt) & Attr("unanswered").exists()
         return Put(TABLE, _claimed(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, waiting)
 
 
-def _claimed(claim: Claim, now: int) -> Item:
+def _claimed(claim: IdempotencyClaim, now: int) -> Item:
     kept = {"claim": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt}
     return kept | {"expires_at": now + KEPT}
 
@@ -131,5 +131,5 @@ def _unclaimed(now: int) -> ConditionBase:
     return absent("claim") | Attr("expires_at").lte(now)
 
 
-def _whole(claim: Claim) -> str:
+def _whole(claim: IdempotencyClaim) -> str:
     return f"{claim.name}#card-data"

@@ -13,8 +13,8 @@ from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.requests.idempotency import Claim, References
-from chalicelib.cards.storage.hot_key_queue import Turn
+from chalicelib.cards.requests.idempotency import IdempotencyClaim, RequestReferences
+from chalicelib.cards.storage.hot_key_queue import QueuePlace
 from chalicelib.cards.storage.record import Key, Record
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
@@ -52,29 +52,29 @@ class RefusedWith(Refused):
 
 
 @dataclass(slots=True)
-class Call:
+class RequestContext:
     """One attempt at one request.
 
     Attributes:
         request: its fields, checked.
         level: records above it do not exist for the caller.
-        at: the time of the last reading in Unix milliseconds: whoever waited in line has read later than it came.
-        turn: the request's place among others of this process that change the same items.
+        at: the time of the last reading in Unix milliseconds: a request that queued has read later than it came.
+        queue_place: the request's place among others of this process that change the same items.
         claim: with a ``request_reference_id``, where repeats find the answer.
         write_id: names this attempt in the records that it writes.
         has_looked: whether the claim was read.
     """
 
     store: Store
-    references: References
+    references: RequestReferences
     action: Action
     request: Any
     credential: Credential
     catalogue: Catalogue
     level: int
     clock: Clock
-    turn: Turn
-    claim: Claim | None = None
+    queue_place: QueuePlace
+    claim: IdempotencyClaim | None = None
     write_id: str = field(default_factory=new_id)
     has_looked: bool = False
     at: int = field(init=False)
@@ -94,7 +94,7 @@ class Call:
     def items(self, keys: Sequence[Key]) -> list[Item | None]:
         """Items, strongly consistent. The first time the claim is read along. Raises: Repeated, Refused."""
         if self.action.effect == "write":
-            self.turn.approach(keys)
+            self.queue_place.approach(keys)
         claim = None if self.has_looked else self.claim
         own = self.references.keys(claim) if claim else []
         found = self._read([*own, *keys])

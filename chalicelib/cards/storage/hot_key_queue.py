@@ -1,8 +1,8 @@
-"""Lines in front of items that several requests of this process want to change at the same time.
+"""Queues for items that several requests of this process change at the same time.
 
-Conditional writes decide who was first; here those who came second stand in line before they decide anew, and so do
-others that come to read the same item, because otherwise most of what many requests decide on one account would be in
-vain. A line is there as long as somebody stands in it. Between processes there are none: they wait, and try again.
+Conditional writes decide which request was first. The others queue here before they decide anew, and so do requests
+that come to read the same item: otherwise most of what they decide about one account would be in vain. A queue exists
+as long as somebody waits in it. Requests of other processes do not queue: they wait, and try again.
 """
 
 from __future__ import annotations
@@ -20,57 +20,57 @@ Name = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class _Line:
+class _Queue:
     name: Name
     front: threading.Lock = field(default_factory=threading.Lock)
-    standing: int = 0
+    waiting: int = 0
 
 
-class Turns:
-    """The lines of one process."""
+class HotKeyQueues:
+    """The queues of one process, by the item that each is for."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._lines: dict[Name, _Line] = {}
+        self._queues: dict[Name, _Queue] = {}
 
-    def join(self, name: Name, *, opening: bool) -> _Line | None:
-        """Stand in the line for an item; without ``opening`` only if others do."""
+    def join(self, name: Name, *, opening: bool) -> _Queue | None:
+        """Enter the queue for an item; without ``opening`` only if there is one."""
         with self._guard:
-            line = self._lines.setdefault(name, _Line(name)) if opening else self._lines.get(name)
-            if line is not None:
-                line.standing += 1
-            return line
+            queue = self._queues.setdefault(name, _Queue(name)) if opening else self._queues.get(name)
+            if queue is not None:
+                queue.waiting += 1
+            return queue
 
-    def leave(self, line: _Line) -> None:
+    def leave(self, queue: _Queue) -> None:
         with self._guard:
-            line.standing -= 1
-            if not line.standing:
-                del self._lines[line.name]
+            queue.waiting -= 1
+            if not queue.waiting:
+                del self._queues[queue.name]
 
 
-class Turn:
-    """The place of one request: it stands in one line at most, and at ``until`` it stops waiting.
+class QueuePlace:
+    """The place of one request: in one queue at most; at ``until`` it stops waiting.
 
     ``until`` is a time of the clock's ``monotonic``.
     """
 
-    def __init__(self, turns: Turns, clock: Clock, until: float) -> None:
-        self._turns = turns
+    def __init__(self, queues: HotKeyQueues, clock: Clock, until: float) -> None:
+        self._queues = queues
         self._clock = clock
         self._until = until
-        self._line: _Line | None = None
+        self._queue: _Queue | None = None
         self._is_mine = False
         self._in_vain = 0
         self._has_ended = False
 
     @property
     def in_vain(self) -> int:
-        """How often it was not first although it had stood in line: others than this process are in the way."""
+        """How often the request was not first although it had queued: other processes are in the way."""
         return self._in_vain
 
     @property
     def left(self) -> float:
-        """How many seconds it may still wait; below zero, how long ago it had to stop."""
+        """Seconds that the request may still wait; below zero, since when it may not."""
         return self._until - self._clock.monotonic()
 
     @property
@@ -89,35 +89,35 @@ class Turn:
         self._until = min(self._until, self._clock.monotonic())
 
     def approach(self, keys: Sequence[Key]) -> None:
-        """Before items are read: wait for the requests that stand in line for one of them."""
-        for table, key in keys if self._line is None and not self.is_over else ():
-            self._stand(self._turns.join(_name(table, key), opening=False))
-            if self._line is not None:
+        """Before items are read: wait for the requests that queue for one of them."""
+        for table, key in keys if self._queue is None and not self.is_over else ():
+            self._wait(self._queues.join(_name(table, key), opening=False))
+            if self._queue is not None:
                 return
 
     def contend(self, operation: Operation) -> None:
-        """Stand in line for the item that somebody else has changed."""
+        """Queue for an item that somebody else has changed."""
         key = operation.item if isinstance(operation, Put) else operation.key
         name = _name(operation.table, key)
-        if self._line is not None and self._line.name == name:
+        if self._queue is not None and self._queue.name == name:
             self._in_vain += 1
             return
         self.leave()
-        self._stand(self._turns.join(name, opening=True))
+        self._wait(self._queues.join(name, opening=True))
 
     def leave(self) -> None:
         """Let the next one go."""
-        if self._line is None:
+        if self._queue is None:
             return
         if self._is_mine:
-            self._line.front.release()
-        self._turns.leave(self._line)
-        self._line, self._is_mine = None, False
+            self._queue.front.release()
+        self._queues.leave(self._queue)
+        self._queue, self._is_mine = None, False
 
-    def _stand(self, line: _Line | None) -> None:
-        if line is not None:
-            self._line = line
-            self._is_mine = line.front.acquire(timeout=max(0, self.left))
+    def _wait(self, queue: _Queue | None) -> None:
+        if queue is not None:
+            self._queue = queue
+            self._is_mine = queue.front.acquire(timeout=max(0, self.left))
 
 
 def _name(table: str, item: dict[str, Any]) -> Name:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class WriteStamp:
     """When something is written (Unix milliseconds), and by which attempt."""
 
     at: int

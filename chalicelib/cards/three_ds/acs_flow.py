@@ -10,7 +10,7 @@ from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol.card_messages import AuthenticationConfirm, CreateCardAcsMerchantWhitelistRule
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.requests.request_context import Call, Outcome, RefusedWith
+from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import whitelist_record
 from chalicelib.cards.three_ds.authentication_record import CONFIRMED, FAILED, REFUSED, TRIES, Authentication, proof
@@ -24,12 +24,12 @@ class AcsFlow:
     sequences: Sequences
     card_data: CardData
 
-    def create_card_acs_merchant_whitelist_rule(self, call: Call) -> Outcome:
-        request: CreateCardAcsMerchantWhitelistRule = call.request
-        code = request.rule_code and whitelist_record.code_key(call.manager_id, request.rule_code)
-        items = call.items([Card.key(request.card_id), *([code] if code else [])])
-        card = call.seen(Card, items[0])
-        card.require(call.action.name, call.now)
+    def create_card_acs_merchant_whitelist_rule(self, context: RequestContext) -> Outcome:
+        request: CreateCardAcsMerchantWhitelistRule = context.request
+        code = request.rule_code and whitelist_record.code_key(context.manager_id, request.rule_code)
+        items = context.items([Card.key(request.card_id), *([code] if code else [])])
+        card = context.seen(Card, items[0])
+        card.require(context.action.name, context.now)
         if code and items[1] is not None:
             raise refused_field("rule_code", "value", "is another rule's")
         rule = WhitelistRule(
@@ -38,25 +38,27 @@ class AcsFlow:
             request.maximum_amount_currency_ison,
             {name: entries for name in LISTS if (entries := getattr(request, name))},
         )
-        made = whitelist_record.making(card.id, rule, request.rule_name, code or None, call.write_id)
+        made = whitelist_record.making(card.id, rule, request.rule_name, code or None, context.write_id)
         return Outcome({"rule_id": rule.id}, [*made, card.unchanged()])
 
-    def authentication_confirm(self, call: Call) -> Outcome:
-        request: AuthenticationConfirm = call.request
-        asked = call.find(Authentication, request.auth_request_id)
-        item = call.items([Card.key(asked.card_id)])[0]
-        if not call.sees(item):
+    def authentication_confirm(self, context: RequestContext) -> Outcome:
+        request: AuthenticationConfirm = context.request
+        asked = context.find(Authentication, request.auth_request_id)
+        item = context.items([Card.key(asked.card_id)])[0]
+        if not context.sees(item):
             raise Refused(Status.NO_AUTHENTICATION)
-        card = call.seen(Card, item)
-        card.require(call.action.name, call.now)
-        if not asked.waits(call.now):
+        card = context.seen(Card, item)
+        card.require(context.action.name, context.now)
+        if not asked.waits(context.now):
             raise Refused(Status.WRONG_STATE, "the request has expired, or was answered already")
         if request.validation_value is not None and not self._proves(asked, request.validation_value):
             wrong = asked.wrong_values + 1
             members: dict[str, Any] = {"wrong_values": wrong} | ({"status": FAILED} if wrong >= TRIES else {})
-            raise RefusedWith(Status.VALIDATION_DIFFERS, [asked.changing(call.write_id, **members), card.unchanged()])
+            raise RefusedWith(
+                Status.VALIDATION_DIFFERS, [asked.changing(context.write_id, **members), card.unchanged()]
+            )
         status = CONFIRMED if request.confirmation_status == "Y" else REFUSED
-        change = asked.changing(call.write_id, status=status, method=request.oob_auth_method)
+        change = asked.changing(context.write_id, status=status, method=request.oob_auth_method)
         return Outcome({}, [change, card.unchanged()])
 
     # -- inside

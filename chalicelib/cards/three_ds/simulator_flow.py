@@ -11,7 +11,7 @@ from chalicelib.cards.protocol.simulator_messages import SimulateAuthentication
 from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS, REJECTED
 from chalicelib.cards.requests import disclosure
-from chalicelib.cards.requests.request_context import Call, Outcome
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import present
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import whitelist_record
@@ -21,36 +21,38 @@ from chalicelib.cards.three_ds.whitelist_record import Purchase
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatorFlow:
+class ThreeDsSimulatorFlow:
     """Asks the issuer's access control server what a shop would ask."""
 
     sequences: Sequences
     card_data: CardData
 
-    def simulate_authentication(self, call: Call) -> Outcome:
-        request: SimulateAuthentication = call.request
-        card = call.find(Card, request.card_id)
-        if card.status(call.now) != ACTIVE:
+    def simulate_authentication(self, context: RequestContext) -> Outcome:
+        request: SimulateAuthentication = context.request
+        card = context.find(Card, request.card_id)
+        if card.status(context.now) != ACTIVE:
             return Outcome({"outcome": REJECTED})
         purchase = Purchase(request.amount, request.currency_ison, _facts(request))
-        if any(rule.matches(purchase) for rule in whitelist_record.of_card(call.store, card.id)):
+        if any(rule.matches(purchase) for rule in whitelist_record.of_card(context.store, card.id)):
             return Outcome({"outcome": FRICTIONLESS})
         number, value = self.sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
         asked = Authentication(
             id=number,
-            manager_id=call.manager_id,
+            manager_id=context.manager_id,
             access_level=card.access_level,
             card_id=card.id,
             amount=request.amount,
             currency=request.currency_ison,
             proof=proof(self.card_data, number, value),
-            valid_until=call.now + VALID_SECONDS,
-            expires_at=call.now + KEPT,
+            valid_until=context.now + VALID_SECONDS,
+            expires_at=context.now + KEPT,
         )
         told = {"auth_request_id": number, "validation_value": value, "expires_at": asked.valid_until}
-        encrypted = disclosure.in_event(call.catalogue, number, value)
+        encrypted = disclosure.in_event(context.catalogue, number, value)
         events = [authentication_requested(asked, request.members(), encrypted)]
-        return Outcome({"outcome": CHALLENGE, **told}, [asked.making(call.write_id), card.unchanged()], events=events)
+        return Outcome(
+            {"outcome": CHALLENGE, **told}, [asked.making(context.write_id), card.unchanged()], events=events
+        )
 
 
 def _facts(request: SimulateAuthentication) -> dict[str, str]:

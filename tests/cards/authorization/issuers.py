@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.cards.authorization import activity_record
-from chalicelib.cards.authorization.card_context import Wallet, read_wallet
+from chalicelib.cards.authorization.card_context import CardContext, read_card_context
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 from chalicelib.cards.storage.time_ordered import Timeline
@@ -101,13 +101,13 @@ def held(scene: Scene, funds: int = 100_00, **members: Any) -> Buyer:
     return buyer(scene, funds, **least | members)
 
 
-def wallet_of(user: Buyer) -> Wallet:
+def card_context_of(user: Buyer) -> CardContext:
     """The records of a card as the authorizer is given them."""
     hub = user.scene.hub
     [item] = hub.store.batch_get([Card.key(user.card_id)])
     assert item is not None
     card = Card.from_item(item)
-    return read_wallet(hub.store.batch_get, hub.programmes.catalogue(card.manager_id), card)
+    return read_card_context(hub.store.batch_get, hub.programmes.catalogue(card.manager_id), card)
 
 
 def code(user: Buyer, amount: int = 10_00, currency: int = GBP, **members: Any) -> str:

@@ -16,7 +16,7 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_CODES, RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.storage.time_ordered import SHARDS, Timeline, shard_of
-from chalicelib.cards.storage.write_stamp import Moment
+from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.ledger_verification import prove
 from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
@@ -353,7 +353,7 @@ def _sorted(row: Item) -> list[tuple[str, Any]]:
 
 
 def test_a_row_is_seen_by_whom_its_card_is_seen_by() -> None:
-    puts = message(code="51").recording(Moment(NOW * 1000 + 1, "attempt"))
+    puts = message(code="51").recording(WriteStamp(NOW * 1000 + 1, "attempt"))
 
     assert {put.table for put in puts} == {"card-activity"}
     assert [put.item["owner"] for put in puts] == ["card#11", f"manager#5#{shard_of(7)}"]

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.cards.authorization.authorizer import Asked, Authorizer, Decision
-from chalicelib.cards.authorization.card_context import Wallet
+from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
 from chalicelib.cards.authorization.cardholder_verification import Presented
 from chalicelib.cards.card_data.sealed_data import CardData
@@ -30,11 +30,11 @@ from tests.cards.authorization.issuers import (
     TWICE_A_DAY,
     TWICE_A_HOLDER,
     WATCHED,
+    card_context_of,
     change_card,
     code,
     held,
     other,
-    wallet_of,
 )
 from tests.cards.authorization.shops import BLENDED, DINAR, FREE, SEPARATE, Buyer
 from tests.cards.field_values import RESPONSE_CODES as EVERY_CODE
@@ -208,16 +208,16 @@ def test_what_just_fits_is_approved(issuer: Scene, members: dict[str, Any], more
 class Attempt:
     """A purchase of 80.00 GBP with a card that has 100.00, as far as nothing is in the way."""
 
-    wallet: Wallet
+    card_context: CardContext
     asked: Asked
     by_number: str | None = None
 
     def of_card(self, **members: Any) -> Attempt:
-        return replace(self, wallet=replace(self.wallet, card=replace(self.wallet.card, **members)))
+        return replace(self, card_context=replace(self.card_context, card=replace(self.card_context.card, **members)))
 
     def of_account(self, **members: Any) -> Attempt:
-        [account] = self.wallet.accounts
-        return replace(self, wallet=replace(self.wallet, accounts=[replace(account, **members)]))
+        [account] = self.card_context.accounts
+        return replace(self, card_context=replace(self.card_context, accounts=[replace(account, **members)]))
 
     def asking(self, **members: Any) -> Attempt:
         return replace(self, asked=replace(self.asked, **members))
@@ -260,12 +260,12 @@ def user(issuer: Scene) -> Buyer:
 def attempt_of(user: Buyer) -> Attempt:
     use = CardUse(transaction_type=0, mcc="5411", country=BRITAIN, checks=UNCHECKED)
     presented = Presented(2029, 3, PIN, user.card.cvc2)
-    return Attempt(wallet_of(user), Asked(use, 80_00, GBP, presented))
+    return Attempt(card_context_of(user), Asked(use, 80_00, GBP, presented))
 
 
 def decided(authorizer: Authorizer, attempt: Attempt, tally: Tally | None = None) -> Decision:
-    now = attempt.wallet.of_card.last_at // 1000 or 1_772_442_000
-    return authorizer.decide(attempt.wallet, attempt.asked, now, tally or Tally(), attempt.by_number)
+    now = attempt.card_context.of_card.last_at // 1000 or 1_772_442_000
+    return authorizer.decide(attempt.card_context, attempt.asked, now, tally or Tally(), attempt.by_number)
 
 
 def test_the_first_that_is_in_the_way_gives_the_code(authorizer: Authorizer, user: Buyer) -> None:
@@ -297,7 +297,7 @@ def test_only_approvals_count_in_limits(authorizer: Authorizer, user: Buyer) -> 
         tally = Tally()
         decision = decided(authorizer, changed, tally)
         assert bool(decision.counted) is counted
-        assert bool(tally.now(changed.wallet.of_card).windows) is counted
+        assert bool(tally.now(changed.card_context.of_card).windows) is counted
 
 
 def test_what_the_account_would_pay_is_known_of_a_decline_for_money(authorizer: Authorizer, user: Buyer) -> None:
@@ -320,10 +320,10 @@ def test_what_the_account_would_pay_is_known_of_a_decline_for_money(authorizer: 
 
 def total(attempt: Attempt, amount: int) -> int:
     """What an amount comes to, fees and conversion included."""
-    wallet, asked = attempt.wallet, attempt.asked
-    facts = asked.use.facts(asked.currency, wallet.holder_country)
-    party = wallet.party(wallet.accounts[0])
-    return party.charge(facts, amount, debit=True, fee_group_id=wallet.card.fee_group_id).total
+    card_context, asked = attempt.card_context, attempt.asked
+    facts = asked.use.facts(asked.currency, card_context.holder_country)
+    party = card_context.party(card_context.accounts[0])
+    return party.charge(facts, amount, debit=True, fee_group_id=card_context.card.fee_group_id).total
 
 
 @pytest.mark.parametrize("cashback", [0, 150])

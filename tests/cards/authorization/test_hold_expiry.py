@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.bootstrap import hub
 from chalicelib.cards.api import jobs
-from chalicelib.cards.authorization.hold_release import Release, Releasing
+from chalicelib.cards.authorization.hold_release import HoldRelease, Release
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
@@ -216,16 +216,16 @@ def test_what_goes_wrong_with_one_is_put_off_and_keeps_no_other_waiting(
     others = [buyer(shops, 100_00) for _ in range(2)]
     [link] = held(card, 10_00)
     links = [*held(others[0], 20_00), *held(others[1], 20_00)]
-    real = Releasing.release
+    real = HoldRelease.release
 
-    def release(releasing: Releasing, read: Any, catalogue: Any, authorization: Any, *rest: Any) -> Release:
+    def release(releasing: HoldRelease, read: Any, catalogue: Any, authorization: Any, *rest: Any) -> Release:
         if authorization.trans_link == link:
             raise RuntimeError("what nobody has thought of")
         return real(releasing, read, catalogue, authorization, *rest)
 
     shops.clock.advance(7 * DAY)
     with monkeypatch.context() as patched:
-        patched.setattr(Releasing, "release", release)
+        patched.setattr(HoldRelease, "release", release)
         assert expire(shops) == 2
     assert [each.stands(one)[0] for each, one in zip(others, links, strict=True)] == ["X", "X"]
     assert (card.stands(link), "hold not finished" in lines.text) == (("H", 10_00, 10_00), True)
@@ -245,7 +245,7 @@ def test_what_is_put_off_can_be_collected_meanwhile(shops: Scene, monkeypatch: p
 
     shops.clock.advance(7 * DAY)
     with monkeypatch.context() as patched:
-        patched.setattr(Releasing, "release", release)
+        patched.setattr(HoldRelease, "release", release)
         assert expire(shops) == 0
     card.clears(collected, 10_00)
     card.asks_more(increased, 5_00)
@@ -267,7 +267,7 @@ def test_an_increment_just_before_something_goes_wrong_is_not_put_off(
 
     shops.clock.advance(7 * DAY)
     with monkeypatch.context() as patched:
-        patched.setattr(Releasing, "release", release)
+        patched.setattr(HoldRelease, "release", release)
         assert expire(shops) == 0
 
     assert card.record(link).due_at == shops.clock.time() + 7 * DAY

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.portal.portal import MODES, NAME, Desk
+from chalicelib.cards.portal.portal import MODES, NAME, Portal
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_fields import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -22,7 +22,7 @@ NOWHERE = 999_999_999
 
 
 @pytest.fixture
-def desk(stage: Scene) -> Desk:
+def desk(stage: Scene) -> Portal:
     return stage.hub.card_room.desk
 
 
@@ -38,14 +38,14 @@ def card(stage: Scene) -> MadeCard:
     return made
 
 
-def shown(desk: Desk, card_id: int, manager_id: int = MANAGER, **counts: int) -> Mapping[str, Any]:
+def shown(desk: Portal, card_id: int, manager_id: int = MANAGER, **counts: int) -> Mapping[str, Any]:
     found: Mapping[str, Any] = desk.see(
         manager_id, "showCard", card_id=card_id, **{"item_count": 10, "balance_count": 60} | counts
     )["data"]
     return found
 
 
-def listed(desk: Desk, **members: Any) -> Mapping[str, Any]:
+def listed(desk: Portal, **members: Any) -> Mapping[str, Any]:
     return desk.see(MANAGER, "listCards", **{"item_count": 20} | members)
 
 
@@ -58,7 +58,7 @@ def refused(call: Any, *arguments: Any, **members: Any) -> Status:
 # -- what is shown
 
 
-def test_a_card_is_shown_with_what_belongs_to_it(desk: Desk, card: MadeCard) -> None:
+def test_a_card_is_shown_with_what_belongs_to_it(desk: Portal, card: MadeCard) -> None:
     found = shown(desk, card.card_id)
     euros, dollars = found["accounts"]
 
@@ -77,7 +77,7 @@ def test_a_card_is_shown_with_what_belongs_to_it(desk: Desk, card: MadeCard) -> 
     assert found["currencies"] == [978, 826, 840]
 
 
-def test_a_card_is_shown_with_transactions_that_no_shop_is_behind(desk: Desk, stage: Scene) -> None:
+def test_a_card_is_shown_with_transactions_that_no_shop_is_behind(desk: Portal, stage: Scene) -> None:
     made = stage.card_in("A")
     stage.give(made.account_id, 10_00)
     fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "a new card", "amount": 100}
@@ -88,7 +88,7 @@ def test_a_card_is_shown_with_transactions_that_no_shop_is_behind(desk: Desk, st
     assert types == [70, 60]
 
 
-def test_lists_are_the_latest_first(desk: Desk, card: MadeCard) -> None:
+def test_lists_are_the_latest_first(desk: Portal, card: MadeCard) -> None:
     found = shown(desk, card.card_id)
     (euros, _) = found["accounts"]
     (authorization,) = [each for each in found["authorizations"] if each["cleared"]]
@@ -108,7 +108,7 @@ def test_lists_are_the_latest_first(desk: Desk, card: MadeCard) -> None:
     assert len(shown(desk, card.card_id, balance_count=2)["accounts"][0]["balances"]) == 2
 
 
-def test_cards_are_listed_the_newest_first_page_by_page(desk: Desk, stage: Scene, card: MadeCard) -> None:
+def test_cards_are_listed_the_newest_first_page_by_page(desk: Portal, stage: Scene, card: MadeCard) -> None:
     made = [stage.card().card_id for _ in range(3)]
     first = listed(desk, item_count=2)
     second = listed(desk, item_count=2, before=first["data"][-1]["card_id"])
@@ -121,7 +121,7 @@ def test_cards_are_listed_the_newest_first_page_by_page(desk: Desk, stage: Scene
     assert (first["data"][0]["holder_name"], first["data"][0]["program_name"]) == ("Zoë O'Neil-Smith", "Everyday Card")
 
 
-def test_activity_is_listed_the_latest_first_page_by_page(desk: Desk, stage: Scene, card: MadeCard) -> None:
+def test_activity_is_listed_the_latest_first_page_by_page(desk: Portal, stage: Scene, card: MadeCard) -> None:
     other = stage.card_in("A")
     stage.purchase(other.card_id, 1_00)
     of_all = desk.see(MANAGER, "listActivity", item_count=2)
@@ -134,7 +134,7 @@ def test_activity_is_listed_the_latest_first_page_by_page(desk: Desk, stage: Sce
     assert [row["response_code"] for row in of_card["data"]] == ["51", "00"]
 
 
-def test_a_reissued_card_is_listed_once(desk: Desk, stage: Scene) -> None:
+def test_a_reissued_card_is_listed_once(desk: Portal, stage: Scene) -> None:
     made = stage.card_in("L")
     stage.data("reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="ZOE O")
 
@@ -144,7 +144,7 @@ def test_a_reissued_card_is_listed_once(desk: Desk, stage: Scene) -> None:
 # -- what is not
 
 
-def test_of_card_data_there_is_the_masked_number_only(desk: Desk, card: MadeCard) -> None:
+def test_of_card_data_there_is_the_masked_number_only(desk: Portal, card: MadeCard) -> None:
     text = json.dumps([shown(desk, card.card_id), listed(desk)["data"]], default=str)
 
     assert f"{card.pan[:6]}******{card.pan[-4:]}" in text
@@ -156,7 +156,7 @@ def test_of_card_data_there_is_the_masked_number_only(desk: Desk, card: MadeCard
     )
 
 
-def test_each_number_leaves_an_audit_line_that_says_who_saw_it(desk: Desk, card: MadeCard, lines: Lines) -> None:
+def test_each_number_leaves_an_audit_line_that_says_who_saw_it(desk: Portal, card: MadeCard, lines: Lines) -> None:
     shown(desk, card.card_id)
     (line,) = [each for each in lines.all() if each["message"] == "card data revealed"]
 
@@ -168,7 +168,7 @@ def test_each_number_leaves_an_audit_line_that_says_who_saw_it(desk: Desk, card:
     )
 
 
-def test_another_programme_managers_cards_do_not_exist(desk: Desk, card: MadeCard) -> None:
+def test_another_programme_managers_cards_do_not_exist(desk: Portal, card: MadeCard) -> None:
     asked = {"item_count": 10, "card_id": card.card_id}
     assert refused(shown, desk, card.card_id, OTHER_MANAGER) is Status.NO_CARD
     assert refused(desk.see, OTHER_MANAGER, "listActivity", **asked) is Status.NO_CARD
@@ -179,7 +179,7 @@ def test_another_programme_managers_cards_do_not_exist(desk: Desk, card: MadeCar
 
 
 @pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "createCard", "setPin"])
-def test_nothing_else_of_the_card_api_is_done_at_the_desk(desk: Desk, card: MadeCard, action: str) -> None:
+def test_nothing_else_of_the_card_api_is_done_at_the_desk(desk: Portal, card: MadeCard, action: str) -> None:
     members = {"card_id": card.card_id}
 
     assert refused(desk.see, MANAGER, action, **members) is Status.UNKNOWN_ACTION
@@ -202,7 +202,7 @@ def test_nobody_can_show_the_credential_of_the_desk(stage: Scene) -> None:
 # -- what is done, and how much it takes
 
 
-def test_what_is_done_twice_with_one_reference_is_done_once(desk: Desk, stage: Scene) -> None:
+def test_what_is_done_twice_with_one_reference_is_done_once(desk: Portal, stage: Scene) -> None:
     used = stage.spendable(10_00)
     members = {"card_id": used.card_id, "transaction_type": 0, "amount": 6_00, "currency_ison": EUR}
     answers = [desk.act(MANAGER, "simulateAuthorization", "reference-twice", **members) for _ in range(2)]
@@ -211,7 +211,7 @@ def test_what_is_done_twice_with_one_reference_is_done_once(desk: Desk, stage: S
     assert stage.balances(used.account_id)[0] == 4_00
 
 
-def test_a_page_takes_the_same_calls_however_much_there_is(desk: Desk, stage: Scene, card: MadeCard) -> None:
+def test_a_page_takes_the_same_calls_however_much_there_is(desk: Portal, stage: Scene, card: MadeCard) -> None:
     with counted(stage.world) as calls:
         listed(desk)
         desk.see(MANAGER, "listActivity", item_count=25)
