@@ -10,32 +10,28 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.field_types import InvalidMessage, Message
 from chalicelib.openbanking.flows import payment_execution
-from chalicelib.openbanking.protocol import own_answers, refusals, v2
+from chalicelib.openbanking.protocol import own_answers, refusals
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2, Fault
-from chalicelib.openbanking.protocol.payment_enumerations import (
-    CODES_OF_NUMBERS,
-    SCHEME_MEANINGS,
-    SCHEMES,
-    STATUSES,
-    Status,
-    may_follow,
-)
-from chalicelib.openbanking.protocol.scopes import SCOPES, Version
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
+from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, Status
 from chalicelib.openbanking.protocol.tpp_calls import PAYMENT_ID, AuthorizeRequest, PaymentStatusQuery, TokenRequest
-from chalicelib.openbanking.protocol.v1 import BULK_ITEMS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS, STATUS_PATH, WEBHOOKS, Webhook
+from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
+from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, Webhook
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from tests.documents import BANK, TPP, blocks, declared, documented, named, rows, section, tables
 
-CALLS = [(call.method, call.path, call.webhooks) for call in RELAYED] + [
-    ("POST", call.path, call.webhooks) for call in PAYMENTS
+CALLS = [(call.method, call.path, webhooks_of(call)) for call in RELAYED] + [
+    ("POST", call.path, webhooks_of(call)) for call in PAYMENTS
 ]
 EVERY_CALL = pytest.mark.parametrize(("method", "path", "webhooks"), CALLS, ids=[path for _, path, _ in CALLS])
-SENT = [(version, webhook) for version, webhooks in WEBHOOKS.items() for webhook in webhooks]
+SENT = [(version, webhook) for version in VERSIONS.values() for webhook in version.webhooks]
 EVERY_WEBHOOK = pytest.mark.parametrize(("version", "webhook"), SENT, ids=[f"{v}{w.path}" for v, w in SENT])
-VERSIONS: tuple[Version, ...] = (1, 2)
+FIRST, SECOND = VERSIONS.values()
 NONE = "\N{EN DASH}"
 
 
@@ -62,10 +58,10 @@ def reads(models: list[type[Message]], example: Any) -> bool:
 
 def test_what_differs_between_the_versions_is_what_the_protocol_says() -> None:
     about = {subject: cells for subject, *cells in rows(section(TPP, "## What a bank's version changes"))}
-    calls = {call.path: call.webhooks for call in RELAYED}
-    single = next(call.webhooks for call in PAYMENTS if call.kind == "single")
+    calls = {call.path: webhooks_of(call) for call in RELAYED}
+    single = {number: version.payments["single"] for number, version in VERSIONS.items()}
 
-    assert [cell.split(", ") for cell in about["[Scopes](#scopes)"]] == [[*SCOPES[1]], [*SCOPES[2]]]
+    assert [cell.split(", ") for cell in about["[Scopes](#scopes)"]] == [[*FIRST.scopes], [*SECOND.scopes]]
     for path in ("account_payments", "account_payment", "account_transactions"):
         assert [path in cell for cell in about["What was booked"]] == [v in calls[f"/tpp/{path}"] for v in VERSIONS]
     for version, subject, webhook in (
@@ -78,7 +74,8 @@ def test_what_differs_between_the_versions_is_what_the_protocol_says() -> None:
         members = {*webhook.request.model_fields, *webhook.answer.model_fields}
         others = {"answer", "before"}
         assert all(any(member.startswith(name) for member in members) for name in named_here - others), named_here
-    assert (SCHEMES[1], "SWIFT" in SCHEMES[2]) == (tuple(name for name in SCHEMES[2] if name != "SWIFT"), True)
+    assert FIRST.schemes == tuple(name for name in SECOND.schemes if name != "SWIFT")
+    assert "SWIFT" in SECOND.schemes
 
 
 # -- Calls
@@ -86,35 +83,34 @@ def test_what_differs_between_the_versions_is_what_the_protocol_says() -> None:
 
 @EVERY_CALL
 def test_every_call_that_goes_on_to_a_bank_is_documented_with_its_webhooks_and_scopes(
-    method: str, path: str, webhooks: dict[Version, Webhook]
+    method: str, path: str, webhooks: dict[int, Webhook]
 ) -> None:
     row = next(row for row in rows(section(BANK, "## Webhooks to the bank")) if row[0] == f"{method} {path}")
     found = [webhooks.get(version) for version in VERSIONS]
 
     assert row[1:3] == [webhook.path if webhook else NONE for webhook in found]
-    assert row[3:] == [(webhook.scope if webhook else None) or NONE for webhook in found]
+    assert row[3:] == [str(webhook.scope) if webhook and webhook.scope else NONE for webhook in found]
     for webhook in webhooks.values():
-        assert webhook.scope is None or named(of_call(method, path), webhook.scope)
+        assert webhook.scope is None or named(of_call(method, path), webhook.scope.name)
 
 
 def test_the_webhooks_that_ask_for_a_payments_status_are_documented() -> None:
     found = [row for row in rows(section(BANK, "## Webhooks to the bank")) if row[0].startswith(f"GET {STATUS_PATH}")]
 
     assert [row[1:] for row in found] == [
-        [NONE, path, NONE, NONE] for path in dict.fromkeys(w.path for w in STATUS.values())
+        [NONE, path, NONE, NONE] for path in dict.fromkeys(w.path for w in SECOND.payment_status.values())
     ]
 
 
 @EVERY_CALL
-def test_a_tpp_finds_every_member_of_a_request(method: str, path: str, webhooks: dict[Version, Webhook]) -> None:
+def test_a_tpp_finds_every_member_of_a_request(method: str, path: str, webhooks: dict[int, Webhook]) -> None:
     text, models = of_call(method, path), [webhook.request for webhook in webhooks.values()]
     found = documented(text, "Request member", "Parameter")
 
     if path == "/tpp/direct_payment_initiation":
-        singles = next(call.webhooks for call in PAYMENTS if call.kind == "single")
-        missing = {
-            name for v in VERSIONS for name in singles[v].request.model_fields.keys() - models[v - 1].model_fields
-        }
+        singles = [version.payments["single"].request for version in VERSIONS.values()]
+        pairs = zip(singles, models, strict=True)
+        missing = {name for single, model in pairs for name in single.model_fields.keys() - model.model_fields}
         assert (found, missing) == ({("bic", True, "BIC")}, {"sender_iban", "creditor_bank"})
         assert all(named(text, name) for name in missing)
     elif path == "/tpp/bulk_payment_initiation":
@@ -129,13 +125,13 @@ def assert_names_of_items(text: str, models: list[type[Message]]) -> None:
     for model in models:
         definitions = model.model_json_schema()["$defs"]
         items = (definitions.get("BulkItem") or definitions["Transfer"])["properties"]
-        single = next(call.webhooks for call in PAYMENTS if call.kind == "single")[1 if "receiver_name" in items else 2]
+        single = (FIRST if "receiver_name" in items else SECOND).payments["single"]
         assert items.keys() <= single.request.model_fields.keys()
         assert [name for name in items if not named(text, name)] == []
 
 
 @EVERY_CALL
-def test_a_tpp_finds_every_member_of_an_answer(method: str, path: str, webhooks: dict[Version, Webhook]) -> None:
+def test_a_tpp_finds_every_member_of_an_answer(method: str, path: str, webhooks: dict[int, Webhook]) -> None:
     found = documented(of_call(method, path), "Answer member")
     models = [webhook.answer for webhook in webhooks.values()]
 
@@ -190,7 +186,7 @@ def test_a_bank_finds_every_member_of_a_webhook(version: Version, webhook: Webho
 def test_every_member_of_a_banks_call_is_documented(call: Any) -> None:
     text = section(BANK, f"### `{call.path[1:]}`")
 
-    for model in call.models.values():
+    for model in [version.calls[call.name] for version in VERSIONS.values() if call.name in version.calls]:
         names = [field.alias or name for name, field in model.model_fields.items()]
         assert [name for name in names if not named(text, name)] == []
 
@@ -209,7 +205,7 @@ def test_both_documents_give_the_limits_of_payments() -> None:
 
 
 @EVERY_CALL
-def test_the_examples_of_a_call_fit_its_models(method: str, path: str, webhooks: dict[Version, Webhook]) -> None:
+def test_the_examples_of_a_call_fit_its_models(method: str, path: str, webhooks: dict[int, Webhook]) -> None:
     examples = [jsontext.loads(block) for block in blocks(of_call(method, path), "json")]
     models: list[type[Message]] = [webhook.request for webhook in webhooks.values()]
     answers = [webhook.answer for webhook in webhooks.values()]
@@ -224,7 +220,7 @@ def test_the_examples_of_a_call_fit_its_models(method: str, path: str, webhooks:
 def test_the_examples_of_a_webhook_fit_its_models(version: Version, webhook: Webhook) -> None:
     for block in blocks(of_webhook(webhook), "json"):
         example = jsontext.loads(block)
-        if version == 1 and webhook.path != "/revoke_token":
+        if version is FIRST and webhook.path != "/revoke_token":
             assert example.pop("status") == "success"
         assert reads([webhook.answer], example), example
 
@@ -233,7 +229,8 @@ def test_the_examples_of_a_webhook_fit_its_models(version: Version, webhook: Web
 def test_the_examples_of_a_banks_call_fit_its_models(call: Any) -> None:
     examples = [jsontext.loads(block) for block in blocks(section(BANK, f"### `{call.path[1:]}`"), "json")]
 
-    assert [model for model in call.models.values() if not any(reads([model], each) for each in examples)] == []
+    models = [version.calls[call.name] for version in VERSIONS.values() if call.name in version.calls]
+    assert [model for model in models if not any(reads([model], each) for each in examples)] == []
 
 
 def test_the_examples_of_the_status_call_fit_its_models() -> None:
@@ -249,8 +246,8 @@ def test_both_scope_tables_are_complete() -> None:
 
     assert table == [
         [str(version), scope.name, scope.service, scope.meaning]
-        for version, scopes in SCOPES.items()
-        for scope in scopes.values()
+        for version in VERSIONS.values()
+        for scope in version.scopes.values()
     ]
 
 
@@ -259,24 +256,25 @@ def test_every_scope_says_which_calls_use_it() -> None:
         using = [
             f"{method} {path}"
             for method, path, webhooks in CALLS
-            if int(version) in webhooks and webhooks[1 if version == "1" else 2].scope == scope
+            if int(version) in webhooks and str(webhooks[int(version)].scope) == scope
         ]
         assert calls.split(", ") == using
 
 
 def finality(version: Version, status: Status) -> str:
     """How the documents say whether anything may come after a status."""
-    later = [str(other) for other in STATUSES[version] if may_follow(status, other)]
-    if len(later) == len(STATUSES[version]) - 1:
+    statuses = version.statuses
+    later = [str(other) for other in statuses.meanings if statuses.may_follow(status, other)]
+    if len(later) == len(statuses.meanings) - 1:
         return "no"
     return f"but for {', '.join(later)}" if later else "yes"
 
 
 def test_both_documents_have_the_status_tables() -> None:
-    numbers = {code: str(number) for number, code in CODES_OF_NUMBERS.items()}
+    numbers = {CODES.write(CODES.read(number) or ""): str(number) for number in NUMBERS.meanings}
     first, second = (
-        [[str(status), meaning, finality(version, status)] for status, meaning in STATUSES[version].items()]
-        for version in VERSIONS
+        [[str(status), meaning, finality(version, status)] for status, meaning in version.statuses.meanings.items()]
+        for version in VERSIONS.values()
     )
     of_tpps, of_banks = (
         [table[2:] for table in tables(text) if table[0][0] == "Status"]
@@ -289,7 +287,7 @@ def test_both_documents_have_the_status_tables() -> None:
 
 def test_the_scheme_table_is_complete() -> None:
     assert rows(section(TPP, "### Payment schemes"))[2:] == [
-        [name, ", ".join(str(version) for version in VERSIONS if name in SCHEMES[version]), meaning]
+        [name, ", ".join(str(version) for version in VERSIONS.values() if name in version.schemes), meaning]
         for name, meaning in SCHEME_MEANINGS.items()
     ]
 
@@ -297,8 +295,8 @@ def test_the_scheme_table_is_complete() -> None:
 def test_the_balance_types_are_complete() -> None:
     (table,) = [table for table in tables(of_call("GET", "/tpp/account_balance")) if table[0][0] == "Balance type"]
 
-    assert {row[0]: row[1] for row in table[2:]} == v2.BALANCE_TYPES
-    assert all(named(section(BANK, "### `/v2_account_balances`"), name) for name in v2.BALANCE_TYPES)
+    assert {row[0]: row[1] for row in table[2:]} == BALANCE_TYPES
+    assert all(named(section(BANK, "### `/v2_account_balances`"), name) for name in BALANCE_TYPES)
 
 
 # -- Errors

@@ -12,7 +12,8 @@ from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.instructions import party_of
 from chalicelib.demo_bank.minor_units import decimal_amount
 from chalicelib.foundation.fields.field_types import decimal
-from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol import v1_messages as v1
+from chalicelib.openbanking.protocol import v2_messages as v2
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 
 _BALANCE_NAME = 20

@@ -25,7 +25,7 @@ from chalicelib.demo_bank.orders import KEPT_SECONDS
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.demo_bank.transactions import Statement, Transaction, first_day, first_of_month, statement
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
-from chalicelib.openbanking.protocol.payment_enumerations import Status
+from chalicelib.openbanking.protocol.payment_statuses import Status
 
 _SETTLED_WITHIN = timedelta(days=1)
 """What was begun before the statement's first day may have been booked on it."""

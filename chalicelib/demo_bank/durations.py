@@ -1,8 +1,9 @@
 """How long customers took to confirm: written down with every confirmation, and told to the service once a day.
 
-A bank of version 2 reports the averages of the day before (daily_performance): of consents from the customer's arrival,
-and of payments from their initiation, each until it was confirmed. Every confirmation is a record of its own,
-``took#<day>#<kind>#<id>``, so that none waits for another; ``told#<day>`` says when the day is to be told (again).
+A bank whose version has that call reports the averages of the day before (daily_performance): of consents from the
+customer's arrival, and of payments from their initiation, each until it was confirmed. Every confirmation is a record
+of its own, ``took#<day>#<kind>#<id>``, so that none waits for another; ``told#<day>`` says when the day is to be told
+(again).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ KEPT_SECONDS = 40 * 86_400
 
 def keeping(bank: Bank, kind: Kind, identifier: str, begun_at: int) -> list[Operation]:
     """The write of a confirmation that happens now, for its transaction; none at a bank that has nothing to report."""
-    if bank.profile.version == 1:
+    if not bank.profile.protocol.reports_performance:
         return []
     now = bank.clock.time()
     record = bank.key(f"{_prefix(datetime.fromtimestamp(now, UTC).date(), kind)}{identifier}")
@@ -36,7 +37,7 @@ def keeping(bank: Bank, kind: Kind, identifier: str, begun_at: int) -> list[Oper
 
 def report(bank: Bank) -> None:
     """Tell the service of yesterday, if it has not been told yet; a report that fails is sent again after a while."""
-    if bank.profile.version == 1:
+    if not bank.profile.protocol.reports_performance:
         return
     day = bank.clock.now().date() - timedelta(days=1)
     told = bank.store.get(TABLE, bank.key(_told(day)))

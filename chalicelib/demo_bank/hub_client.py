@@ -13,8 +13,7 @@ from chalicelib.demo_bank.runtime import READ_SECONDS, Bank, HubUnreachable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.openbanking.protocol.bank_calls import in_spelling
-from chalicelib.openbanking.protocol.payment_enumerations import Status
+from chalicelib.openbanking.protocol.payment_statuses import Status
 
 
 class HubRefused(Exception):
@@ -107,13 +106,13 @@ def report_day(
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The members of an answer by their version 1 names, whatever the version spells."""
+    """The members of an answer by their names in snake_case, whatever the version spells."""
 
     bank: Bank
     members: Mapping[str, Any]
 
     def __call__(self, name: str, kind: type[Any]) -> Any:
-        (spelled,) = in_spelling(self.bank.profile.version, {name: None})
+        spelled = self.bank.profile.protocol.spell(name)
         value = self.members.get(spelled)
         if not isinstance(value, kind):
             raise HubUnreachable(f"the answer has no usable {spelled}")
@@ -121,8 +120,8 @@ class _Answer:
 
 
 def _call(bank: Bank, path: str, members: Mapping[str, Any], request_id: str, seconds: float = READ_SECONDS) -> _Answer:
-    version = bank.profile.version
-    body = jsontext.dumps(in_spelling(version, members)).encode()
+    version = bank.profile.protocol
+    body = jsontext.dumps(version.in_spelling(members)).encode()
     credentials = bank.credentials()
     headers = {
         "Content-Type": "application/json",
@@ -130,8 +129,7 @@ def _call(bank: Bank, path: str, members: Mapping[str, Any], request_id: str, se
         "X-Request-Id": request_id,
         "X-Signature": signatures.sign(credentials.signing_key, body),
     }
-    base = "/bank" if version == 1 else "/bank/v2"
-    answer = bank.exchange("POST", base + path, body, headers, seconds)
+    answer = bank.exchange("POST", version.base + path, body, headers, seconds)
     return _Answer(bank, _members(path, answer))
 
 

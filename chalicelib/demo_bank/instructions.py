@@ -12,7 +12,8 @@ from chalicelib.demo_bank.minor_units import Unpayable, minor_units
 from chalicelib.demo_bank.profiles import Profile
 from chalicelib.demo_bank.references import reference_among
 from chalicelib.foundation.fields.field_types import Message
-from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol import v1_messages as v1
+from chalicelib.openbanking.protocol import v2_messages as v2
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, possible_schemes, scheme
 
@@ -194,7 +195,7 @@ def _padded(digits: object, length: int) -> str:
 
 def _schemes(profile: Profile, kind: Kind, currency: str, given: Iterable[str | None]) -> frozenset[str]:
     """The schemes of a request's payments. Raises: Refusal."""
-    possible = possible_schemes(profile.version, kind, profile.schemes)
+    possible = possible_schemes(profile.protocol.schemes, kind, profile.schemes)
     chosen = frozenset(scheme(name, currency, possible) for name in given)
     for name in sorted(chosen):
         if _CURRENCIES.get(name, currency) != currency:

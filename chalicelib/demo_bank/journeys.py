@@ -23,7 +23,6 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Update
 from chalicelib.foundation.identifiers import digest, matches, new_secret, new_uuid
-from chalicelib.openbanking.protocol.scopes import SCOPES
 
 State = Literal["open", "signed_in", "confirming", "consenting", "approved", "refused", "failed"]
 
@@ -92,7 +91,7 @@ class Journey:
 
     def needs_accounts(self, bank: Bank) -> bool:
         """Whether the requested scopes concern accounts, so that at least one has to be chosen."""
-        known = SCOPES[bank.profile.version]
+        known = bank.profile.protocol.scopes
         return any(known[scope].needs_accounts for scope in self.scopes if scope in known)
 
     def key_code(self, bank: Bank) -> str:

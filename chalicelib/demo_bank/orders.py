@@ -26,8 +26,8 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Delete, Item, Operation, Put, absent
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.openbanking.protocol.payment_enumerations import Kind, Status
-from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
+from chalicelib.openbanking.protocol.payment_statuses import Status
 
 State = Literal["open", "confirmed", "settled", "rejected", "cancelled"]
 Step = Literal[
@@ -40,7 +40,7 @@ _LINES_A_RECORD = 100
 _DUE_A_PAGE = 25
 _ID_LENGTH = 18
 
-STATUSES: dict[Step, dict[Version, Status]] = {
+STATUSES: dict[Step, dict[int, Status]] = {
     "received": {1: 1, 2: "RCVD"},
     "checked": {1: 1, 2: "ACTC"},
     "confirmed": {1: 4, 2: "ACSP"},

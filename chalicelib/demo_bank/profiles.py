@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
 
 BankName = Literal["one", "two"]
 
@@ -17,18 +18,24 @@ class Profile:
 
     Attributes:
         name: the segment of its addresses.
+        version: the number of the protocol's version that it speaks.
         schemes: the payment schemes that it offers.
         consent_days: for so long consents are agreed to be valid.
     """
 
     name: BankName
-    version: Version
+    version: int
     bic: str
     country: str
     title: str
     tagline: str
     schemes: tuple[str, ...]
     consent_days: int = 180
+
+    @property
+    def protocol(self) -> Version:
+        """The version of the protocol that it speaks."""
+        return VERSIONS[self.version]
 
     def domain(self, public_url: str) -> str:
         """The bank's own address, to which webhooks are sent."""

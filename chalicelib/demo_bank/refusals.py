@@ -15,7 +15,6 @@ from chalicelib.openbanking.protocol.errors import (
     version_2_status,
 )
 from chalicelib.openbanking.protocol.refusals import RefusalRow
-from chalicelib.openbanking.protocol.scopes import Version
 
 
 class UnknownToken(Refusal):
@@ -65,12 +64,12 @@ ACCOUNT_CANNOT_PAY = RefusalRow(Fault.CONTENT, "no payments can be made from thi
 ONE_ACCOUNT_TWICE = RefusalRow(Fault.CONTENT, "debtor and creditor are the same account")
 
 
-def in_version(row: RefusalRow, version: Version) -> Refusal:
+def in_version(row: RefusalRow, version: int) -> Refusal:
     """The refusal of a token that is not in force: in version 1 it is an unknown one."""
     return replace(row, fault=Fault.UNKNOWN_TOKEN)() if version == 1 else row()
 
 
-def body_and_status(version: Version, refusal: Refusal, request_id: str, now: int) -> tuple[dict[str, Any], int]:
+def body_and_status(version: int, refusal: Refusal, request_id: str, now: int) -> tuple[dict[str, Any], int]:
     """A refusal in the error format of a version, and its HTTP status."""
     own = refusal if isinstance(refusal, OwnRefusal) else None
     if version == 1:

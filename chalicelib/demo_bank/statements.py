@@ -17,7 +17,8 @@ from chalicelib.demo_bank.execution import book
 from chalicelib.demo_bank.instructions import BOTH
 from chalicelib.demo_bank.minor_units import decimal_amount
 from chalicelib.demo_bank.transactions import Means, Statement, Transaction
-from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol import v1_messages as v1
+from chalicelib.openbanking.protocol import v2_messages as v2
 
 _TYPES: Mapping[Means, str] = {
     "transfer": "Bank transfer",

@@ -17,7 +17,7 @@ from typing import Literal
 
 from chalicelib.demo_bank.customers import Account, Kind, check_digits
 from chalicelib.demo_bank.instructions import Party
-from chalicelib.openbanking.protocol.payment_enumerations import Status
+from chalicelib.openbanking.protocol.payment_statuses import Status
 
 Means = Literal["transfer", "card", "internal", "opening"]
 

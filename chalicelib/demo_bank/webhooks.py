@@ -25,8 +25,8 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol import refusals as service_refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
-from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, REVOKE_TOKEN, STATUS, Webhook
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, Webhook
 
 _BODY_BYTES = 1_000_000
 _BULK_BYTES = 5_000_000
@@ -57,18 +57,18 @@ class Row:
         return self.webhook.path
 
 
-def _relayed(version: Version, name: str, answer: Answer) -> Row:
+def _relayed(version: int, name: str, answer: Answer) -> Row:
     """The row for a question that the service relays."""
-    return Row(next(call.webhooks[version] for call in RELAYED if call.name == name), answer, "needed")
+    return Row(VERSIONS[version].relayed[name], answer, "needed")
 
 
-def _payments(version: Version) -> tuple[Row, ...]:
+def _payments(version: int) -> tuple[Row, ...]:
     """The rows for every way to initiate a payment."""
     return tuple(
         Row(
-            call.webhooks[version],
+            VERSIONS[version].payments[call.kind],
             partial(initiation.initiate, kind=call.kind),
-            "needed" if call.webhooks[version].sends_token else "ignored",
+            "needed" if VERSIONS[version].payments[call.kind].sends_token else "ignored",
             _BULK_BYTES if call.kind == "bulk" else _BODY_BYTES,
         )
         for call in PAYMENTS
@@ -76,12 +76,12 @@ def _payments(version: Version) -> tuple[Row, ...]:
 
 
 def _status(*kinds: Kind) -> Row:
-    return Row(STATUS[kinds[0]], partial(initiation.status, kinds=kinds), "if named")
+    return Row(VERSIONS[2].payment_status[kinds[0]], partial(initiation.status, kinds=kinds), "if named")
 
 
-_REVOCATION = Row(REVOKE_TOKEN, answers.revoke_token, "ignored")
+_REVOCATION = Row(VERSIONS[1].revoke_token, answers.revoke_token, "ignored")
 
-ROWS: Mapping[Version, tuple[Row, ...]] = {
+ROWS: Mapping[int, tuple[Row, ...]] = {
     1: (
         _relayed(1, "accounts", answers.accounts_v1),
         _relayed(1, "account", answers.account_v1),
@@ -170,6 +170,6 @@ def _consent(bank: Bank, row: Row, incoming: Incoming) -> Consent | None:
     if consent is None or not consent.is_active(bank.clock.time()):
         raise refusals.in_version(refusals.TOKEN_NOT_IN_FORCE, bank.profile.version)
     scope = row.webhook.scope
-    if scope is not None and scope not in consent.scopes:
-        raise refusals.SCOPE_NOT_APPROVED(scope=scope)
+    if scope is not None and scope.name not in consent.scopes:
+        raise refusals.SCOPE_NOT_APPROVED(scope=scope.name)
     return consent

@@ -10,7 +10,8 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation.http import pages
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.openbanking.protocol.scopes import Scope, Version
+from chalicelib.openbanking.protocol.scopes import Scope
+from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
@@ -106,7 +107,7 @@ def _services(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
     """The bank's scopes by the role that they belong to, each with the calls that it allows."""
     names = dict.fromkeys(scope.service for scope in bank.scopes)
     return [
-        (name, [(scope, _calls(bank.api_version, scope)) for scope in bank.scopes if scope.service == name])
+        (name, [(scope, _calls(bank.version, scope)) for scope in bank.scopes if scope.service == name])
         for name in names
     ]
 
@@ -114,8 +115,8 @@ def _services(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
 def _calls(version: Version, scope: Scope) -> str:
     """The calls that need a scope, as in ``GET /tpp/accounts``."""
     tables = [(call.method, call) for call in RELAYED] + [("POST", call) for call in PAYMENTS]
-    rows = [(f"{method} {call.path}", call.webhooks.get(version)) for method, call in tables]
-    return ", ".join(name for name, webhook in rows if webhook and webhook.scope == scope.name)
+    rows = [(f"{method} {call.path}", version.webhook(call)) for method, call in tables]
+    return ", ".join(name for name, webhook in rows if webhook and webhook.scope == scope)
 
 
 def _curl(client: Client, body: object) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import STATUSES
 from chalicelib.openbanking.protocol.scopes import Service
+from chalicelib.openbanking.protocol.versions import VERSIONS
 
 BACK_WITHOUT_CODE: Mapping[str, str] = {
     "access_denied": "Nothing was approved. Authorize again, and approve every permission at the bank.",
@@ -87,7 +87,8 @@ def return_advice(error: str) -> str:
 
 def payment_status(status: object) -> str:
     """A payment status of either version in words; nothing for an unknown one."""
-    names = {str(code): meaning for version in STATUSES.values() for code, meaning in version.items()}
+    meanings = [version.statuses.meanings for version in VERSIONS.values()]
+    names = {str(status): meaning for each in meanings for status, meaning in each.items()}
     return names.get(str(status), "")
 
 

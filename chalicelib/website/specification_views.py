@@ -12,7 +12,7 @@ from chalice.app import Response
 from chalicelib.bootstrap import hub
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.protocol.scopes import SCOPES
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website.client_choices import newest_first, suggested
 from chalicelib.website.openapi_documents import description
@@ -80,7 +80,7 @@ def screen(visit: Visit) -> Response:
         user=digest(visit.email) if visit.email else "",
         clients=_suggestions(visit.email) if visit.email else (),
         payment_callback=_payment_page(),
-        first_scopes=" ".join(SCOPES[1]),
+        first_scopes=" ".join(next(iter(VERSIONS.values())).scopes),
         journey=journey,
         access_token=_access_token(journey) if journey else "",
     )

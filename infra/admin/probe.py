@@ -15,14 +15,11 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import CONNECT_SECONDS, Reply
 from chalicelib.foundation.identifiers import digest, new_uuid
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.webhooks import RELAYED
+from chalicelib.openbanking.protocol.webhooks import AnswerForm
 from chalicelib.openbanking.records.bank_record import Bank
 
 _SHOWN = 16
 _LONGEST = 200
-_NOT_ACCEPTED: dict[Version, set[str]] = {1: {"4200"}, 2: {"WRONG_CREDENTIALS", "HEADERS_ERROR"}}
-"""What a bank answers that knows another API key, or another signing key, of the service."""
 
 
 def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
@@ -34,7 +31,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     ``milliseconds``, ``status`` and ``answer``.
     """
     key = hub.banks.outbound_key(bank)
-    path = next(call.webhooks[bank.api_version].path for call in RELAYED if call.name == "accounts")
+    path = bank.version.relayed["accounts"].path
     outcome: dict[str, Any] = {
         "bic": bank.bic,
         "reachable": False,
@@ -52,10 +49,10 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
         reply = hub.bank_link.send(outgoing)
     except Refusal as refusal:
         return outcome | {"answer": refusal.details[0].details if refusal.details else refusal.message}
-    reachable, code, answer = _read(bank.api_version, reply)
+    reachable, code, answer = _read(bank.version.answers, reply)
     return outcome | {
         "reachable": reachable,
-        "accepted": reachable and code not in _NOT_ACCEPTED[bank.api_version],
+        "accepted": reachable and code not in bank.version.answers.unknown_service,
         "certificate_subject": _certificate_subject(bank.domain),
         "milliseconds": round(reply.seconds * 1000, 1),
         "status": reply.status,
@@ -63,7 +60,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     }
 
 
-def _read(version: Version, reply: Reply) -> tuple[bool, str | None, str]:
+def _read(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, str]:
     """Whether an answer has the form of the bank's version, its code if it is an error, and what it says."""
     try:
         body = jsontext.loads(reply.body)
@@ -71,10 +68,9 @@ def _read(version: Version, reply: Reply) -> tuple[bool, str | None, str]:
         return False, None, "no valid JSON"
     if not isinstance(body, dict):
         return False, None, "no JSON object"
-    code, text = ("error_code", "message") if version == 1 else ("code", "title")
-    if code in body and text in body:
-        return True, str(body[code]), _printable(f"{body[code]}: {body[text]}")
-    good = 200 <= reply.status < 300 and (version == 2 or body.get("status") == "success")
+    if form.code in body and form.text in body:
+        return True, str(body[form.code]), _printable(f"{body[form.code]}: {body[form.text]}")
+    good = 200 <= reply.status < 300 and (not form.says_status or body.get("status") == "success")
     return good, None, "success" if good else "neither a success nor an error of the protocol"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra import command
 from infra.local import stackfile
 from infra.openapi import bank, tpp
@@ -22,8 +23,7 @@ from infra.openapi.schemas import Json
 PLACE = ROOT / "chalicelib" / "website" / "openapi"
 DOCUMENTS: Mapping[str, Callable[[], Json]] = {
     "tpp": tpp.build,
-    "bank-v1": partial(bank.build, 1),
-    "bank-v2": partial(bank.build, 2),
+    **{f"bank-v{version}": partial(bank.build, version) for version in VERSIONS.values()},
     "cards": cards.build,
 }
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from chalicelib.openbanking.protocol import own_answers
+from chalicelib.openbanking.protocol import own_answers, v1
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
-from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN, STATUS, WEBHOOKS, Webhook
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import Webhook
 from infra.openapi import refusals_of_calls, texts
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
-from infra.openapi.own_calls import BANK_ANSWERS, BANK_BASES, CANCEL, PUBLIC_KEY, CancelQuery
+from infra.openapi.own_calls import BANK_ANSWERS, PUBLIC_KEY, CancelQuery
 from infra.openapi.purposes import BANK_CALLS as PURPOSES
 from infra.openapi.purposes import WEBHOOKS as WEBHOOK_PURPOSES
 from infra.openapi.responses import Responses
@@ -35,7 +35,7 @@ hours gets the same success again. Timestamps read `YYYY-MM-DDTHH:MM:SS+00:00`.
 
 A bank has 3 seconds to accept a webhook's connection and 20 to answer. {errors}
 """
-_WORDS: Mapping[Version, Mapping[str, str]] = {
+_WORDS: Mapping[int, Mapping[str, str]] = {
     1: {
         "spelling": "snake_case",
         "webhooks": " and in webhooks",
@@ -50,7 +50,12 @@ _WORDS: Mapping[Version, Mapping[str, str]] = {
         "errors": "An error has `code` and `title`, and an HTTP status of 400 or more.",
     },
 }
-_FINAL: Mapping[Version, str] = {1: "`2`, `3`, `4`", 2: "`ACCC`, `RJCT`, `CANC`; `ACSC` may still become `ACCC`"}
+_FINAL: Mapping[int, str] = {1: "`2`, `3`, `4`", 2: "`ACCC`, `RJCT`, `CANC`; `ACSC` may still become `ACCC`"}
+_TABLES: Mapping[int, Callable[[], list[str]]] = {
+    1: lambda: [texts.codes_of_version_1()],
+    2: lambda: [texts.balance_types(), texts.codes_of_version_2()],
+}
+_WEBHOOK_ERRORS: Mapping[int, Model] = {1: own_answers.WebhookErrorV1, 2: own_answers.WebhookError}
 _BANK_KEY: Json = {
     "type": "apiKey",
     "in": "header",
@@ -62,20 +67,17 @@ _PEM = "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----EN
 
 def build(version: Version) -> Json:
     """The document of a version."""
-    suffix = f"V{version}"
+    suffix, number = f"V{version}", version.number
     responses = Responses(Schemas(lambda model: model.__name__.removesuffix(suffix)))
     made = _Operations(version, responses)
-    base = BANK_BASES[version]
-    calls = [call for call in BANK_CALLS if version in call.models]
-    paths = {f"{base}{call.path}": {"post": made.call(call)} for call in calls}
-    paths |= {PUBLIC_KEY: {"get": made.public_key()}, CANCEL[version]: {"get": made.cancel()}}
-    webhooks = {row.path.strip("/"): {"post": made.webhook(row)} for row in WEBHOOKS[version]}
-    codes = texts.codes_of_version_1() if version == 1 else texts.codes_of_version_2()
-    tables = [texts.scopes(version), texts.schemes(version), texts.statuses(version)]
-    tables += [texts.balance_types()] if version == 2 else []
+    calls = [call for call in BANK_CALLS if call.name in version.calls]
+    paths = {f"{version.base}{call.path}": {"post": made.call(call)} for call in calls}
+    paths |= {PUBLIC_KEY: {"get": made.public_key()}, version.cancel_path: {"get": made.cancel()}}
+    webhooks = {row.path.strip("/"): {"post": made.webhook(row)} for row in version.webhooks}
+    tables = [texts.scopes(version), texts.schemes(version), texts.statuses(version), *_TABLES[number]()]
     return document(
         f"Causeway: bank-facing API, version {version}",
-        "\n".join([_INTRODUCTION.format(version=version, **_WORDS[version]), "\n\n".join([*tables, codes])]),
+        "\n".join([_INTRODUCTION.format(version=version, **_WORDS[number]), "\n\n".join(tables)]),
         tags=_TAGS,
         paths=paths,
         webhooks=webhooks,
@@ -93,7 +95,7 @@ def _parameters(version: Version) -> Mapping[str, Json]:
     return {
         "RequestIdIfAny": ANY_REQUEST_ID,
         "RequestId": header("X-Request-Id", "A UUID, new for each request", UUID, _REQUEST_ID, required=True),
-        "Signature": header("X-Signature", signature, _BASE64, _SIGNATURE, required=version == 2),
+        "Signature": header("X-Signature", signature, _BASE64, _SIGNATURE, required=version.signature_required),
         "ServiceSignature": header(
             "X-Signature",
             "Signature of the body with the service's private key, in base64",
@@ -104,7 +106,7 @@ def _parameters(version: Version) -> Mapping[str, Json]:
         "AuthToken": header(
             "X-Auth-Token", "The token of the PSU's consent", {"type": "string"}, _token(), required=True
         ),
-        **({"AuthTokenIfAny": if_any} if version == 2 else {}),  # a direct payment's status has none
+        **({"AuthTokenIfAny": if_any} if version.answers_status_queries else {}),  # a direct payment's status has none
         "PsuAddress": header(
             "PSU-IP-Address", "The PSU's IP address, where the TPP tells it", {"type": "string"}, "203.0.113.7"
         ),
@@ -126,8 +128,8 @@ class _Operations:
 
     def call(self, call: BankCall) -> Json:
         """What the bank calls."""
-        path = f"{BANK_BASES[self._version]}{call.path}"
-        request, answer = call.models[self._version], BANK_ANSWERS[call.name][self._version]
+        path = f"{self._version.base}{call.path}"
+        request, answer = self._version.calls[call.name], BANK_ANSWERS[call.name][self._version.number]
         good = self._responses.good(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
         return {
             **_described(call.path.strip("/").replace("/", "_"), *self._purpose(call.name)),
@@ -148,7 +150,7 @@ class _Operations:
         }
 
     def cancel(self) -> Json:
-        path, page = CANCEL[self._version], "<!doctype html>…"
+        path, page = self._version.cancel_path, "<!doctype html>…"
         secret = {
             "name": "secret",
             "in": "path",
@@ -170,7 +172,7 @@ class _Operations:
 
     def webhook(self, row: Webhook) -> Json:
         """What the service calls at the bank."""
-        name = "TokenRevoked" if row is REVOKE_TOKEN else ""
+        name = "TokenRevoked" if row is self._version.revoke_token else ""
         purpose = WEBHOOK_PURPOSES[row.path]
         scope = f"The consent has the scope `{row.scope}`." if row.scope else ""
         return {
@@ -192,34 +194,35 @@ class _Operations:
 
     def _purpose(self, name: str) -> tuple[str, str]:
         purpose = PURPOSES[name]
-        return purpose.title, purpose.text.format(final=_FINAL[self._version])
+        return purpose.title, purpose.text.format(final=_FINAL[self._version.number])
 
     def _example(self, model: Model) -> Json:
         """An example in which the addresses and scopes are those of the version."""
         found = example(model)
-        old, new = meaning(own_answers.InitAuthorizationAnswer, "cancel_url")[1], CANCEL[self._version]
-        moved = old.replace(CANCEL[1].partition("{")[0], new.partition("{")[0])
+        old, new = meaning(own_answers.InitAuthorizationAnswer, "cancel_url")[1], self._version.cancel_path
+        moved = old.replace(v1.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])
         found = {name: moved if value == old else value for name, value in found.items()}
-        if self._version == 1 and "scopes" in found:
-            found["scopes"] = ["account.list"]
+        if "scopes" in found:
+            found["scopes"] = [next(iter(self._version.scopes))]
         return found
 
     def _token_of(self, row: Webhook) -> list[Json]:
         if not row.sends_token:
             return []
-        required = row.scope is not None or row is REVOKE_TOKEN or row is STATUS["bulk"]
+        always = (self._version.revoke_token, self._version.payment_status.get("bulk"))
+        required = row.scope is not None or row in always
         return [_ref("AuthToken" if required else "AuthTokenIfAny")]
 
     def _webhook_success(self, row: Webhook) -> Json:
         answer, shown = self._schemas.ref(row.answer), example(row.answer)
-        if self._version == 1 or row is REVOKE_TOKEN:
+        if (row.form or self._version.answers).says_status:
             answer = {"allOf": [self._schemas.ref(own_answers.Success), answer]}
             shown = {"status": "success"} | shown
         content = {"application/json": {"schema": answer, "examples": _success(shown)}}
         return {"description": "Success.", "content": content}
 
     def _webhook_error(self) -> Json:
-        model: Model = own_answers.WebhookErrorV1 if self._version == 1 else own_answers.WebhookError
+        model = _WEBHOOK_ERRORS[self._version.number]
         shown = {"refused": {"summary": "The bank refuses", "value": example(model)}}
         content = {"application/json": {"schema": self._schemas.ref(model), "examples": shown}}
         return {"description": "The bank refuses; the TPP is told code and text.", "content": content}

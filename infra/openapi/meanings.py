@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic.alias_generators import to_snake
 
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS, STATUSES
-from chalicelib.openbanking.protocol.v2 import BALANCE_TYPES
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
+from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
+from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 
 OWN_ADDRESS = "http://127.0.0.1:8000"
 """The service's address in examples; whoever serves them puts the real one in its place."""
@@ -343,13 +344,13 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
 TABLES: Mapping[str, Mapping[Any, str]] = {
     "payment_scheme": SCHEME_MEANINGS,
     "balance_type": BALANCE_TYPES,
-    "transaction_status": STATUSES[2],
-    "v2.InitiationAnswer.status": STATUSES[2],
-    "v1.PaymentRecord.status": STATUSES[1],
-    "own_answers.payment_status": STATUSES[1],
-    "tpp_events.payment_status": STATUSES[1],
-    "bank_calls.PaymentsStatus.payment_status": STATUSES[1],
-    "bank_calls.PaymentsStatusV2.payment_status": STATUSES[2],
+    "transaction_status": CODES.meanings,
+    "v2.InitiationAnswer.status": CODES.meanings,
+    "v1.PaymentRecord.status": NUMBERS.meanings,
+    "own_answers.payment_status": NUMBERS.meanings,
+    "tpp_events.payment_status": NUMBERS.meanings,
+    "bank_calls.PaymentsStatus.payment_status": NUMBERS.meanings,
+    "bank_calls.PaymentsStatusV2.payment_status": CODES.meanings,
 }
 """Members whose values are those of a table."""
 

@@ -13,8 +13,8 @@ Model = type[BaseModel]
 
 
 def module_of(model: Model) -> str:
-    """The last part of the module's name: ``v1``."""
-    return model.__module__.rpartition(".")[2]
+    """The last part of the module's name, of ``v1_messages`` without what all versions share: ``v1``."""
+    return model.__module__.rpartition(".")[2].removesuffix("_messages")
 
 
 def names_of(model: Model) -> list[str]:

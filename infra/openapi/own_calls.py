@@ -12,7 +12,6 @@ from typing import Literal
 
 from chalicelib.foundation.fields.field_types import AN, Bic, Message
 from chalicelib.openbanking.protocol import own_answers
-from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
@@ -22,6 +21,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ScopeQuery,
     TokenRequest,
 )
+from chalicelib.openbanking.protocol.version import BANK_ROOT
 
 Caller = Literal["client", "consent", "consent or client", "token client", "anybody"]
 """Whom a call knows: a client by its Client ID, a consent by client and bearer, a client at the token endpoints."""
@@ -85,15 +85,13 @@ class CancelQuery(Message):
 
 
 FRONT_DOOR = "/oauth/authorize"
-CANCEL: Mapping[Version, str] = {1: "/bank/cancel/{secret}", 2: "/bank/v2/cancel/{secret}"}
-PUBLIC_KEY = "/bank/public_key"
-BANK_BASES: Mapping[Version, str] = {1: "/bank", 2: "/bank/v2"}
+PUBLIC_KEY = f"{BANK_ROOT}/public_key"
 
-BANK_ANSWERS: Mapping[str, Mapping[Version, type[Message]]] = {
+BANK_ANSWERS: Mapping[str, Mapping[int, type[Message]]] = {
     "initiate": {1: own_answers.InitAuthorizationAnswer, 2: own_answers.InitAuthorizationAnswerV2},
     "save_consent": {1: own_answers.SaveConsentAnswer, 2: own_answers.SaveConsentAnswerV2},
     "revoke_token": {1: own_answers.Success, 2: own_answers.Success},
     "report_status": {1: own_answers.Success, 2: own_answers.Success},
     "report_day": {2: own_answers.Success},
 }
-"""What a bank's call is answered with, by the call's name."""
+"""What a bank's call is answered with, by the call's name and the version's number."""

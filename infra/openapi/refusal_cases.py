@@ -15,10 +15,11 @@ from chalicelib.foundation.http.web import BODY_BYTES, JSON, Incoming, Unreadabl
 from chalicelib.openbanking.api.answers import as_refusal
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payment_execution import explained
-from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls, v2
+from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, ScopeQuery, TokenRequest
+from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ CASES = _by_name(
     Case(
         "parameter_date",
         "A date in the query that is none",
-        _query(v2.TransactionsRequest, {**_TRANSACTIONS, "date_from": "2026-02-30"}),
+        _query(TransactionsRequest, {**_TRANSACTIONS, "date_from": "2026-02-30"}),
     ),
     Case("not_json", "The body is not JSON", _unreadable(Incoming.json)),
     Case("too_large", "The body is too large", _unreadable(Incoming.json, bytes(BODY_BYTES + 1))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chalicelib.openbanking.protocol.versions import webhooks_of
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
 from infra.openapi.own_calls import ACCEPTED_REQUEST
 from infra.openapi.refusal_cases import CASES, Case
@@ -54,7 +55,7 @@ def of_own_call(path: str) -> list[Case]:
 
 def of_relayed_call(call: RelayedCall) -> list[Case]:
     """The same for a question that goes on to a bank."""
-    members = {name for row in call.webhooks.values() for name in row.request.model_fields}
+    members = {name for row in webhooks_of(call).values() for name in row.request.model_fields}
     query = _QUERY if members else ("parameter_unknown", "parameter_repeated")
     asked = query if call.method == "GET" else ("parameters_none", *_BODY)
     dates = ("parameter_date",) if "date_from" in members else ()

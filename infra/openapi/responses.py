@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.openbanking.api import answers
-from chalicelib.openbanking.protocol import own_answers
+from chalicelib.openbanking.protocol import own_answers, v1
+from chalicelib.openbanking.protocol.versions import error_form
 from infra.openapi.models import Model, meaning
 from infra.openapi.refusal_cases import Case
 from infra.openapi.schemas import Json, Schemas
@@ -120,7 +121,7 @@ class Responses:
     # -- inside
 
     def _refused(self, route: str, status: int, found: list[tuple[Case, Json, Mapping[str, Any]]]) -> Json:
-        member = "error_code" if answers.speaks_version_1(route) else "code"
+        member = "error_code" if _is_refused_as_in_version_1(route) else "code"
         model: Model = own_answers.ErrorV1 if member == "error_code" else own_answers.Error
         model = own_answers.TokenError if route in _TOKEN_ROUTES else model
         codes = sorted({body[member] for _, body, _ in found})
@@ -135,7 +136,7 @@ class Responses:
         }
 
     def _example(self, route: str, case: Case, body: Json) -> Json:
-        prefix = "v1_" if answers.speaks_version_1(route) else "token_" if route in _TOKEN_ROUTES else ""
+        prefix = "v1_" if _is_refused_as_in_version_1(route) else "token_" if route in _TOKEN_ROUTES else ""
         name = f"{prefix}{case.name}"
         self.examples[name] = {"summary": case.when, "value": body}
         return {"$ref": f"#/components/examples/{name}"}
@@ -144,6 +145,10 @@ class Responses:
         names = ["X-Request-Id", *(["Server-Timing"] if route.startswith("/tpp/") else []), *extra]
         self.headers |= {name: HEADERS[name] for name in names}
         return {_ON_THE_WIRE.get(name, name): {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _is_refused_as_in_version_1(route: str) -> bool:
+    return error_form(route) is v1.VERSION.errors
 
 
 def _code(member: str, body: Json) -> str:

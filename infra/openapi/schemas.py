@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
 from chalicelib.foundation.fields.field_types import AN, A, OpenMessage
-from chalicelib.openbanking.protocol.payment_enumerations import CODES_OF_NUMBERS, STATUSES
-from chalicelib.openbanking.protocol.scopes import SCOPES
+from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.openapi.models import Model, alias, example, meaning, module_of, names_of, nested, table
 
 Json = dict[str, Any]
@@ -26,11 +26,11 @@ _COMPACT_IBAN = {
 _ALWAYS_SENT = frozenset({"payment_scheme"})
 """Members that the service fills in when the TPP leaves them out, besides those that have a default."""
 _NUMBERS: Mapping[str, list[Any]] = {
-    "PaymentsStatus": [*STATUSES[1], *map(str, STATUSES[1])],
-    "PaymentsStatusV2": [*STATUSES[2], *CODES_OF_NUMBERS, *map(str, CODES_OF_NUMBERS)],
+    "PaymentsStatus": [*NUMBERS.meanings, *map(str, NUMBERS.meanings)],
+    "PaymentsStatusV2": [*CODES.meanings, *NUMBERS.meanings, *map(str, NUMBERS.meanings)],
 }
 
-_EVERY_SCOPE = [name for scopes in SCOPES.values() for name in scopes]
+_EVERY_SCOPE = [name for version in VERSIONS.values() for name in version.scopes]
 
 
 def _any_of(*groups: tuple[str, ...]) -> dict[str, Any]:
@@ -61,8 +61,8 @@ _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
         "maxLength": 43,
         "pattern": "^[A-Za-z0-9_-]{43}$",
     },
-    "bank_calls.SaveConsentV2.scopes": _scopes(list(SCOPES[2])),
-    "bank_calls.SaveConsent.scopes": _scopes(list(SCOPES[1])),
+    "bank_calls.SaveConsentV2.scopes": _scopes(list(VERSIONS[2].scopes)),
+    "bank_calls.SaveConsent.scopes": _scopes(list(VERSIONS[1].scopes)),
 }
 """Rules of single members, by model and member."""
 

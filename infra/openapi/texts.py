@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS, SCHEMES, STATUSES
-from chalicelib.openbanking.protocol.scopes import SCOPES, Version
-from chalicelib.openbanking.protocol.v2 import BALANCE_TYPES
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
+from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
+from chalicelib.openbanking.protocol.version import Version
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -21,22 +21,26 @@ def scopes(*versions: Version) -> str:
     rows = [
         (version, f"`{scope.name}`", scope.service, scope.meaning)
         for version in versions
-        for scope in SCOPES[version].values()
+        for scope in version.scopes.values()
     ]
     return section("Scopes", table(("Version", "Scope", "Service", "Meaning"), rows))
 
 
 def schemes(*versions: Version) -> str:
     rows = [
-        (f"`{name}`", ", ".join(str(version) for version in versions if name in SCHEMES[version]), meaning)
+        (f"`{name}`", ", ".join(str(version) for version in versions if name in version.schemes), meaning)
         for name, meaning in SCHEME_MEANINGS.items()
-        if any(name in SCHEMES[version] for version in versions)
+        if any(name in version.schemes for version in versions)
     ]
     return section("Payment schemes", table(("Scheme", "Versions", "Meaning"), rows))
 
 
 def statuses(*versions: Version) -> str:
-    rows = [(version, f"`{status}`", meaning) for version in versions for status, meaning in STATUSES[version].items()]
+    rows = [
+        (version, f"`{status}`", meaning)
+        for version in versions
+        for status, meaning in version.statuses.meanings.items()
+    ]
     return section("Payment statuses", table(("Version", "Status", "Meaning"), rows))
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.openbanking.protocol import own_answers
-from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import (
     AuthorizeRequest,
     PaymentStatusQuery,
@@ -17,6 +16,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 )
 from chalicelib.openbanking.protocol.tpp_event_types import EventType
 from chalicelib.openbanking.protocol.tpp_events import EVENTS, EventRow
+from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall, Webhook
 from infra.openapi import refusals_of_calls, texts, webhooks
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
@@ -133,9 +133,9 @@ def build() -> Json:
     paths |= {call.path: {"post": made.payment(call)} for call in PAYMENTS}
     paths |= {STATUS_PATH: {"get": made.payment_status()}}
     tables = [
-        texts.scopes(1, 2),
-        texts.schemes(1, 2),
-        texts.statuses(1, 2),
+        texts.scopes(*VERSIONS.values()),
+        texts.schemes(*VERSIONS.values()),
+        texts.statuses(*VERSIONS.values()),
         texts.balance_types(),
         texts.codes_of_version_2(_NEVER_GIVEN),
     ]
@@ -180,32 +180,34 @@ class _Operations:
 
     def relayed(self, call: RelayedCall) -> Json:
         """A question that goes on to the bank."""
-        models: dict[Version, Model] = {version: row.answer for version, row in call.webhooks.items()}
+        rows = webhooks_of(call)
+        models: dict[int, Model] = {version: row.answer for version, row in rows.items()}
         if call.name == "funds_confirmations":
             models = {1: own_answers.FundsConfirmation}
         answer = self._good(call.path, models)
         refused = self._responses.refusals(call.path, refusals_of_calls.of_relayed_call(call))
-        parameters = self._union(call.webhooks) if call.method == "GET" else []
+        parameters = self._union(rows) if call.method == "GET" else []
         made = _operation(
             call.path,
             "Account",
             "consent",
             [*parameters, _ref("PsuAddress"), _ref("Prefer")],
             {"200": answer, "202": self._accepted(call.path)} | refused,
-            _needs(call.webhooks),
+            _needs(rows),
         )
-        return made if call.method == "GET" else made | {"requestBody": self._bodies(call.webhooks)}
+        return made if call.method == "GET" else made | {"requestBody": self._bodies(rows)}
 
     def payment(self, call: PaymentCall) -> Json:
         """A payment that is initiated."""
         extra = ScopeQuery if call.kind == "direct" else None
-        answer = self._good(call.path, {version: row.answer for version, row in call.webhooks.items()})
+        rows = webhooks_of(call)
+        answer = self._good(call.path, {version: row.answer for version, row in rows.items()})
         refused = self._responses.refusals(call.path, refusals_of_calls.of_payment_call(call))
         caller = "client" if call.kind == "direct" else "consent"
         parameters = [_ref("IdempotencyKey"), _ref("PsuAddress"), _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted(call.path)} | refused
-        made = _operation(call.path, "Payments", caller, parameters, responses, _needs(call.webhooks))
-        return made | {"requestBody": self._bodies(call.webhooks, extra)}
+        made = _operation(call.path, "Payments", caller, parameters, responses, _needs(rows))
+        return made | {"requestBody": self._bodies(rows, extra)}
 
     def payment_status(self) -> Json:
         """Where a payment stands."""
@@ -245,7 +247,7 @@ class _Operations:
             }
         return body(content)
 
-    def _bodies(self, webhooks: Mapping[Version, Webhook], extra: Model | None = None) -> Json:
+    def _bodies(self, webhooks: Mapping[int, Webhook], extra: Model | None = None) -> Json:
         schemas, examples = [], {}
         for version, row in webhooks.items():
             schemas.append(self._schemas.ref(row.request, extra=extra))
@@ -255,16 +257,16 @@ class _Operations:
             examples[f"version_{version}"] = f"A bank of version {version}", value
         return body(json_content(_any_of(schemas), examples))
 
-    def _union(self, webhooks: Mapping[Version, Webhook]) -> list[Json]:
+    def _union(self, webhooks: Mapping[int, Webhook]) -> list[Json]:
         """The parameters of both versions; each says where it exists when that is not everywhere."""
-        found: dict[str, dict[Version, Json]] = {}
+        found: dict[str, dict[int, Json]] = {}
         for version, row in webhooks.items():
             for parameter in self._schemas.parameters(row.request):
                 found.setdefault(parameter["name"], {})[version] = parameter
         return [_united(versions, len(webhooks)) for versions in found.values()]
 
 
-def _united(versions: Mapping[Version, Json], count: int) -> Json:
+def _united(versions: Mapping[int, Json], count: int) -> Json:
     """One parameter out of those of the versions."""
     *_, last = versions.values()
     schemas = [parameter["schema"] for parameter in versions.values()]
@@ -298,7 +300,7 @@ def _operation(path: str, tag: str, caller: str, parameters: list[Json], respons
     }
 
 
-def _needs(webhooks: Mapping[Version, Webhook]) -> str:
+def _needs(webhooks: Mapping[int, Webhook]) -> str:
     """Which scope a call needs, by version."""
     rows = [(version, f"`{row.scope}`" if row.scope else "none", f"`{row.path}`") for version, row in webhooks.items()]
     return texts.table(("Bank's version", "Scope", "Webhook to the bank"), rows)

@@ -15,14 +15,12 @@ from typing import Any
 from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
-from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery, TokenRequest
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from infra.openapi.meanings import OWN_ADDRESS
 from infra.openapi.models import example, meaning
 from infra.openapi.own_calls import (
-    BANK_BASES,
-    CANCEL,
     FRONT_DOOR,
     OWN_CALLS,
     PUBLIC_KEY,
@@ -50,7 +48,7 @@ def build(
     documents: Mapping[str, Json],
     base: str,
     client_id: str,
-    banks: Mapping[Version, AtBank],
+    banks: Mapping[int, AtBank],
     credential: Mapping[str, str],
 ) -> Json:
     """The collection.
@@ -118,8 +116,8 @@ class _TppRequests:
         yield self._request("POST", "/tpp/token", {}, "refresh", name="Refresh the tokens")
         yield self._front_door()
         for asked in RELAYED:
-            if version in asked.webhooks:
-                shown = example(asked.webhooks[version].request)
+            if (webhook := VERSIONS[version].webhook(asked)) is not None:
+                shown = example(webhook.request)
                 in_query = asked.method == "GET"
                 body = "" if in_query else f"version_{version}"
                 yield self._request(asked.method, asked.path, shown if in_query else {}, body)
@@ -153,7 +151,7 @@ class _TppRequests:
 
     def _front_door(self) -> Request:
         operation = self._document["paths"][FRONT_DOOR]["get"]
-        scope = "account.list" if self._bank.version == 1 else "accounts"
+        scope = next(iter(VERSIONS[self._bank.version].scopes))
         query = {"response_type": "code", "client_id": "{{client_id}}", "scope": scope, "state": "{{$guid}}"}
         return Request(operation, "GET", FRONT_DOOR, {}, query | {"bic": self._bank.bic})
 
@@ -183,12 +181,13 @@ class _BankRequests:
         self._key = load_private_key(bank.signing_key)
 
     def all(self) -> Iterator[Request]:
-        version = self._bank.version
-        for call in [call for call in BANK_CALLS if version in call.models and call.name != "revoke_token"]:
-            yield self._call(f"{BANK_BASES[version]}{call.path}")
-        yield self._call(f"{BANK_BASES[version]}/token/revoke")
-        operation = self._document["paths"][CANCEL[version]]["get"]
-        yield Request(operation, "GET", CANCEL[version].format(secret=f"{{{{cancel_secret_{version}}}}}"), {}, {})
+        version = VERSIONS[self._bank.version]
+        for call in [call for call in BANK_CALLS if call.name in version.calls and call.name != "revoke_token"]:
+            yield self._call(f"{version.base}{call.path}")
+        yield self._call(f"{version.base}/token/revoke")
+        operation = self._document["paths"][version.cancel_path]["get"]
+        path = version.cancel_path.format(secret=f"{{{{cancel_secret_{version}}}}}")
+        yield Request(operation, "GET", path, {}, {})
 
     def _call(self, path: str) -> Request:
         operation = self._document["paths"][path]["post"]

@@ -15,10 +15,12 @@ import requests
 
 from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.protocol import own_answers, v1, v2
+from chalicelib.openbanking.protocol import own_answers
+from chalicelib.openbanking.protocol import v1_messages as v1
+from chalicelib.openbanking.protocol import v2_messages as v2
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, InitAuthorization, PaymentsStatus, RevokeToken
-from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.tpp_calls import TokenRequest
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.openapi.meanings import OWN_ADDRESS
@@ -51,7 +53,7 @@ class AtBank:
         day: yesterday, which performance can be reported for.
     """
 
-    version: Version
+    version: int
     bic: str
     name: str
     access_token: str
@@ -73,8 +75,8 @@ class AtBank:
         """The attribute that has the real value for each made-up one of the examples."""
         names = {_example(model, member): name for name, (model, member) in _MADE_UP.items()}
         cancel_url = _example(own_answers.InitAuthorizationAnswer, "cancel_url")
-        account: Model = v1.Account if self.version == 1 else v2.AccountReference
-        asked: Model = v1.AccountRequest if self.version == 1 else v2.AccountRequest
+        account = _ACCOUNTS[self.version]
+        asked = VERSIONS[self.version].relayed["account"].request
         return names | {
             cancel_url.rpartition("/")[2]: "cancel_secret",
             _example(asked, "account_id"): "account_id",
@@ -82,6 +84,7 @@ class AtBank:
         }
 
 
+_ACCOUNTS: Mapping[int, Model] = {1: v1.Account, 2: v2.AccountReference}
 _MADE_UP: Mapping[str, tuple[Model, str]] = {
     "access_token": (own_answers.TokenAnswer, "access_token"),
     "authorization_code": (TokenRequest, "authorization_code"),
@@ -100,7 +103,7 @@ def _example(model: Model, member: str) -> str:
     return found
 
 
-def prepare(stack: Mapping[str, Any]) -> dict[Version, AtBank]:
+def prepare(stack: Mapping[str, Any]) -> dict[int, AtBank]:
     """Be the TPP and the PSU at both banks of a running stack, whose environment this process has.
 
     Raises:
@@ -121,10 +124,10 @@ class _Tpp:
     def at(self, bank: Mapping[str, Any]) -> AtBank:
         """Everything at one bank."""
         version, bic = bank["api_version"], bank["bic"]
-        bearer = self._tokens(bic, list(SCOPES[version]))["access_token"]
-        few = [next(iter(SCOPES[version]))]
+        bearer = self._tokens(bic, list(VERSIONS[version].scopes))["access_token"]
+        few = [next(iter(VERSIONS[version].scopes))]
         account = self._call("GET", "/tpp/accounts", bearer=bearer)["accounts"][0]
-        account_id = account["id" if version == 1 else "resource_id"]
+        account_id = account[VERSIONS[version].relayed["accounts"].account_id or ""]
         kept = self._hub.secrets.get(self._hub.settings.demo_banks_secret).values()
         keys = next(entry for entry in kept if bic.startswith(entry["bic"]) or entry["bic"].startswith(bic))
         return AtBank(
@@ -160,8 +163,8 @@ class _Tpp:
     def _tokens(self, bic: str, scopes: list[str]) -> Json:
         return self._call("POST", "/tpp/token", {"authorization_code": self._code(bic, scopes)})
 
-    def _payment(self, version: Version, bearer: str) -> str:
-        order = example(v1.SinglePayment if version == 1 else v2.SinglePayment)
+    def _payment(self, version: int, bearer: str) -> str:
+        order = example(VERSIONS[version].payments["single"].request)
         order["callback_url"] = order["callback_url"].replace(OWN_ADDRESS, self._base)
         payment_id: str = self._call("POST", "/tpp/payment_initiation", order, bearer)["payment_id"]
         return payment_id
@@ -170,8 +173,8 @@ class _Tpp:
         request_id: str = self._call("GET", "/tpp/accounts", bearer=bearer, later=True)["request_id"]
         return request_id
 
-    def _listed(self, version: Version, account_id: str, bearer: str) -> str:
-        if version == 2:
+    def _listed(self, version: int, account_id: str, bearer: str) -> str:
+        if "account_payments" not in VERSIONS[version].relayed:
             return ""
         found = self._call("GET", f"/tpp/account_payments?account_id={account_id}", bearer=bearer)["payments"]
         return str(found[0]["id"])

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 import requests
 
 from chalicelib.bootstrap import Hub
-from chalicelib.openbanking.protocol.scopes import Version
 from infra import command
 from infra.local.background import started
 from infra.local.dynamodb_local import EngineFailed
@@ -26,8 +25,6 @@ from tests.bench.measures import cold, percentiles, warm
 from tests.bench.relayed import Relayed
 from tests.bench.scene import scene
 from tests.bench.transfers import Transfers
-
-VERSIONS: tuple[Version, ...] = (1, 2)
 
 
 @contextlib.contextmanager
@@ -53,7 +50,7 @@ def _against_the_bare_script() -> None:
 
 
 def _bulk() -> None:
-    for version in VERSIONS:
+    for version in (1, 2):
         what = f"bulk order of 1000 payments, version {version}, read and validated"
         print(f"{what}      {bulk.ratio(version):.1f} times json.loads   (goal: {bulk.GOAL})")
 

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 from chalicelib.foundation import jsontext
-from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from tests.bench.measures import processor_time, times_as_much
 
 ITEMS = 1000
@@ -17,7 +16,7 @@ _NAMES = ("Ada Lovelace", "Grace Hopper", "Émilie du Châtelet", "Søren Kierke
 _BBANS = ("DE", "10099900{:010d}"), ("GB", "DEMO040004{:08d}"), ("NL", "ABNA{:010d}"), ("AT", "19043{:011d}")
 
 
-def order(version: Version) -> bytes:
+def order(version: int) -> bytes:
     """The body of a bulk order with every member that a payment usually has."""
     amounts = [f"{number}.{number % 100:02d}" for number in range(1, ITEMS + 1)]
     total = {"currency": "EUR", "amount": str(sum(int(amount.replace(".", "")) for amount in amounts) / 100)}
@@ -29,7 +28,7 @@ def order(version: Version) -> bytes:
     return json.dumps(body | {"callback_url": _CALLBACK, "payments": items}).encode()
 
 
-def _item(version: Version, number: int, amount: str) -> dict[str, Any]:
+def _item(version: int, number: int, amount: str) -> dict[str, Any]:
     country, pattern = _BBANS[number % len(_BBANS)]
     name, account = _NAMES[number % len(_NAMES)], iban(country, pattern.format(number * 7919))
     street = {"street_name": "Chestnut Street", "building_number": str(number), "town_name": "Köln", "country": "DE"}
@@ -59,12 +58,12 @@ def iban(country: str, bban: str) -> str:
     return f"{country}{98 - int(digits) % 97:02d}{bban}"
 
 
-def ratio(version: Version) -> float:
+def ratio(version: int) -> float:
     """Reading and validating the order against ``json.loads`` of the same bytes."""
     import app  # noqa: F401 - the function's own settings of the garbage collector
 
     body = order(version)
-    model = next(call.webhooks[version].request for call in PAYMENTS if call.kind == "bulk")
+    model = VERSIONS[version].payments["bulk"].request
     model.read(jsontext.loads(body))
 
     def validate() -> None:

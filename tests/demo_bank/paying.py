@@ -8,8 +8,6 @@ from typing import Any
 
 from chalicelib.demo_bank.customers import Account, customers
 from chalicelib.demo_bank.profiles import BankName
-from chalicelib.openbanking.protocol.scopes import SCOPES
-from chalicelib.openbanking.protocol.webhooks import WEBHOOKS
 from tests.demo_bank.stage import Browser, Reply, Stage, query_of
 
 CUSTOMER: Mapping[BankName, str] = {"one": "ada", "two": "lena"}
@@ -34,7 +32,7 @@ def account(stage: Stage, customer: str = "", position: int = 0) -> Account:
 def token(stage: Stage, customer: str = "", **options: Any) -> str:
     """A consent for everything."""
     return stage.approve(
-        customer or CUSTOMER[stage.profile.name], scopes=list(SCOPES[stage.profile.version]), **options
+        customer or CUSTOMER[stage.profile.name], scopes=list(stage.profile.protocol.scopes), **options
     )
 
 
@@ -89,7 +87,7 @@ def ask(stage: Stage, path: str, members: Any, given: str | None, **headers: Any
     """The answer to a webhook, held against the protocol's model; answers its members."""
     reply = stage.webhook(path, members, token=given, **headers)
     assert reply.status == 200, reply
-    webhook = next(row for row in WEBHOOKS[stage.profile.version] if row.path == path)
+    webhook = next(row for row in stage.profile.protocol.webhooks if row.path == path)
     body = dict(reply.body)
     if stage.profile.version == 1:
         assert body.pop("status") == "success"

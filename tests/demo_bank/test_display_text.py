@@ -3,11 +3,11 @@
 import pytest
 
 from chalicelib.demo_bank.display_text import SCOPE_WORDS, day, grouped, money, scope_words, sort_code
-from chalicelib.openbanking.protocol.scopes import SCOPES
+from chalicelib.openbanking.protocol.versions import VERSIONS
 
 
 def test_every_scope_of_both_versions_has_plain_words() -> None:
-    assert set(SCOPE_WORDS) == {*SCOPES[1], *SCOPES[2]}
+    assert set(SCOPE_WORDS) == {name for version in VERSIONS.values() for name in version.scopes}
     assert scope_words("brand.new").title == "brand.new"
 
 

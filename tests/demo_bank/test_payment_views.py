@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.demo_bank import clearing, execution, orders, payment_views, reports, site
 from chalicelib.demo_bank.runtime import bank
-from chalicelib.openbanking.protocol.webhooks import WEBHOOKS
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from tests.demo_bank.paying import (
     CUSTOMER,
     DIRECT,
@@ -274,7 +274,7 @@ def test_the_payments_of_a_bank_that_lost_its_key_are_not_found(stage: Stage) ->
 
 def test_no_page_stands_where_a_webhook_does() -> None:
     pages = {place for method, place in site.PAGES if method == "POST"}
-    assert not pages & {webhook.path for version in (1, 2) for webhook in WEBHOOKS[version]}
+    assert not pages & {webhook.path for version in VERSIONS.values() for webhook in version.webhooks}
 
 
 def test_head_at_a_payment_that_has_expired_leaves_it_to_the_next_who_looks(stage: Stage) -> None:

@@ -14,7 +14,7 @@ from chalicelib.demo_bank import clearing
 from chalicelib.demo_bank.profiles import BY_NAME
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import Outbound, Reply
-from chalicelib.openbanking.protocol.scopes import SCOPES as ALL_SCOPES
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.payments import payment_key
 from tests.demo_bank.stage import BANK_PEMS, query_of
 from tests.world import Answer, World
@@ -247,7 +247,7 @@ def test_a_direct_payment_needs_no_consent(connected: World, bank: str) -> None:
 @each_bank
 def test_every_question_about_an_account_is_answered_through_the_service(connected: World, bank: str) -> None:
     version = BY_NAME[bank].version
-    scopes = list(ALL_SCOPES[version])
+    scopes = list(VERSIONS[version].scopes)
     bearer = tokens(connected, bank, scopes=scopes)["access_token"]
     first = connected.tpp("GET", "/tpp/accounts", bearer=bearer).body["accounts"][0]
     named = f"account_id={first.get('id') or first['resource_id']}"

@@ -23,11 +23,12 @@ from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
 from chalicelib.openbanking.protocol.tpp_events import EVENTS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, WEBHOOKS
+from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from chalicelib.website.openapi_documents import DOCUMENTS
 from infra.openapi.__main__ import DOCUMENTS as MADE
 from infra.openapi.__main__ import PLACE, main
-from infra.openapi.own_calls import ACCEPTED_REQUEST, BANK_ANSWERS, BANK_BASES, OWN_CALLS
+from infra.openapi.own_calls import ACCEPTED_REQUEST, BANK_ANSWERS, OWN_CALLS
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -164,7 +165,7 @@ def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
         operation = document["paths"][call.path]["post"]
         answers = of_content(document, operation["responses"]["200"])
         requests = of_content(document, operation["requestBody"])
-        yield call.webhooks, requests, answers * (len(requests) // len(answers))
+        yield webhooks_of(call), requests, answers * (len(requests) // len(answers))
 
 
 def test_the_examples_of_events_are_read_by_their_models() -> None:
@@ -179,13 +180,13 @@ def test_the_examples_of_events_are_read_by_their_models() -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_examples_of_banks_are_read_by_their_models(version: Any) -> None:
     document = documents()[f"bank-v{version}"]
-    for call in [call for call in BANK_CALLS if version in call.models]:
-        operation = document["paths"][f"{BANK_BASES[version]}{call.path}"]["post"]
+    for call in [call for call in BANK_CALLS if call.name in VERSIONS[version].calls]:
+        operation = document["paths"][f"{VERSIONS[version].base}{call.path}"]["post"]
         for example in of_content(document, operation["requestBody"]):
-            read(call.models[version], example)
+            read(VERSIONS[version].calls[call.name], example)
         for example in of_content(document, operation["responses"]["200"]):
             read(BANK_ANSWERS[call.name][version], example)
-    for row in WEBHOOKS[version]:
+    for row in VERSIONS[version].webhooks:
         operation = document["webhooks"][row.path.strip("/")]["post"]
         for example in of_content(document, operation["requestBody"]):
             read(row.request, example)
@@ -225,7 +226,7 @@ def test_every_route_of_the_interface_is_described_and_no_other() -> None:
 def test_every_webhook_is_described_and_no_other(version: Any) -> None:
     described = {f"/{path}" for _, path, _ in operations(documents()[f"bank-v{version}"], "webhooks")}
 
-    assert described == {row.path for row in WEBHOOKS[version]}
+    assert described == {row.path for row in VERSIONS[version].webhooks}
 
 
 def test_every_event_is_described_and_no_other() -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, REVOKE_TOKEN, STATUS
+from chalicelib.openbanking.protocol.v1 import REVOKE_TOKEN
+from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.statistics import current_call
 from tests import figures
 from tests.openbanking.bank_client.test_circuit import Reader, opened
@@ -19,7 +21,7 @@ from tests.openbanking.stage import Stage
 from tests.openbanking.test_call_counts import counted
 from tests.world import World
 
-VERSIONS = pytest.mark.parametrize("version", [1, 2])
+BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
 SERVICES = {
     "accounts": "AISP",
     "account": "AISP",
@@ -37,9 +39,9 @@ SERVICES = {
 def test_every_webhook_is_counted_under_the_service_of_its_call() -> None:
     assert {call.name: call.service for call in RELAYED} == SERVICES
     for call in RELAYED:
-        assert {webhook.service for webhook in call.webhooks.values()} == {call.service}
-    assert {webhook.service for call in PAYMENTS for webhook in call.webhooks.values()} == {"PISP"}
-    assert {webhook.service for webhook in STATUS.values()} == {"PISP"}
+        assert {webhook.service for webhook in webhooks_of(call).values()} == {call.service}
+    assert {webhook.service for call in PAYMENTS for webhook in webhooks_of(call).values()} == {"PISP"}
+    assert {webhook.service for webhook in VERSIONS[2].payment_status.values()} == {"PISP"}
     assert REVOKE_TOKEN.service == "authorization"
 
 
@@ -79,7 +81,7 @@ FAULTS: dict[str, tuple[Any, dict[str, int]]] = {
 }
 
 
-@VERSIONS
+@BOTH_VERSIONS
 @pytest.mark.parametrize(("answer", "expected"), FAULTS.values(), ids=FAULTS)
 def test_a_failure_at_the_bank_counts_once_by_whose_fault_it_is(
     world: World, version: int, answer: Any, expected: dict[str, int]
@@ -95,7 +97,7 @@ def test_a_failure_at_the_bank_counts_once_by_whose_fault_it_is(
     assert measured(world, lambda: reader.ask(answer)) == of(version, "AISP", calls=1, **expected)
 
 
-@VERSIONS
+@BOTH_VERSIONS
 def test_a_bank_that_is_left_alone_was_not_asked(world: World, version: int) -> None:
     reader = Reader(world, version)
     opened(world, version)
@@ -103,7 +105,7 @@ def test_a_bank_that_is_left_alone_was_not_asked(world: World, version: int) -> 
     assert measured(world, reader.ask) == of(version, "AISP", calls=1, not_asked=1)
 
 
-@VERSIONS
+@BOTH_VERSIONS
 def test_what_is_refused_here_is_the_callers_fault_once_the_bank_is_known(world: World, version: int) -> None:
     bearer = world.tokens(version)["access_token"]
     only_there = "/tpp/account_transactions" if version == 1 else "/tpp/account_payments"
@@ -172,7 +174,7 @@ def test_what_the_service_answers_by_itself_counts_at_no_bank(world: World, path
 # -- times
 
 
-@VERSIONS
+@BOTH_VERSIONS
 def test_the_banks_time_is_counted_at_the_second_of_sending_and_the_rest_is_the_services(
     world: World, version: int
 ) -> None:
@@ -198,7 +200,7 @@ def test_the_banks_time_is_counted_at_the_second_of_sending_and_the_rest_is_the_
 # -- what is carried out later
 
 
-@VERSIONS
+@BOTH_VERSIONS
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
@@ -259,7 +261,7 @@ def test_deliveries_beside_each_other_count_each_for_itself(world: World) -> Non
 # -- the storage, and the circuit
 
 
-@VERSIONS
+@BOTH_VERSIONS
 def test_a_relayed_read_takes_one_call_of_the_storage_and_once_a_minute_a_transaction_more(
     world: World, version: int
 ) -> None:

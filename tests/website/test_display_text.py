@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import STATUSES
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.website import display_text
 
 
@@ -67,8 +67,9 @@ def test_every_way_back_without_a_code_says_how_to_go_on(error: str) -> None:
 
 
 def test_every_payment_status_has_words_and_an_unknown_one_none() -> None:
-    for version in STATUSES.values():
-        assert {status: display_text.payment_status(str(status)) for status in version} == version
+    for version in VERSIONS.values():
+        meanings = version.statuses.meanings
+        assert {status: display_text.payment_status(str(status)) for status in meanings} == meanings
     assert display_text.payment_status("NOSUCH") == display_text.payment_status(None) == ""
 
 

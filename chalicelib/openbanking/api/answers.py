@@ -11,15 +11,8 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import (
-    Challenge,
-    Fault,
-    Refusal,
-    version_1_body,
-    version_1_status,
-    version_2_body,
-    version_2_status,
-)
+from chalicelib.openbanking.protocol.errors import Challenge, Fault, Refusal
+from chalicelib.openbanking.protocol.versions import error_form
 
 _RFC_6749 = ("/tpp/token", "/tpp/token/revoke")
 _CHALLENGES: Mapping[Challenge, str] = {
@@ -38,19 +31,13 @@ _CONTENT = {
 }
 
 
-def speaks_version_1(route: str) -> bool:
-    """Whether a route belongs to the bank-facing API of version 1; everything else has version 2's members."""
-    return route.startswith("/bank/") and not f"{route}/".startswith("/bank/v2/")
-
-
 def refused(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
     """A refusal in the format of ``route``'s interface."""
-    if speaks_version_1(route):
-        return json_answer(version_1_body(refusal), version_1_status(refusal), _headers(refusal))
-    body = version_2_body(refusal, *(refusal.first or (request_id, now)))
+    form = error_form(route)
+    body = form.body(refusal, *(refusal.first or (request_id, now)))
     if route in _RFC_6749:
         body |= {"error": oauth_error(refusal), "error_description": refusal.message}
-    return json_answer(body, version_2_status(refusal), _headers(refusal))
+    return json_answer(body, form.status(refusal), _headers(refusal))
 
 
 def oauth_error(refusal: Refusal) -> str:

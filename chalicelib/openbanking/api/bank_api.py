@@ -1,11 +1,12 @@
-"""The bank-facing API of both versions: parses calls below ``/bank`` and ``/bank/v2`` and answers them.
+"""The bank-facing API: parses calls below ``/bank`` and ``/bank/v2`` and answers them.
 
-The routes are derived from the protocol's rows; the two versions differ in spelling, in path and in their errors.
+The routes of each version are derived from what it declares; versions differ in spelling, in path and in their errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from chalice.app import Response
@@ -17,13 +18,12 @@ from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer, 
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.flows.authorization import UnknownCancellation
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall, in_spelling
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall
 from chalicelib.openbanking.protocol.errors import refuse_fields
-from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.replays import Claim
-
-BASES: dict[Version, str] = {1: "/bank", 2: "/bank/v2"}
 
 
 def _failed(incoming: Incoming, error: Exception) -> Response:
@@ -67,31 +67,26 @@ def _answered(call: BankCall, version: Version) -> View:
         identity = incoming.context.get("identity") or {}
         bank = hub().bank_gate.admit(version, incoming.headers, identity, incoming.body)
         try:
-            request = call.models[version].read(_present(incoming.json()))
+            request = version.calls[call.name].read(_present(incoming.json()))
         except InvalidMessage as error:
-            raise refuse_fields(error, FIELD_FAULTS) from None
+            raise refuse_fields(error, version.in_spelling(FIELD_FAULTS)) from None
         claim = Claim.of(bank.bic, call.path, incoming.request_id, incoming.body)
         answer = _step(call.name)(bank, request, claim)
-        return json_answer(in_spelling(version, answer))
+        return json_answer(version.in_spelling(answer))
 
     return answered
 
 
-_MISSING_WHEN_NULL = {"request_url", "requestUrl", "scopes"}
-"""Members whose absence has a code of its own."""
+_MISSING_WHEN_NULL = ("request_url", "scopes")
+"""Members, in snake_case, whose absence has a code of its own."""
 
 
 def _present(members: Any) -> Any:
     """A body in which what is null and has a code for its absence is absent."""
     if not isinstance(members, dict):
         return members
-    return {name: value for name, value in members.items() if value is not None or name not in _MISSING_WHEN_NULL}
-
-
-for _version, _base in BASES.items():
-    for _call in BANK_CALLS:
-        if _version in _call.models:
-            bank_routes.serve(f"{_base}{_call.path}", ["POST"], _answered(_call, _version))
+    missing = {version.spell(name) for version in VERSIONS.values() for name in _MISSING_WHEN_NULL}
+    return {name: value for name, value in members.items() if value is not None or name not in missing}
 
 
 @bank_routes.get("/bank/public_key")
@@ -101,17 +96,7 @@ def public_key(incoming: Incoming) -> Response:
     return text_answer(keys, "application/x-pem-file", headers={"Cache-Control": "public, max-age=60"})
 
 
-@bank_routes.get("/bank/cancel/{secret}", _failed_page)
-def cancel(incoming: Incoming) -> Response:
-    return _cancel(incoming, 1)
-
-
-@bank_routes.get("/bank/v2/cancel/{secret}", _failed_page)
-def cancel_v2(incoming: Incoming) -> Response:
-    return _cancel(incoming, 2)
-
-
-def _cancel(incoming: Incoming, version: Version) -> Response:
+def _cancel(version: Version, incoming: Incoming) -> Response:
     """The PSU's browser comes back without a consent: it has no headers, and a mistake gets a page."""
     from chalicelib.website.pages import error_page  # only pages need it
 
@@ -131,5 +116,14 @@ def _cancel(incoming: Incoming, version: Version) -> Response:
         )
 
 
-for _base in BASES.values():
-    bank_routes.serve_below(_base, [], _unknown)
+def serve(routes: Routes, version: Version) -> None:
+    """Serve the bank-facing API of one version."""
+    for call in BANK_CALLS:
+        if call.name in version.calls:
+            routes.serve(f"{version.base}{call.path}", ["POST"], _answered(call, version))
+    routes.serve(version.cancel_path, ["GET"], partial(_cancel, version), _failed_page)
+    routes.serve_below(version.base, [], _unknown)
+
+
+for _version in VERSIONS.values():
+    serve(bank_routes, _version)

@@ -13,9 +13,9 @@ from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, hea
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.flows.tpp_authentication import Credentials
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields, version_2_status
-from chalicelib.openbanking.protocol.scopes import SCOPES
+from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest
+from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS
 from chalicelib.openbanking.records.authorizations import with_query
 from chalicelib.statistics import current_call
 
@@ -28,7 +28,7 @@ def _failed_page(incoming: Incoming, error: Exception) -> Response:
     from chalicelib.website.pages import error_page  # only pages need it
 
     refusal = answers.as_refusal(error)
-    status = version_2_status(refusal)
+    status = TPP_ERRORS.status(refusal)
     return error_page(
         "The authorization cannot begin",
         refusal.message[:1].upper() + refusal.message[1:] + ".",
@@ -64,9 +64,8 @@ def authorize(incoming: Incoming) -> Response:
         authorization = hub().authorization_flow.authorize(client, request, repeatable=True)
     except Exception as error:
         refusal = answers.as_refusal(error)
-        current_call.record_failure(
-            "hub" if version_2_status(refusal) >= 500 else "caller"
-        )  # the redirect does not tell
+        is_ours = TPP_ERRORS.status(refusal) >= 500
+        current_call.record_failure("hub" if is_ours else "caller")  # the redirect does not tell
         return _back(callback_url, pairs.get("state"), refusal)
     return redirect(authorization.request_url)
 
@@ -113,7 +112,7 @@ def metadata(incoming: Incoming) -> Response:
             "token_endpoint": f"{base}/tpp/token",
             "revocation_endpoint": f"{base}/tpp/token/revoke",
             "jwks_uri": f"{base}/.well-known/jwks.json",
-            "scopes_supported": [name for version in SCOPES.values() for name in version],
+            "scopes_supported": [name for version in VERSIONS.values() for name in version.scopes],
             "response_types_supported": ["code"],
             "response_modes_supported": ["query"],
             "grant_types_supported": ["authorization_code", "refresh_token"],

@@ -158,7 +158,7 @@ def payment_status(incoming: Incoming) -> Response:
     asked = flow.admit(_credentials(incoming), dict(incoming.query))
     travelling = _travelling(incoming)
     payment = flow.permitted(asked, incoming.parameters())
-    if _prefers_async(incoming) and payment.api_version == 2:
+    if _prefers_async(incoming) and payment.version.answers_status_queries:
         return _answered(hub().deferred.accept_status(payment, asked.consent, **travelling), started)
     return _answered(flow.answer(payment, asked.consent, **travelling), started)
 

@@ -14,9 +14,9 @@ from chalicelib.foundation.fields.field_types import InvalidMessage, Problem
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, BankFailed
 from chalicelib.openbanking.protocol.known_members import normalise
-from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.v1 import Unusable
-from chalicelib.openbanking.protocol.webhooks import Webhook
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.webhooks import AnswerForm, Unusable, Webhook
 
 HANDED_ON_BYTES = 5_900_000
 _LOGGED = 50
@@ -33,7 +33,8 @@ _OWN_FAILURES = {"4000", "4002", "INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
 
 def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     """The TPP's answer: the bank's, held against its model and brought into its one shape. Raises: BankFailed."""
-    answer = _normalised(webhook, webhook.shape(understand(version, reply)), camel=version == 2)
+    form = webhook.form or version.answers
+    answer = _normalised(webhook, webhook.shape(understand(form, reply)), form)
     _check(webhook, request, answer)
     try:
         concluded = webhook.conclude(request, answer)
@@ -43,8 +44,8 @@ def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], rep
     return concluded
 
 
-def understand(version: Version, reply: Reply) -> dict[str, Any]:
-    """The members of a good answer: version 1 without its ``status``. Raises: BankFailed."""
+def understand(form: AnswerForm, reply: Reply) -> dict[str, Any]:
+    """The members of a good answer, without the ``status`` that says so. Raises: BankFailed."""
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -52,28 +53,22 @@ def understand(version: Version, reply: Reply) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise _nonsense(reply, "no JSON object")
     good = 200 <= reply.status < 300
-    if version == 1:
-        return _version_1(answer, reply.status, good)
-    if not good:
-        raise _bank_error(answer, reply.status, "code", "title")
-    return answer
+    if not good or (form.says_status and answer.get("status") == "error"):
+        raise _bank_error(answer, reply.status, form)
+    if not form.says_status:
+        return answer
+    if answer.get("status") != "success":
+        raise BankFailed("the bank's answer has not the status success")
+    return {name: value for name, value in answer.items() if name != "status"}
 
 
 def _nonsense(reply: Reply, what: str) -> BankFailed:
     return BankFailed(f"the bank answered with status {reply.status} and {what}", authorize_again=reply.status == 401)
 
 
-def _version_1(answer: dict[str, Any], status: int, good: bool) -> dict[str, Any]:
-    if not good or answer.get("status") == "error":
-        raise _bank_error(answer, status, "error_code", "message")
-    if answer.get("status") != "success":
-        raise BankFailed("the bank's answer has not the status success")
-    return {name: value for name, value in answer.items() if name != "status"}
-
-
-def _bank_error(answer: dict[str, Any], status: int, code_member: str, text_member: str) -> BankFailed:
+def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFailed:
     """A bank's own error; with a code, or the word error, it is a plain no unless its status leaves that open."""
-    code, text = answer.get(code_member), answer.get(text_member)
+    code, text = answer.get(form.code), answer.get(form.text)
     said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional(answer)])
     is_error = code is not None or answer.get("status") == "error"
     is_no = is_error and status < SERVER_ERROR and status not in _UNDECIDED
@@ -94,10 +89,10 @@ def _additional(answer: dict[str, Any]) -> Iterator[str]:
             yield ": ".join(str(each[name]) for name in ("code", "details") if each.get(name))
 
 
-def _normalised(webhook: Webhook, answer: dict[str, Any], *, camel: bool) -> dict[str, Any]:
+def _normalised(webhook: Webhook, answer: dict[str, Any], form: AnswerForm) -> dict[str, Any]:
     """An answer whose known members are in snake_case and its identifiers text; repeated members are logged."""
     repeated: list[str] = []
-    found = normalise(webhook.answer, answer, camel=camel, repeated=repeated)
+    found = normalise(webhook.answer, answer, spell=form.spell, repeated=repeated)
     if repeated:
         log.warning(
             "odd bank answer", webhook=webhook.path, problems=[f"{each} {_TWICE}" for each in repeated[:_LOGGED]]
@@ -111,12 +106,19 @@ def _check(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any])
         webhook.model_of_answer(request).read(answer)
     except InvalidMessage as error:
         fatal = [problem for problem in error.problems if _is_fatal(problem)]
-        if fatal and "code" in answer and "title" in answer:  # an error of version 2 that came with a good status
-            raise _bank_error(answer, 200, "code", "title") from None
+        form = _form_of_error(answer)
+        if fatal and form is not None:
+            raise _bank_error(answer, 200, form) from None
         if fatal:
             said = "; ".join(map(str, fatal))
             raise BankFailed(f"the bank's answer is not of its form: {said}", answer=answer) from None
         log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
+
+
+def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
+    """The form of an error that came with a good status: none of those that say ``status``, which tells them apart."""
+    forms = (version.answers for version in VERSIONS.values() if not version.answers.says_status)
+    return next((form for form in forms if form.code in answer and form.text in answer), None)
 
 
 def _check_size(reply: Reply, answer: dict[str, Any]) -> None:

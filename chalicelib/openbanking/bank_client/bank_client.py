@@ -18,7 +18,7 @@ from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundEr
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import conclude
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
-from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks

@@ -20,8 +20,8 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import Events
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
-from chalicelib.openbanking.protocol.scopes import SCOPES, Version
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.records.authorizations import (
     LIFETIME,
     Authorization,
@@ -116,7 +116,7 @@ class AuthorizationFlow:
 
     def save_consent(self, bank: Bank, request: SaveConsent, claim: Claim) -> dict[str, Any]:
         """Save what the PSU approved. Answers ``callback_url``, ``access_token``, ``valid_until``. Raises: Refusal."""
-        scopes = _approved_scopes(bank.api_version, request.scopes)
+        scopes = _approved_scopes(bank.version, request.scopes)
         stored, authorization, client = self._find(bank, request.request_url, claim)
         if stored is not None:
             return stored
@@ -126,7 +126,7 @@ class AuthorizationFlow:
             raise refusals.REQUEST_URL_INVALID()
         if scopes != set(authorization.scopes):
             raise refusals.APPROVED_SCOPES_OTHER()
-        accounts = _approved_accounts(bank.api_version, request)
+        accounts = _approved_accounts(bank.version, request)
         return self._save(bank, client, authorization, accounts, claim)
 
     def cancel(self, version: Version, secret: str, error: str | None, description: str | None) -> str:
@@ -146,7 +146,7 @@ class AuthorizationFlow:
         log.bind(authorization_id=authorization.authorization_id)
         found = self.store.get(*client_key(authorization.client_id))
         client = Client.from_item(found) if found else None
-        if authorization.api_version != version or client is None or not client.active:
+        if authorization.version is not version or client is None or not client.active:
             raise UnknownCancellation
         if authorization.redirect_uri not in client.callback_urls:
             raise UnknownCancellation
@@ -169,7 +169,7 @@ class AuthorizationFlow:
             raise refusals.SCOPES_REPEATED()
         if set(request.scopes) - set(bank.scope_names):
             raise refusals.SCOPES_NOT_PROVIDED()
-        services = {SCOPES[bank.api_version][name].service for name in request.scopes}
+        services = {bank.version.scopes[name].service for name in request.scopes}
         if request.consent_type == "one_time" and services != {"PISP"}:
             raise refusals.ONE_TIME_NOT_FOR_PAYMENTS()
         if not self.settings.is_sandbox and request.code_challenge is None:
@@ -241,9 +241,8 @@ class AuthorizationFlow:
         return ended
 
     def _cancel_url(self, authorization: Authorization) -> str:
-        segment = "" if authorization.api_version == 1 else "/v2"
         credential = self.authorizations.cancel_credential(authorization)
-        return f"{self.settings.bank_api_url}/bank{segment}/cancel/{credential}"
+        return self.settings.bank_api_url + authorization.version.cancel_path.format(secret=credential)
 
     def _back(self, authorization: Authorization, error: str, description: str) -> str:
         return self._callback(authorization, {"error": error, "error_description": description})
@@ -260,8 +259,7 @@ def lifetime(authorization: Authorization, now: int) -> int:
 
 
 def _approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:
-    known = SCOPES[version]
-    if not scopes or len(set(scopes)) != len(scopes) or any(scope not in known for scope in scopes):
+    if not scopes or len(set(scopes)) != len(scopes) or any(scope not in version.scopes for scope in scopes):
         raise refusals.APPROVED_SCOPES_WRONG()
     return set(scopes)
 
@@ -272,7 +270,7 @@ def _approved_accounts(version: Version, request: SaveConsent) -> Accounts:
         "account_ids": request.account_ids or [],
         "account_numbers": request.account_numbers or [],
     }
-    needed = any(SCOPES[version][scope].needs_accounts for scope in request.scopes)
+    needed = any(version.scopes[scope].needs_accounts for scope in request.scopes)
     if needed and not any(accounts.values()):
         raise refusals.ACCOUNTS_MISSING()
     return accounts

@@ -12,7 +12,7 @@ from typing import Any
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import Credential, is_uuid
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 
@@ -27,8 +27,8 @@ class BankGate:
     def admit(self, version: Version, headers: Mapping[str, str], identity: Mapping[str, Any], body: bytes) -> Bank:
         """The bank that calls. ``headers`` go by lower-case name; ``identity`` is API Gateway's. Raises: Refusal."""
         bank = self._by_key(headers.get("x-api-key", ""))
-        if bank.api_version != version:
-            raise refusals.OTHER_VERSION(version=f"version {bank.api_version}")
+        if bank.version is not version:
+            raise refusals.OTHER_VERSION(version=f"version {bank.version}")
         certificate = identity.get("clientCert") or {}
         if bank.certificate_subject is not None and certificate.get("subjectDN") != bank.certificate_subject:
             raise refusals.CERTIFICATE_WRONG()

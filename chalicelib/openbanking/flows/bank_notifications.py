@@ -9,7 +9,6 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.openbanking.bank_client.bank_client import BankLink
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents, consent_key
 
@@ -20,7 +19,7 @@ def revocation(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
     """The delivery that tells a consent's bank of its end, for the transaction that ends it."""
     return outbox.record(
         "revoke_token",
-        REVOKE_TOKEN.path,
+        consent.version.revoke_token.path,
         receiver=f"bank#{consent.bic}",
         bic=consent.bic,
         client_id=consent.client_id,
@@ -50,11 +49,12 @@ class Notices:
             raise Undeliverable("the consent or its bank is gone", final=True)
         if not bank.active:
             raise Undeliverable("the bank is switched off")
-        token = self.consents.bank_token(Consent.from_item(item))
+        consent = Consent.from_item(item)
+        token, webhook = self.consents.bank_token(consent), consent.version.revoke_token
         request = {"access_token": token}
-        outgoing = self.link.prepare(bank, REVOKE_TOKEN.path, request, request_id=delivery.request_id, token=token)
+        outgoing = self.link.prepare(bank, webhook.path, request, request_id=delivery.request_id, token=token)
         try:
-            answer = self.link.exchange(outgoing, 1, REVOKE_TOKEN, request)  # it has one form in both versions
+            answer = self.link.exchange(outgoing, consent.version, webhook, request)
         except BankFailed as failure:
             raise Undeliverable(
                 failure.reason,

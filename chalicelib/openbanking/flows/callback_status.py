@@ -10,7 +10,7 @@ from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.bank_client.bank_client import BankLink
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payment_status import ask_bank
-from chalicelib.openbanking.protocol.payment_enumerations import Status
+from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.callback_limits import CallbackLimits
@@ -42,8 +42,8 @@ class CallbackStatus:
     def look(self, bic: str, payment_id: str, callback_url: str, address: str) -> Standing | None:
         """Where a payment stands whose client has ``callback_url`` among its own, ``None`` when there is none.
 
-        A version 2 bank is asked while the consent lasts, and within the limits of the payment and of the visitor's
-        IP ``address``; else it is what the bank reported last.
+        A bank that answers such questions is asked while the consent lasts, and within the limits of the payment and
+        of the visitor's IP ``address``; else it is what the bank reported last.
         """
         bank = self.banks.find(bic.upper())
         item = self.store.get(*payment_key(bank.bic, payment_id)) if bank else None
@@ -54,7 +54,7 @@ class CallbackStatus:
         if client is None or callback_url not in client.callback_urls:
             return None
         current_call.concerns(payment.bic, PAYMENT_SERVICE)
-        askable = payment.api_version == 2 and (consent is not None or payment.consent_id is None)
+        askable = payment.version.answers_status_queries and (consent is not None or payment.consent_id is None)
         if askable and self._may_ask(payment, address):
             token = self.consents.bank_token(consent) if consent else None
             try:
@@ -62,7 +62,7 @@ class CallbackStatus:
             except BankFailed:
                 pass
             else:
-                return Standing(answer.body["transaction_status"], asked=True)
+                return Standing(answer.body[payment.version.status_member], asked=True)
         return Standing(payment.status, asked=False)
 
     def _may_ask(self, payment: Payment, address: str) -> bool:

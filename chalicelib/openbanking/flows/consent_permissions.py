@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.scopes import Version
-from chalicelib.openbanking.protocol.webhooks import Webhook
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent
 
 
-def permitted(webhooks: Mapping[Version, Webhook], consent: Consent) -> Webhook:
+def permitted(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
     """The webhook that the consent's version has for a call, if its scopes allow it. Raises: Refusal."""
-    webhook = in_version(webhooks, consent.api_version)
-    if webhook.scope not in consent.scopes:
+    webhook = in_version(call, consent.version)
+    if not webhook.is_within(consent.scopes):
         raise refusals.SCOPE_NOT_GRANTED(scope=str(webhook.scope))
     return webhook
 
 
-def in_version(webhooks: Mapping[Version, Webhook], version: Version) -> Webhook:
+def in_version(call: RelayedCall | PaymentCall, version: Version) -> Webhook:
     """The webhook that a version has for a call. Raises: Refusal."""
-    if version not in webhooks:
-        raise refusals.CALL_NOT_IN_VERSION(version=version)
-    return webhooks[version]
+    webhook = version.webhook(call)
+    if webhook is None:
+        raise refusals.CALL_NOT_IN_VERSION(version=version.number)
+    return webhook
 
 
 def reachable(banks: Banks, consent: Consent) -> Bank:

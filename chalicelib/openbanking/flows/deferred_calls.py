@@ -20,8 +20,8 @@ from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.openbanking.flows.relay import Question
 from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import version_2_body, version_2_status
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
+from chalicelib.openbanking.protocol.versions import TPP_ERRORS
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
 from chalicelib.openbanking.records.consents import Consent
 from chalicelib.openbanking.records.idempotency_keys import Accepted
@@ -104,7 +104,7 @@ class Deferred:
         answer = delivery.answer
         if answer is None:  # a defect kept its outcome from being told; it was reported to people
             lost = refusals.OUTCOME_LOST()
-            body = version_2_body(lost, delivery.request_id, delivery.failed_at or 0)
-            return {"state": state, "status": version_2_status(lost), "body": body}
+            body = TPP_ERRORS.body(lost, delivery.request_id, delivery.failed_at or 0)
+            return {"state": state, "status": TPP_ERRORS.status(lost), "body": body}
         text = self.bodies.open(delivery.delivery_id, answer["name"], answer["parts"])
         return {"state": state, "status": answer["status"], "body": jsontext.loads(text)}

@@ -17,14 +17,15 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.consent_permissions import permitted, reachable
+from chalicelib.openbanking.flows.consent_permissions import in_version, permitted, reachable
 from chalicelib.openbanking.flows.payment_execution import PaymentExecution, explained
 from chalicelib.openbanking.flows.payment_orders import Order
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
 from chalicelib.openbanking.flows.relay import Question, Relay
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import Refusal, version_2_body, version_2_status
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
@@ -83,7 +84,7 @@ class QuestionSender:
                 raise refusals.PAYMENT_GONE()
             return self.payment_status.answer(Payment.from_item(found[0]), consent, **travelling)
         assert consent is not None, "a question about a PSU's data has a consent"
-        webhook = permitted(_QUESTIONS[delivery.topic].webhooks, consent)
+        webhook = permitted(_QUESTIONS[delivery.topic], consent)
         bank = reachable(self.relay.banks, consent)
         return self.relay.ask(Question(bank, consent, webhook, asked["request"]), **travelling)
 
@@ -152,8 +153,8 @@ class OrderSender:
         if bank is None:
             refusal = refusals.PAYMENT_NOT_SENT(reason="the bank is not reachable any more")
             raise self._over(delivery, refusal, self._giving_back(caller, members))
-        version, claim = members["version"], _request_claim(members)
-        return Order(call, client, caller, bank, version, call.webhooks[version], None, claim, members["attempt"])
+        version, claim = VERSIONS[members["version"]], _request_claim(members)
+        return Order(call, client, caller, bank, version, in_version(call, version), None, claim, members["attempt"])
 
     def _caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
         """Who ordered, if the consent is still in force. Raises: Undeliverable."""
@@ -225,7 +226,7 @@ def _parties(
 
 def _refused(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
     """What the TPP is answered with, as if it had waited."""
-    return StoredAnswer(version_2_status(refusal), jsontext.dumps(version_2_body(refusal, delivery.request_id, now)))
+    return StoredAnswer(TPP_ERRORS.status(refusal), jsontext.dumps(TPP_ERRORS.body(refusal, delivery.request_id, now)))
 
 
 def _unknown_outcome() -> Refusal:

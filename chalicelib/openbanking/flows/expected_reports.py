@@ -9,7 +9,7 @@ from chalicelib.statistics.ingest import ExpectedBank
 
 
 def expected_banks(banks: Banks) -> list[ExpectedBank]:
-    """All that are registered; those of version 2 have reports to make (specification, daily_performance)."""
+    """All that are registered; whether one has reports to make follows from its version (daily_performance)."""
     return [_expected(bank) for bank in banks.registered()]
 
 
@@ -20,6 +20,6 @@ def _expected(bank: Bank) -> ExpectedBank:
         bank.bic,
         bank.name,
         is_active=bank.active,
-        reports=bank.api_version == 2,
+        reports=bank.version.reports_performance,
         since=day_of(registered),
     )

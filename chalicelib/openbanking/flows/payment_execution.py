@@ -17,7 +17,6 @@ from chalicelib.openbanking.flows.tpp_events import Events
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import (
-    first_status,
     is_confirmation_url,
     is_payment_id,
 )
@@ -100,13 +99,13 @@ class PaymentExecution:
         payment = self.payments.new(
             order.bank.bic,
             answer["payment_id"],
-            api_version=order.version,
+            api_version=order.version.number,
             kind=order.call.kind,
             client_id=order.client.client_id,
             consent_id=order.consent.consent_id if order.consent else None,
             request_id=request_id,
             order_digest=order.request_claim.order_digest if order.request_claim else None,
-            status=first_status(order.version, answer.get("status")),
+            status=order.version.statuses.first_status(answer.get("status")),
         )
         told = self._write(order.client, payment, kept)
         if told is None:
@@ -178,8 +177,7 @@ class PaymentExecution:
 
 def status_changed(events: Events, client: Client | None, payment: Payment) -> RecordedDeliveries:
     """The event that tells a payment's client of its new status."""
-    member = "payment_status" if payment.api_version == 1 else "transaction_status"
-    data = {"payment_id": payment.payment_id, member: payment.status}
+    data = {"payment_id": payment.payment_id, payment.version.status_member: payment.status}
     return events.about(client, "payment.status_changed", payment.bic, payment.consent_id, data)
 
 

@@ -72,7 +72,7 @@ class PaymentFlow:
         spent = caller.consent.status == "spent"
         if spent and (claim is None or kept is None or not claim.is_of_one_consent_with(kept)):
             raise refusals.BEARER_SPENT()
-        webhook = permitted(call.webhooks, caller.consent)
+        webhook = permitted(call, caller.consent)
         known = self._known(claim, kept) if claim else None
         if known is not None:
             return _repeated(known)
@@ -98,7 +98,7 @@ class PaymentFlow:
         if bank is None:
             raise refusals.BANK_UNKNOWN()
         current_call.concerns(bank.bic, PAYMENT_SERVICE)
-        webhook = in_version(call.webhooks, bank.api_version)
+        webhook = in_version(call, bank.version)
         return _order(call, client, None, bank, webhook, claim, request_id)
 
     def initiate(
@@ -137,7 +137,7 @@ class PaymentFlow:
         caller, bic = order.caller, order.bank.bic
         body = {
             "request": request,
-            "version": order.version,
+            "version": order.version.number,
             "attempt": order.attempt,
             "request_claim": order.id_claim.as_members(),
             "psu_address": psu_address,
@@ -290,7 +290,7 @@ def _order(
         path=call.path,
         consent_id=consent.consent_id if consent else None,
     )
-    version = consent.api_version if consent else bank.api_version
+    version = consent.version if consent else bank.version
     return Order(call, client, caller, bank, version, webhook, claim, request_claim, new_id())
 
 

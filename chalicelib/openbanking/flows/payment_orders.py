@@ -11,8 +11,8 @@ from chalicelib.openbanking.flows.approved_accounts import check_accounts
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEMES, possible_schemes, scheme
-from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.payment_enumerations import possible_schemes, scheme
+from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
@@ -63,7 +63,7 @@ class Order:
 def checked(order: Order, members: object) -> dict[str, Any]:
     """What the bank is sent: the TPP's order with its payment schemes filled in. Raises: Refusal."""
     by_swift = isinstance(members, dict) and members.get("payment_scheme") == "SWIFT"
-    if by_swift and "SWIFT" not in possible_schemes(order.version, order.call.kind, SCHEMES[order.version]):
+    if by_swift and "SWIFT" not in possible_schemes(order.version.schemes, order.call.kind, order.version.schemes):
         raise refusals.SWIFT_NOT_POSSIBLE()
     try:
         message = order.webhook.request.read(members)
@@ -80,16 +80,9 @@ def checked(order: Order, members: object) -> dict[str, Any]:
 
 def _fill_in_schemes(order: Order, request: dict[str, Any]) -> None:
     """Every payment gets a scheme that the bank offers: its own, or its currency's default. Raises: Refusal."""
-    possible = possible_schemes(order.version, order.call.kind, order.bank.schemes)
-    if order.call.kind == "bulk" and order.version == 1:
-        for item in request["payments"]:
-            item["payment_scheme"] = scheme(item.get("payment_scheme"), item["currency"], possible)
-        return
-    if order.version == 1:
-        currency = request["currency"]
-    else:
-        currency = request["instructed_totals" if order.call.kind == "bulk" else "instructed_amount"]["currency"]
-    request["payment_scheme"] = scheme(request.get("payment_scheme"), currency, possible)
+    possible = possible_schemes(order.version.schemes, order.call.kind, order.bank.schemes)
+    for part, currency in order.webhook.scheme_places(request):
+        part["payment_scheme"] = scheme(part.get("payment_scheme"), currency, possible)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -18,9 +18,9 @@ from chalicelib.openbanking.flows.tpp_events import Events
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import refuse_parameters
-from chalicelib.openbanking.protocol.payment_enumerations import status_from
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
-from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, STATUS
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks, spellings
 from chalicelib.openbanking.records.client_record import Client
@@ -121,8 +121,8 @@ class PaymentStatus:
     def answer(
         self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
     ) -> BankAnswer:
-        """Where a payment stands: as reported in version 1, asked from the bank in version 2. Raises: Refusal."""
-        if payment.api_version == 1:
+        """Where a payment stands: as the bank says now or, where banks are not asked, has reported. Raises: Refusal."""
+        if not payment.version.answers_status_queries:
             return BankAnswer(_reported(payment), 0)
         bank = self.banks.find(payment.bic)
         if bank is None:
@@ -137,12 +137,12 @@ class PaymentStatus:
         """Raises: ConditionFailed, when somebody else was faster; Refusal."""
         answer = {"status": "success"}
         if item is None or is_early(item):
-            version = bank.api_version
-            early = self.payments.early(bank.bic, request.payment_id, self._report(request, version), item)
+            report = self._report(bank, request, bank.version)
+            early = self.payments.early(bank.bic, request.payment_id, report, item)
             self.store.put(early.table, early.item, early.condition)
             raise refusals.PAYMENT_ID_UNKNOWN()
         before = Payment.from_item(item)
-        after = before.after(self._report(request, before.api_version))
+        after = before.after(self._report(bank, request, before.version))
         if after is before:
             log.info("status report ignored", bic=bank.bic, payment_id=before.payment_id, status=before.status)
             return self.replays.keep(claim, answer)
@@ -154,18 +154,21 @@ class PaymentStatus:
         self.outbox.dispatch(told)
         return answer
 
-    def _report(self, request: PaymentsStatus, version: int) -> Reported:
-        status = status_from(1 if version == 1 else 2, request.payment_status)
-        assert status is not None, "the model lets known values pass only"
-        return Reported(status, self.clock.time())
+    def _report(self, bank: Bank, request: PaymentsStatus, version: Version) -> Reported:
+        """What a bank reports, as a payment of ``version`` spells it."""
+        neutral = bank.version.statuses.read(request.payment_status)
+        assert neutral is not None, "the model lets known values pass only"
+        return Reported(version.statuses.write(neutral), self.clock.time())
 
 
 def ask_bank(
     link: BankLink, bank: Bank, payment: Payment, token: str | None, *, request_id: str, psu_address: str | None
 ) -> BankAnswer:
-    """Have a version 2 bank say where a payment stands. Raises: BankFailed."""
-    request, webhook = {"payment_id": payment.payment_id}, STATUS[payment.kind]
-    return link.call(bank, 2, webhook, request, request_id=request_id, token=token, psu_address=psu_address)
+    """Have a bank say where a payment stands, if it may be asked. Raises: BankFailed."""
+    request, webhook = {"payment_id": payment.payment_id}, payment.version.payment_status[payment.kind]
+    return link.call(
+        bank, payment.version, webhook, request, request_id=request_id, token=token, psu_address=psu_address
+    )
 
 
 def _is_of(item: Item | None, consent: Consent | None) -> bool:

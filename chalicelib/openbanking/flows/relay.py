@@ -49,7 +49,7 @@ class Relay:
         """Check client, request id, bearer, version and scope, in this order. Raises: Refusal."""
         consent = self.callers.bearer(credentials).consent
         current_call.concerns(consent.bic, call.service)
-        return Admitted(consent, permitted(call.webhooks, consent))
+        return Admitted(consent, permitted(call, consent))
 
     def question(self, admitted: Admitted, members: object, *, in_query: bool) -> Question:
         """Check the request's members, the account that they name, and the bank. Raises: Refusal."""
@@ -67,7 +67,7 @@ class Relay:
         token = self.consents.bank_token(consent)
         answer = self.link.call(
             question.bank,
-            consent.api_version,
+            consent.version,
             webhook,
             question.request,
             request_id=request_id,

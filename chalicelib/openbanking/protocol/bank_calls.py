@@ -12,8 +12,8 @@ from pydantic.alias_generators import to_camel
 from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message, fault
 from chalicelib.openbanking.protocol.british_accounts import read_account, written_number
 from chalicelib.openbanking.protocol.errors import Fault
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, STATUSES, may_report
-from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
+from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, Statuses
 
 Identifiers = Annotated[list[Id[128]], Field(max_length=1000)]
 
@@ -64,16 +64,21 @@ class RevokeToken(Message):
     access_token: AN[512]
 
 
-def _a_status(version: Version, value: object) -> object:
-    known = ", ".join(map(str, STATUSES[version]))
-    return value if may_report(version, value) else fault("value", f"must be one of {known}")
+def reported_in(statuses: Statuses) -> BeforeValidator:
+    """The rule of a member that reports a status as ``statuses`` spells it."""
+
+    def check(value: object) -> object:
+        known = ", ".join(map(str, statuses.meanings))
+        return value if statuses.read(value) is not None else fault("value", f"must be one of {known}")
+
+    return BeforeValidator(check)
 
 
 class PaymentsStatus(Message):
     """``/bank/payments/status``: where a payment stands now."""
 
     payment_id: Id[PAYMENT_ID]
-    payment_status: Annotated[int | str, BeforeValidator(lambda value: _a_status(1, value))]
+    payment_status: Annotated[int | str, reported_in(NUMBERS)]
 
 
 class _Camel(Message):
@@ -95,7 +100,7 @@ class RevokeTokenV2(_Camel, RevokeToken):
 class PaymentsStatusV2(_Camel, PaymentsStatus):
     """``/bank/v2/payments/status``; takes the codes and, since its table says N, the numbers."""
 
-    payment_status: Annotated[int | str, BeforeValidator(lambda value: _a_status(2, value))]
+    payment_status: Annotated[int | str, reported_in(CODES)]
 
 
 class DailyPerformance(_Camel):
@@ -108,42 +113,31 @@ class DailyPerformance(_Camel):
 
 @dataclass(frozen=True, slots=True)
 class BankCall:
-    """One call of the bank-facing API.
+    """One call of the bank-facing API, of the versions that declare a request for it.
 
     Attributes:
         name: of the flow's step that answers it.
-        path: below ``/bank`` or ``/bank/v2``.
-        models: the request per version; a version that is missing has no such call.
+        path: below the version's address, ``/bank`` or ``/bank/v2``.
     """
 
     name: str
     path: str
-    models: Mapping[Version, type[Message]]
 
 
 BANK_CALLS: tuple[BankCall, ...] = (
-    BankCall("initiate", "/init_authorization", {1: InitAuthorization, 2: InitAuthorizationV2}),
-    BankCall("save_consent", "/consent", {1: SaveConsent, 2: SaveConsentV2}),
-    BankCall("revoke_token", "/token/revoke", {1: RevokeToken, 2: RevokeTokenV2}),
-    BankCall("report_status", "/payments/status", {1: PaymentsStatus, 2: PaymentsStatusV2}),
-    BankCall("report_day", "/daily_performance", {2: DailyPerformance}),
+    BankCall("initiate", "/init_authorization"),
+    BankCall("save_consent", "/consent"),
+    BankCall("revoke_token", "/token/revoke"),
+    BankCall("report_status", "/payments/status"),
+    BankCall("report_day", "/daily_performance"),
 )
 
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
     "request_url": (Fault.URL_MISSING, Fault.URL_NOT_VALID),
-    "requestUrl": (Fault.URL_MISSING, Fault.URL_NOT_VALID),
     "scopes": (Fault.SCOPES_MISSING, Fault.SCOPES_NOT_CORRECT),
     "ibans": (Fault.FIELD, Fault.IBAN_NOT_VALID),
     "access_token": (Fault.FIELD, Fault.MALFORMED_TOKEN),
-    "accessToken": (Fault.FIELD, Fault.MALFORMED_TOKEN),
     "payment_id": (Fault.FIELD, Fault.PAYMENT_ID),
-    "paymentId": (Fault.FIELD, Fault.PAYMENT_ID),
     "payment_status": (Fault.FIELD, Fault.PAYMENT_STATUS),
-    "paymentStatus": (Fault.FIELD, Fault.PAYMENT_STATUS),
 }
-"""Members whose absence, or wrong value, has a code of its own."""
-
-
-def in_spelling(version: Version, members: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer's members as the version spells them: snake_case in 1, camelCase in 2."""
-    return dict(members) if version == 1 else {to_camel(name): value for name, value in members.items()}
+"""Members, in snake_case, whose absence, or wrong value, has a code of its own."""

@@ -5,17 +5,17 @@ Everything else in an answer, at every depth, stays as the bank wrote it, keys t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
-
-from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields.field_rules import IdRule
 from chalicelib.foundation.fields.field_types import OpenMessage
 
 Model = type[OpenMessage]
+Spelling = Callable[[str], str]
+"""How a member that is in snake_case here may also be spelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class _Known:
     inner: Model | None
 
 
-def normalise(model: Model, answer: dict[str, Any], *, camel: bool, repeated: list[str]) -> dict[str, Any]:
+def normalise(model: Model, answer: dict[str, Any], *, spell: Spelling, repeated: list[str]) -> dict[str, Any]:
     """An answer with the members that ``model`` knows in snake_case and its identifiers as text.
 
     Args:
-        camel: whether the bank may also spell these members in camelCase.
+        spell: how the bank may also spell these members.
         repeated: gets the places of members that came in both spellings; the one in snake_case counts.
     """
-    return _Walk(camel, repeated).normalise_object(model, answer, None)
+    return _Walk(spell, repeated).normalise_object(model, answer, None)
 
 
 Place = tuple[Any, str | int] | None
@@ -45,11 +45,11 @@ Place = tuple[Any, str | int] | None
 class _Walk:
     """One way through an answer, along its tables."""
 
-    camel: bool
+    spell: Spelling
     repeated: list[str]
 
     def normalise_object(self, model: Model, holder: dict[str, Any], place: Place) -> dict[str, Any]:
-        table, found = _table(model, self.camel), {}
+        table, found = _table(model, self.spell), {}
         for name, value in holder.items():
             known = table.get(name)
             if known is None:
@@ -83,14 +83,14 @@ def _written(place: Place) -> str:
 
 
 @cache
-def _table(model: Model, camel: bool) -> Mapping[str, _Known]:
+def _table(model: Model, spell: Spelling) -> Mapping[str, _Known]:
     """The members of a model by each of their spellings."""
     table: dict[str, _Known] = {}
     for name, field in model.model_fields.items():
         parts = [*field.metadata, *_parts(field.annotation)]
         rule = next((part for part in parts if isinstance(part, IdRule)), None)
         inner = next((part for part in parts if isinstance(part, type) and issubclass(part, OpenMessage)), None)
-        table |= dict.fromkeys({name, to_camel(name)} if camel else {name}, _Known(name, rule, inner))
+        table |= dict.fromkeys((name, spell(name)), _Known(name, rule, inner))
     return table
 
 

@@ -12,9 +12,11 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields.field_types import AN, Message, OpenMessage, WebAddress
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, STATUSES
-from chalicelib.openbanking.protocol.scopes import SCOPES, Service
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
+from chalicelib.openbanking.protocol.payment_statuses import NUMBERS
+from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID, ConsentType
+from chalicelib.openbanking.protocol.versions import VERSIONS
 
 Count = Annotated[int, Field(ge=0)]
 HttpStatus = Annotated[int, Field(ge=200, le=599)]
@@ -32,7 +34,9 @@ Uuid = Annotated[
         json_schema_extra={"format": "uuid"},
     ),
 ]
-ScopeName = Annotated[str, Field(json_schema_extra={"enum": [name for scopes in SCOPES.values() for name in scopes]})]
+ScopeName = Annotated[
+    str, Field(json_schema_extra={"enum": [name for version in VERSIONS.values() for name in version.scopes]})
+]
 OauthError = Literal[
     "invalid_client", "invalid_grant", "invalid_request", "invalid_scope", "unsupported_grant_type", "server_error"
 ]
@@ -90,7 +94,7 @@ class BankEntry(Message):
     bic: AN[11]
     name: AN[128]
     country: Annotated[str, Field(pattern="^[A-Z]{2}$")]
-    api_version: Literal[1, 2]
+    api_version: Annotated[int, Field(json_schema_extra={"enum": list(VERSIONS)})]
 
 
 class BanksAnswer(Message):
@@ -122,7 +126,7 @@ class FundsConfirmation(Message):
     funds_available: bool
 
 
-StatusNumber = Annotated[int, Field(json_schema_extra={"enum": list(STATUSES[1])})]
+StatusNumber = Annotated[int, Field(json_schema_extra={"enum": list(NUMBERS.meanings)})]
 
 
 class StatusEntry(Message):

@@ -1,374 +1,133 @@
-"""Version 1 messages: what is sent to a bank, and what its answers are held against (specification, Version 1)."""
+"""Version 1 of the protocol between the service and banks (specification, Version 1); its messages: ``v1_messages``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Any
 
-from pydantic import Field, WithJsonSchema, model_validator
-
-from chalicelib.foundation.fields.field_rules import IdRule
-from chalicelib.foundation.fields.field_types import (
-    AN,
-    A,
-    Amount,
-    Country,
-    Currency,
-    Digits,
-    Iban,
-    Id,
-    InvalidMessage,
-    Message,
-    N,
-    Name,
-    OpenMessage,
-    PayeeName,
-    WebAddress,
-    Whole,
-    decimal,
-    exact_sum,
-    fault,
+from chalicelib.openbanking.protocol import bank_calls, errors
+from chalicelib.openbanking.protocol import v1_messages as messages
+from chalicelib.openbanking.protocol.payment_statuses import NUMBERS
+from chalicelib.openbanking.protocol.scopes import Scope
+from chalicelib.openbanking.protocol.version import ErrorForm, Version, by_name
+from chalicelib.openbanking.protocol.webhooks import (
+    PAYMENT_SERVICE,
+    Acknowledgement,
+    AnswerForm,
+    Nothing,
+    TokenEnded,
+    Webhook,
 )
-from chalicelib.openbanking.protocol.british_accounts import contradicts
-from chalicelib.openbanking.protocol.currency_amounts import InCurrency
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, schemes_schema
 
-BULK_ITEMS = 1000
 
-
-class Unusable(ValueError):
-    """An answer that has the right form and yet says nothing that can be used; the message says why."""
-
-
-class AccountRequest(Message):
-    """``/account``, ``/account_balance``: one account, named by one of its two names, or both."""
-
-    iban: Iban | None = None
-    account_id: AN[34] | None = None
-
-    @model_validator(mode="after")
-    def one_of(self) -> AccountRequest:
-        if self.iban is None and self.account_id is None:
-            fault("value", "iban or account_id is required")
-        return self
-
-
-class Account(OpenMessage):
-    """An account of the PSU."""
-
-    id: N[20]
-    name: AN[50]
-    iban: AN[34]
-    currency: A[3]
-    additional_data: list[Any] | dict[str, Any] | None = None
-
-
-class AccountsAnswer(OpenMessage):
-    """The accounts of the PSU."""
-
-    accounts: list[Account]
-
-
-class AccountAnswer(OpenMessage):
-    """One account of the PSU."""
-
-    account: Account
-
-
-class Balance(OpenMessage):
-    """The balance of one account."""
-
-    id: N[20]
-    name: AN[20]
-    balance: N[50]
-    currency: A[3]
-
-
-class BalancesAnswer(OpenMessage):
-    """The balance of an account, as a list."""
-
-    accounts: list[Balance]
-
-
-def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
-    """The table says ``accounts`` is a list, the sample shows a single account: it is answered as a list."""
-    found = answer.get("accounts", answer.get("account"))
-    if not isinstance(found, dict | list):
-        return answer
-    others = {name: value for name, value in answer.items() if name not in ("account", "accounts")}
-    return {"accounts": found if isinstance(found, list) else [found], **others}
-
-
-class PaymentRequest(Message):
-    """``/account_payment``."""
-
-    payment_id: AN[20]
-
-
-class PaymentParty(OpenMessage):
-    """``sender_data`` or ``receiver_data`` of a payment record."""
-
-    iban: AN[34] | None = None
-    account_name: AN[50] | None = None
-    account_number: Annotated[str, IdRule(34, width=8, beside="sort_code")] | None = None
-    sort_code: Annotated[str, IdRule(6, width=6)] | None = None
-    bic: AN[12] | None = None
-    internal_account_id: Id[255] | None = None
-    card_number: N[19] | None = None
-    currency: AN[3] | None = None
-
-
-class PartyWithCurrency(PaymentParty):
-    """A party whose currency is mandatory: every sender, and in a list every receiver."""
-
-    currency: AN[3]
-
-
-class PaymentData(OpenMessage):
-    """An entry of a payment record's ``additional_data``; the bank may add members of its own."""
-
-    sender_data: PartyWithCurrency | None = None
-    receiver_data: PaymentParty | None = None
-
-
-class ListedPaymentData(PaymentData):
-    """An entry of a listed payment's ``additional_data``."""
-
-    receiver_data: PartyWithCurrency | None = None
-
-
-class PaymentRecord(OpenMessage):
-    """What a payment record always says."""
-
-    id: Id[20]
-    reference: AN[30]
-    date_created: AN[10]
-    amount: N[20]
-    status: N[10] | None = None
-    type: AN[18] | None = None
-    description: AN[255]
-
-
-class Payment(PaymentRecord):
-    """A payment from or to an account."""
-
-    additional_data: list[PaymentData] | None = None
-
-
-class ListedPayment(PaymentRecord):
-    """A payment in a list."""
-
-    additional_data: list[ListedPaymentData] | None = None
-
-
-class PaymentAnswer(OpenMessage):
-    """One payment."""
-
-    payment: Payment
-
-
-class PaymentsRequest(AccountRequest):
-    """``/account_payments``: a page of an account's payments."""
-
-    record_count: Whole[100] = 100
-    current_page: Whole[999] = 1
-
-
-class Paginator(OpenMessage):
-    """Where in the list of payments this page is."""
-
-    limit: N[3]
-    current_page: N[3]
-
-
-class PaymentsAnswer(OpenMessage):
-    """A page of an account's payments."""
-
-    payments: list[ListedPayment]
-    paginator: Paginator
-
-
-def paginator_as_object(answer: dict[str, Any]) -> dict[str, Any]:
-    """The table says ``paginator`` is a list; it is answered as an object."""
-    entries = answer.get("paginator")
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        return answer
-    return {**answer, "paginator": {name: value for entry in entries for name, value in entry.items()}}
-
-
-class Address(Message):
-    """A receiver's address; its country is of three letters in a single payment, of two in a bulk payment."""
-
-    street_name: AN[50] | None = None
-    building_number: AN[5] | None = None
-    town_name: Name[50] | None = None
-    post_code: AN[10] | None = None
-
-
-class SingleAddress(Address):
-    """A receiver's address in a single or direct payment."""
-
-    country: Country[3] | None = None
-
-
-class BulkAddress(Address):
-    """A receiver's address in a bulk payment."""
-
-    country: Country[2]
-
-
-_MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
-
-
-class Receiver(InCurrency):
-    """Who gets the money: an IBAN, or an account number with its sort code. An empty text counts as absent."""
-
-    amount: Amount[10]
-    currency: Currency
-    reference: AN[18] | None = None
-    receiver_name: PayeeName[40]
-    receiver_iban: Iban | None = None
-    receiver_account_number: Digits[34] | None = None
-    receiver_sort_code: AN[6] | None = None
-    message_for_receiver: AN[35] | None = None
-    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(1))] | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def empty_is_absent(cls, members: Any) -> Any:
-        if not isinstance(members, dict) or "" not in members.values():
-            return members
-        return {name: value for name, value in members.items() if value != "" or name not in _MAY_BE_EMPTY}
-
-    @model_validator(mode="after")
-    def an_account(self) -> Receiver:
-        if self.receiver_iban is None and (self.receiver_account_number is None or self.receiver_sort_code is None):
-            fault("value", "receiver_iban, or receiver_account_number and receiver_sort_code, is required")
-        if contradicts(self.receiver_iban, self.receiver_account_number, self.receiver_sort_code):
-            fault("value", "receiver_iban names another account than receiver_account_number and receiver_sort_code")
-        return self
-
-
-class DirectPayment(Receiver):
-    """``/direct_payment_initiation``."""
-
-    callback_url: WebAddress
-    receiver_address: SingleAddress | None = None
-
-
-class SinglePayment(DirectPayment):
-    """``/payment_initiation``; without ``sender_iban`` the PSU chooses the account at the bank."""
-
-    sender_iban: Iban | None = None
-
-
-class BulkItem(Receiver):
-    """One payment of a bulk order."""
-
-    receiver_address: BulkAddress | None = None
-
-
-class Total(InCurrency):
-    """The sum of the payments in one currency."""
-
-    currency: Currency
-    amount: Amount[10]
-
-
-class BulkPayment(Message):
-    """``/bulk_payment_initiation``: up to 1000 payments in the currency of the sender's account."""
-
-    sender_iban: Iban
-    callback_url: WebAddress
-    totals: Annotated[list[Total], Field(min_length=1, max_length=10)]
-    payments: Annotated[list[BulkItem], Field(min_length=1, max_length=BULK_ITEMS)]
-
-    @model_validator(mode="after")
-    def adds_up(self) -> BulkPayment:
-        stated = {total.currency: decimal(total.amount) for total in self.totals}
-        found = sums((item.currency, item.amount) for item in self.payments)
-        if len(found) > 1:
-            fault("value", "payments must all have the currency of the sender's account")
-        if len(stated) < len(self.totals) or stated != found:
-            fault("value", "totals must have the sum of the payments' amounts, once per currency")
-        return self
-
-
-def sums(amounts: Iterable[tuple[str, object]]) -> dict[str, Decimal]:
-    """The sum per currency, exactly."""
-    found: dict[str, list[object]] = {}
-    for currency, amount in amounts:
-        found.setdefault(currency, []).append(amount)
-    return {currency: exact_sum(values) for currency, values in found.items()}
-
-
-class InitiationAnswer(OpenMessage):
-    """The bank has taken the payment; the PSU confirms it at ``confirmation_url``."""
-
-    confirmation_url: AN[16384]
-    payment_id: Id[255]
-
-
-class FundsAccount(Message):
-    """The account that is asked about."""
-
-    iban: Iban | None = None
-    account_id: AN[20] | None = None
-
-    @model_validator(mode="after")
-    def one_of(self) -> FundsAccount:
-        if self.iban is None and self.account_id is None:
-            fault("value", "iban or account_id is required")
-        return self
-
-
-class FundsAmount(InCurrency):
-    """How much is asked for."""
-
-    amount: Amount[10]
-    currency: Currency
-
-
-class FundsRequest(Message):
-    """``/funds_confirmations``: is there as much on the account?"""
-
-    account: FundsAccount
-    instructed_amount: FundsAmount
-
-
-class FundsAnswer(OpenMessage):
-    """The bank says yes or no, or tells the balance and leaves the comparison to the service."""
-
-    funds_available: Annotated[bool, Field(strict=True)] | None = None
-    currency: A[3] | None = None
-    balance: N[10] | None = None
-
-
-def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """``{"funds_available"}``, whichever way the bank answered. Raises: Unusable."""
-    said = answer.get("funds_available")
-    if said is not None:
-        if not isinstance(said, bool):
-            raise Unusable("funds_available is neither true nor false")
-        return {"funds_available": said}
-    asked = request["instructed_amount"]
-    if answer.get("balance") is None or answer.get("currency") is None:
-        raise Unusable("the bank's answer has neither funds_available nor balance and currency")
-    if answer["currency"] != asked["currency"]:
-        raise Unusable("the bank's balance is in another currency than was asked for")
-    try:
-        held = _Held.read({"balance": answer["balance"]})
-    except InvalidMessage as error:
-        raise Unusable(f"the bank's {error}") from None
-    return {"funds_available": decimal(held.balance) >= decimal(asked["amount"])}
-
-
-class _Held(Message):
-    """A balance that is compared here, and that therefore has to be a number."""
-
-    balance: N[200]
-
-
-class Acknowledgement(OpenMessage):
-    """An answer that says nothing but success."""
+def snake_case(name: str) -> str:
+    """Members as they are spelled here."""
+    return name
+
+
+def scheme_of_request(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """A single payment names its scheme itself."""
+    yield request, request["currency"]
+
+
+def schemes_of_payments(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every payment of a bulk names its scheme."""
+    for payment in request["payments"]:
+        yield payment, payment["currency"]
+
+
+ACCOUNT_LIST = Scope("account.list", "AISP", "account list")
+ACCOUNT_BALANCE = Scope("account.balance", "AISP", "account balance")
+ACCOUNT_DETAILS = Scope("account.details", "AISP", "account details")
+ACCOUNT_PAYMENTS = Scope("account.payments", "AISP", "account payments list")
+ACCOUNT_PAYMENT = Scope("account.payment", "AISP", "single payment details")
+PAYMENT_INIT = Scope("payment.init", "PISP", "payment initiation")
+FUNDS_CONFIRMATIONS = Scope("card_based.funds_confirmations", "CBPII", "confirmation of funds")
+
+ANSWERS = AnswerForm(
+    spell=snake_case, code="error_code", text="message", says_status=True, unknown_service=frozenset({"4200"})
+)
+REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, Acknowledgement, part_of="authorization", form=ANSWERS)
+"""The consent behind a token has ended; the same in version 2."""
+
+VERSION = Version(
+    number=1,
+    prefix="",
+    spell=snake_case,
+    signature_required=False,
+    errors=ErrorForm(errors.version_1_status, lambda refusal, _id, _now: errors.version_1_body(refusal)),
+    answers=ANSWERS,
+    scopes=by_name(
+        ACCOUNT_LIST,
+        ACCOUNT_BALANCE,
+        ACCOUNT_DETAILS,
+        ACCOUNT_PAYMENTS,
+        ACCOUNT_PAYMENT,
+        PAYMENT_INIT,
+        FUNDS_CONFIRMATIONS,
+    ),
+    schemes=messages.SCHEMES,
+    statuses=NUMBERS,
+    status_member="payment_status",
+    calls={
+        "initiate": bank_calls.InitAuthorization,
+        "save_consent": bank_calls.SaveConsent,
+        "revoke_token": bank_calls.RevokeToken,
+        "report_status": bank_calls.PaymentsStatus,
+    },
+    relayed={
+        "accounts": Webhook("/accounts", ACCOUNT_LIST, Nothing, messages.AccountsAnswer, account_id="id"),
+        "account": Webhook("/account", ACCOUNT_DETAILS, messages.AccountRequest, messages.AccountAnswer),
+        "account_balance": Webhook(
+            "/account_balance",
+            ACCOUNT_BALANCE,
+            messages.AccountRequest,
+            messages.BalancesAnswer,
+            messages.balances_as_list,
+        ),
+        "account_payments": Webhook(
+            "/account_payments",
+            ACCOUNT_PAYMENTS,
+            messages.PaymentsRequest,
+            messages.PaymentsAnswer,
+            messages.paginator_as_object,
+        ),
+        "account_payment": Webhook(
+            "/account_payment", ACCOUNT_PAYMENT, messages.PaymentRequest, messages.PaymentAnswer
+        ),
+        "funds_confirmations": Webhook(
+            "/funds_confirmations",
+            FUNDS_CONFIRMATIONS,
+            messages.FundsRequest,
+            messages.FundsAnswer,
+            conclude=messages.funds_available,
+        ),
+    },
+    payments={
+        "single": Webhook(
+            "/payment_initiation",
+            PAYMENT_INIT,
+            messages.SinglePayment,
+            messages.InitiationAnswer,
+            scheme_places=scheme_of_request,
+        ),
+        "bulk": Webhook(
+            "/bulk_payment_initiation",
+            PAYMENT_INIT,
+            messages.BulkPayment,
+            messages.InitiationAnswer,
+            scheme_places=schemes_of_payments,
+        ),
+        "direct": Webhook(
+            "/direct_payment_initiation",
+            None,
+            messages.DirectPayment,
+            messages.InitiationAnswer,
+            sends_token=False,
+            part_of=PAYMENT_SERVICE,
+            scheme_places=scheme_of_request,
+        ),
+    },
+    payment_status={},
+    revoke_token=REVOKE_TOKEN,
+)

@@ -1,369 +1,117 @@
-"""Version 2 messages: what is sent to a bank, and what its answers are held against (specification, Version 2)."""
+"""Version 2 of the protocol between the service and banks (specification, Version 2); its messages: ``v2_messages``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Any
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.fields.field_rules import IdRule
-from chalicelib.foundation.fields.field_types import (
-    AN,
-    A,
-    Amount,
-    Country,
-    Currency,
-    Day,
-    Digits,
-    Iban,
-    Id,
-    Message,
-    N,
-    OpenMessage,
-    WebAddress,
-    Whole,
-    decimal,
-    fault,
+from chalicelib.openbanking.protocol import bank_calls, errors, v1
+from chalicelib.openbanking.protocol import v2_messages as messages
+from chalicelib.openbanking.protocol.payment_statuses import CODES
+from chalicelib.openbanking.protocol.scopes import Scope
+from chalicelib.openbanking.protocol.version import ErrorForm, Version, by_name
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, AnswerForm, Nothing, Webhook
+
+
+def scheme_of_payment(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """A payment names its scheme itself."""
+    yield request, request["instructed_amount"]["currency"]
+
+
+def scheme_of_bulk(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """All payments of a bulk have one scheme."""
+    yield request, request["instructed_totals"]["currency"]
+
+
+ACCOUNTS = Scope("accounts", "AISP", "account list and details")
+BALANCES = Scope("accounts.balances", "AISP", "balances")
+TRANSACTIONS = Scope("accounts.transactions", "AISP", "transactions")
+SINGLE_PAYMENTS = Scope("payments.single", "PISP", "single payment initiation")
+BULK_PAYMENTS = Scope("payments.bulk", "PISP", "bulk payment initiation")
+FUNDS_CONFIRMATIONS = Scope("funds_confirmations", "CBPII", "confirmation of funds")
+
+SINGLE_STATUS = Webhook(
+    "/v2_payment_single_status", None, messages.StatusRequest, messages.StatusAnswer, part_of=PAYMENT_SERVICE
 )
-from chalicelib.openbanking.protocol.british_accounts import contradicts
-from chalicelib.openbanking.protocol.currency_amounts import InCurrency
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, STATUSES, schemes_schema
-from chalicelib.openbanking.protocol.v1 import BULK_ITEMS, Unusable, sums
-
-
-class AccountRequest(Message):
-    """``/v2_account``, ``/v2_account_balances``; ``account_id`` is an account's ``resource_id``."""
-
-    account_id: AN[255]
-
-
-AccountNumber = Annotated[str, IdRule(8, digits=True, width=8)]
-"""A British account number of an answer."""
-SortCode = Annotated[str, IdRule(6, digits=True, width=6)]
-
-
-class AccountReference(OpenMessage):
-    """An account of the PSU; a multicurrency account has one for each currency."""
-
-    resource_id: Id[255]
-    iban: AN[34] | None = None
-    bban: Id[30] | None = None
-    account_number: AccountNumber | None = None
-    sort_code: SortCode | None = None
-    currency: A[3]
-    name: AN[255] | None = None
-    payment_schemes: list[AN[5]] | None = None
-
-
-class AccountsAnswer(OpenMessage):
-    """The accounts of the PSU."""
-
-    accounts: list[AccountReference]
-
-
-class AccountAnswer(OpenMessage):
-    """One account of the PSU."""
-
-    account: AccountReference
-
-
-def account_as_object(answer: dict[str, Any]) -> dict[str, Any]:
-    """An account may come as a list of one; it is answered as an object."""
-    account = answer.get("account")
-    return {**answer, "account": account[0]} if isinstance(account, list) and len(account) == 1 else answer
-
-
-class BalanceAmount(OpenMessage):
-    """An amount and its currency."""
-
-    amount: N[70]
-    currency: A[3]
-
-
-class Balance(OpenMessage):
-    """``balance_type`` is one of ``BALANCE_TYPES``."""
-
-    balance_amount: BalanceAmount
-    balance_type: A[32]
-
-
-BALANCE_TYPES: Mapping[str, str] = {
-    "openingBooked": "booked, at the start of the day",
-    "interimAvailable": "available now",
-    "interimBooked": "booked now",
-    "forwardAvailable": "available at a day to come",
-    "nonInvoiced": "not invoiced yet; card accounts only",
-}
-
-
-class BalancesAnswer(OpenMessage):
-    """The balances of an account."""
-
-    balances: list[Balance]
-
-
-class TransactionsRequest(Message):
-    """``/v2_account_transactions``: a page of an account's transactions."""
-
-    account_id: AN[255]
-    booking_status: Literal["booked", "pending", "both"]
-    page_key: AN[1024] | None = None
-    page_size: Whole[999] = 100
-    date_from: Day | None = None
-    date_to: Day | None = None
-
-    @model_validator(mode="after")
-    def from_before_to(self) -> TransactionsRequest:
-        if self.date_from is not None and self.date_to is not None and self.date_from > self.date_to:
-            fault("value", "date_from must not be after date_to")
-        return self
-
-
-class TransactionAccount(OpenMessage):
-    """The account of a party to a transaction."""
-
-    iban: AN[34] | None = None
-    bban: Id[30] | None = None
-    account_number: AccountNumber | None = None
-    sort_code: SortCode | None = None
-
-
-class TransactionReference(OpenMessage):
-    """A structured reference, and of which kind it is."""
-
-    reference: AN[35]
-    reference_type: AN[35]
-
-
-class TransactionAmount(OpenMessage):
-    """An amount, its currency, and the days that it counts from."""
-
-    amount: N[70]
-    currency: A[3]
-    value_date: AN[10] | None = None
-    booking_date: AN[10] | None = None
-
-
-class Transaction(OpenMessage):
-    """One transaction."""
-
-    transaction_id: Id[255] | None = None
-    creditor_name: AN[255] | None = None
-    creditor_account: TransactionAccount | None = None
-    debtor_name: AN[255] | None = None
-    debtor_account: TransactionAccount | None = None
-    remittance_information_unstructured: AN[140] | None = None
-    remittance_information_structured: TransactionReference | None = None
-    transaction_amount: TransactionAmount
-
-
-class Transactions(OpenMessage):
-    """The booked and the pending transactions; the list that was not asked for may be missing."""
-
-    booked: list[Transaction] | None = None
-    pending: list[Transaction] | None = None
-
-
-class BookedTransactions(Transactions):
-    """What an answer has when the booked ones were asked for."""
-
-    booked: list[Transaction]
-
-
-class PendingTransactions(Transactions):
-    """What an answer has when the pending ones were asked for."""
-
-    pending: list[Transaction]
-
-
-class AllTransactions(Transactions):
-    """What an answer has when both were asked for."""
-
-    booked: list[Transaction]
-    pending: list[Transaction]
-
-
-class TransactionsAnswer(OpenMessage):
-    """A page of an account's transactions."""
-
-    transactions: Transactions
-    page_key: AN[1024] | None = None
-
-
-class BookedAnswer(TransactionsAnswer):
-    """The answer to ``booking_status`` ``booked``."""
-
-    transactions: BookedTransactions
-
-
-class PendingAnswer(TransactionsAnswer):
-    """The answer to ``booking_status`` ``pending``."""
-
-    transactions: PendingTransactions
-
-
-class AllAnswer(TransactionsAnswer):
-    """The answer to ``booking_status`` ``both``."""
-
-    transactions: AllTransactions
-
-
-_ANSWERS: Mapping[str, type[OpenMessage]] = {"booked": BookedAnswer, "pending": PendingAnswer, "both": AllAnswer}
-
-
-def transactions_expected(request: Mapping[str, Any]) -> type[OpenMessage]:
-    """The model of the answer to a request."""
-    return _ANSWERS[request["booking_status"]]
-
-
-class PaymentAccount(Message):
-    """An account of a payment: at least one of IBAN, BBAN, or account number with sort code."""
-
-    iban: Iban | None = None
-    bban: AN[30] | None = None
-    account_number: Digits[8] | None = None
-    sort_code: Digits[6] | None = None
-
-    @model_validator(mode="after")
-    def named(self) -> PaymentAccount:
-        if self.iban is None and self.bban is None and (self.account_number is None or self.sort_code is None):
-            fault("value", "must have iban, bban, or account_number with sort_code")
-        if contradicts(self.iban, self.account_number, self.sort_code):
-            fault("value", "iban names another account than account_number and sort_code")
-        return self
-
-
-class StructuredRemittance(Message):
-    """A structured reference, and of which kind it is."""
-
-    reference: AN[35]
-    reference_type: A[35]
-
-
-class CreditorAddress(Message):
-    """A creditor's address."""
-
-    street_name: AN[70] | None = None
-    building_number: AN[35] | None = None
-    town_name: AN[140] | None = None
-    postal_code: AN[35] | None = None
-    country: Country[2]
-
-
-class CreditorBank(Message):
-    """Mandatory with the scheme SWIFT."""
-
-    name: AN[140]
-    bic: AN[11] | None = None
-    country: Country[2]
-
-
-class InstructedAmount(InCurrency):
-    """How much is to be paid, or asked for."""
-
-    amount: Amount[70]
-    currency: Currency
-
-
-class Transfer(Message):
-    """What a payment says of the money and of who gets it; a bulk payment has many of it."""
-
-    creditor_account: PaymentAccount
-    creditor_name: AN[70] | None = None
-    remittance_information_unstructured: AN[140] | None = None
-    remittance_information_structured: StructuredRemittance | None = None
-    creditor_address: CreditorAddress | None = None
-    instructed_amount: InstructedAmount
-
-
-class DirectPayment(Transfer):
-    """``/v2_payment_direct_single``."""
-
-    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(2))] | None = None
-    debtor_account: PaymentAccount | None = None
-    debtor_name: AN[70] | None = None
-    callback_url: WebAddress
-
-
-class SinglePayment(DirectPayment):
-    """``/v2_payment_single``; without ``debtor_account`` the PSU chooses the account at the bank."""
-
-    creditor_bank: CreditorBank | None = None
-
-    @model_validator(mode="after")
-    def swift_names_the_bank(self) -> SinglePayment:
-        if self.payment_scheme == "SWIFT" and self.creditor_bank is None:
-            fault("value", "creditor_bank is required with the payment_scheme SWIFT")
-        return self
-
-
-class BulkTotal(InCurrency):
-    """The sum of all payments."""
-
-    currency: Currency
-    amount: Amount[10]
-
-
-class BulkPayment(Message):
-    """``/v2_payment_bulk``: up to 1000 payments in one currency."""
-
-    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(2))] | None = None
-    debtor_account: PaymentAccount | None = None
-    debtor_name: AN[70] | None = None
-    callback_url: WebAddress
-    instructed_totals: BulkTotal
-    payments: Annotated[list[Transfer], Field(min_length=1, max_length=BULK_ITEMS)]
-
-    @model_validator(mode="after")
-    def adds_up(self) -> BulkPayment:
-        stated = {self.instructed_totals.currency: decimal(self.instructed_totals.amount)}
-        amounts = (item.instructed_amount for item in self.payments)
-        if sums((each.currency, each.amount) for each in amounts) != stated:
-            fault("value", "instructed_totals must have the currency and the sum of all payments")
-        return self
-
-
-class InitiationAnswer(OpenMessage):
-    """The bank has taken the payment; the PSU confirms it at ``confirmation_url``."""
-
-    status: A[4]
-    confirmation_url: AN[16384]
-    payment_id: Id[255]
-
-
-def initiated(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer, whose status is one of the table. Raises: Unusable."""
-    if answer["status"] not in STATUSES[2]:
-        raise Unusable("the bank's answer has a status that no payment has")
-    return answer
-
-
-class StatusRequest(Message):
-    """``/v2_payment_single_status``, ``/v2_payment_bulk_status``."""
-
-    payment_id: AN[255]
-
-
-class StatusAnswer(OpenMessage):
-    """Where the payment stands."""
-
-    transaction_status: AN[255]
-
-
-class FundsRequest(Message):
-    """``/v2_funds_confirmations``: is there as much on the account?"""
-
-    account: PaymentAccount
-    instructed_amount: InstructedAmount
-
-
-class FundsAnswer(OpenMessage):
-    """Whether there is as much on the account."""
-
-    funds_available: Annotated[bool, Field(strict=True)]
-
-
-def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """``{"funds_available"}`` and nothing else."""
-    return {"funds_available": answer["funds_available"]}
+BULK_STATUS = Webhook(
+    "/v2_payment_bulk_status", None, messages.StatusRequest, messages.StatusAnswer, part_of=PAYMENT_SERVICE
+)
+
+VERSION = Version(
+    number=2,
+    prefix="/v2",
+    spell=to_camel,
+    signature_required=True,
+    errors=ErrorForm(errors.version_2_status, errors.version_2_body),
+    answers=AnswerForm(
+        spell=to_camel,
+        code="code",
+        text="title",
+        says_status=False,
+        unknown_service=frozenset({"WRONG_CREDENTIALS", "HEADERS_ERROR"}),
+    ),
+    scopes=by_name(ACCOUNTS, BALANCES, TRANSACTIONS, SINGLE_PAYMENTS, BULK_PAYMENTS, FUNDS_CONFIRMATIONS),
+    schemes=messages.SCHEMES,
+    statuses=CODES,
+    status_member="transaction_status",
+    calls={
+        "initiate": bank_calls.InitAuthorizationV2,
+        "save_consent": bank_calls.SaveConsentV2,
+        "revoke_token": bank_calls.RevokeTokenV2,
+        "report_status": bank_calls.PaymentsStatusV2,
+        "report_day": bank_calls.DailyPerformance,
+    },
+    relayed={
+        "accounts": Webhook("/v2_accounts", ACCOUNTS, Nothing, messages.AccountsAnswer, account_id="resource_id"),
+        "account": Webhook(
+            "/v2_account", ACCOUNTS, messages.AccountRequest, messages.AccountAnswer, messages.account_as_object
+        ),
+        "account_balance": Webhook("/v2_account_balances", BALANCES, messages.AccountRequest, messages.BalancesAnswer),
+        "account_transactions": Webhook(
+            "/v2_account_transactions",
+            TRANSACTIONS,
+            messages.TransactionsRequest,
+            messages.TransactionsAnswer,
+            expected=messages.transactions_expected,
+        ),
+        "funds_confirmations": Webhook(
+            "/v2_funds_confirmations",
+            FUNDS_CONFIRMATIONS,
+            messages.FundsRequest,
+            messages.FundsAnswer,
+            conclude=messages.funds_available,
+        ),
+    },
+    payments={
+        "single": Webhook(
+            "/v2_payment_single",
+            SINGLE_PAYMENTS,
+            messages.SinglePayment,
+            messages.InitiationAnswer,
+            conclude=messages.initiated,
+            scheme_places=scheme_of_payment,
+        ),
+        "bulk": Webhook(
+            "/v2_payment_bulk",
+            BULK_PAYMENTS,
+            messages.BulkPayment,
+            messages.InitiationAnswer,
+            conclude=messages.initiated,
+            scheme_places=scheme_of_bulk,
+        ),
+        "direct": Webhook(
+            "/v2_payment_direct_single",
+            None,
+            messages.DirectPayment,
+            messages.InitiationAnswer,
+            conclude=messages.initiated,
+            sends_token=False,
+            part_of=PAYMENT_SERVICE,
+            scheme_places=scheme_of_payment,
+        ),
+    },
+    payment_status={"single": SINGLE_STATUS, "bulk": BULK_STATUS, "direct": SINGLE_STATUS},
+    revoke_token=v1.REVOKE_TOKEN,
+)

@@ -18,8 +18,9 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
 from chalicelib.foundation.identifiers import digest, new_credential
-from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
 
 TABLE = "authorizations"
 LIFETIME = 30 * 60
@@ -43,7 +44,7 @@ class Wish:
 
     client_id: str
     bic: str
-    api_version: Version
+    api_version: int
     scopes: Sequence[str]
     redirect_uri: str
     consent_type: ConsentType
@@ -73,7 +74,7 @@ class Authorization:
     authorization_id: str
     client_id: str
     bic: str
-    api_version: Version
+    api_version: int
     scopes: tuple[str, ...]
     redirect_uri: str
     consent_type: ConsentType
@@ -92,6 +93,11 @@ class Authorization:
     def from_item(cls, item: Item) -> Authorization:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         return cls(**members | {"scopes": tuple(item["scopes"]), "returns_state": item.get("returns_state", True)})
+
+    @property
+    def version(self) -> Version:
+        """The version that the bank had when the request was made."""
+        return VERSIONS[self.api_version]
 
     @property
     def returned(self) -> dict[str, str]:

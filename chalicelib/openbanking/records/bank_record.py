@@ -13,8 +13,9 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields.field_types import Bic, InvalidMessage, Message
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEMES
-from chalicelib.openbanking.protocol.scopes import SCOPES, Scope, Version
+from chalicelib.openbanking.protocol.scopes import Scope
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
 
 KEYS_KEPT = 2
 CONSENT_DAYS = 180
@@ -58,7 +59,7 @@ class Bank:
     bic: str
     name: str
     country: str
-    api_version: Version
+    api_version: int
     domain: str
     authorization_url: str
     public_keys: tuple[str, ...]
@@ -73,9 +74,14 @@ class Bank:
     registered_at: int | None = None
 
     @property
+    def version(self) -> Version:
+        """The version of the protocol that the bank speaks."""
+        return VERSIONS[self.api_version]
+
+    @property
     def scopes(self) -> list[Scope]:
         """The scopes that the bank can provide, in the specification's order."""
-        return [scope for name, scope in SCOPES[self.api_version].items() if name in self.scope_names]
+        return [scope for name, scope in self.version.scopes.items() if name in self.scope_names]
 
     def verification_keys(self) -> list[RSAPublicKey]:
         """The keys that the bank may sign with, newest first."""
@@ -118,9 +124,9 @@ def validated(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> Bank:
         InvalidBank: saying what is wrong.
     """
     bic = valid_bic(new.bic)
-    if new.api_version not in (1, 2):
-        raise InvalidBank("api_version must be 1 or 2")
-    version: Version = 1 if new.api_version == 1 else 2
+    if new.api_version not in VERSIONS:
+        raise InvalidBank(f"api_version must be {' or '.join(map(str, VERSIONS))}")
+    version = VERSIONS[new.api_version]
     if len(new.country) != 2 or not new.country.isalpha() or not new.country.isascii():
         raise InvalidBank("country must be a code of two letters (ISO 3166-1)")
     if not 1 <= len(new.name.strip()) <= 128 or not new.name.isprintable():
@@ -128,7 +134,7 @@ def validated(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> Bank:
     if not 1 <= new.consent_days <= LONGEST_CONSENT_DAYS:
         raise InvalidBank(f"consent_days must be from 1 to {LONGEST_CONSENT_DAYS}")
     keys = tuple(_public_key(pem) for pem in new.public_keys)
-    required = version == 2 if new.signature_required is None else new.signature_required or version == 2
+    required = version.signature_required or bool(new.signature_required)
     if len(keys) > KEYS_KEPT:
         raise InvalidBank(f"at most {KEYS_KEPT} public keys can be active: remove one first")
     if required and not keys:
@@ -137,12 +143,12 @@ def validated(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> Bank:
         bic=bic,
         name=new.name.strip(),
         country=new.country.upper(),
-        api_version=version,
+        api_version=version.number,
         domain=_address("domain", new.domain, local, kept).rstrip("/"),
         authorization_url=_address("authorization_url", new.authorization_url, local, kept),
         public_keys=keys,
-        schemes=_subset("schemes", new.schemes, SCHEMES[version]),
-        scope_names=_subset("scopes", new.scopes, tuple(SCOPES[version])),
+        schemes=_subset("schemes", new.schemes, version.schemes),
+        scope_names=_subset("scopes", new.scopes, tuple(version.scopes)),
         consent_days=new.consent_days,
         certificate_subject=new.certificate_subject or None,
         signature_required=required,

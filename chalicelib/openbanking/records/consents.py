@@ -24,9 +24,10 @@ from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.identifiers import Credential, new_credential, new_id
-from chalicelib.openbanking.protocol.scopes import Version
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 from chalicelib.openbanking.protocol.tpp_event_types import EXPIRING_SECONDS, EventType
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorizations import Authorization
 
 TABLE = "consents"
@@ -47,7 +48,7 @@ class Consent:
     consent_id: str
     client_id: str
     bic: str
-    api_version: Version
+    api_version: int
     scopes: tuple[str, ...]
     consent_type: ConsentType
     status: Status
@@ -60,6 +61,11 @@ class Consent:
     def from_item(cls, item: Item) -> Consent:
         members: dict[str, Any] = {name: item[name] for name in cls.__dataclass_fields__}
         return cls(**members | {"scopes": tuple(item["scopes"])})
+
+    @property
+    def version(self) -> Version:
+        """The version that the bank had when the PSU consented: the consent stays in it."""
+        return VERSIONS[self.api_version]
 
     def is_valid(self, now: int) -> bool:
         return self.status == "authorised" and now < self.valid_until

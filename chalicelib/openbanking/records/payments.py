@@ -16,8 +16,10 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.protocol.payment_enumerations import Kind, Status, may_follow, status_from
-from chalicelib.openbanking.protocol.scopes import Version
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
+from chalicelib.openbanking.protocol.payment_statuses import Status
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS, translate_status
 
 TABLE = "payments"
 EARLY_SECONDS = 15 * 60
@@ -46,7 +48,7 @@ class Payment:
 
     bic: str
     payment_id: str
-    api_version: Version
+    api_version: int
     kind: Kind
     client_id: str
     consent_id: str | None
@@ -62,6 +64,11 @@ class Payment:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         return cls(**members | {"history": tuple(Reported(**entry) for entry in item["history"])})
 
+    @property
+    def version(self) -> Version:
+        """The version that it was ordered in: its status stays in that version's spelling."""
+        return VERSIONS[self.api_version]
+
     def is_of_one_order_with(self, other: Payment) -> bool:
         """Whether a bank that answers with both has been asked for one payment."""
         known = {self.order_digest, other.order_digest} - {None}
@@ -72,7 +79,7 @@ class Payment:
 
     def after(self, report: Reported) -> Payment:
         """The payment after a report: the same when its status may not follow, or says nothing new."""
-        if not may_follow(self.status, report.status):
+        if not self.version.statuses.may_follow(self.status, report.status):
             return self
         first, *later = (*self.history, report)
         return replace(self, status=report.status, history=(first, *later[-(HISTORY - 1) :]))
@@ -99,7 +106,7 @@ class Payments:
         bic: str,
         payment_id: str,
         *,
-        api_version: Version,
+        api_version: int,
         kind: Kind,
         client_id: str,
         consent_id: str | None,
@@ -133,7 +140,7 @@ class Payments:
             received = Reported(payment.status, min(payment.created_at, reports[0].at))
             payment = replace(payment, history=(received,))
         for report in reports:  # the bank may speak another version than its old consents
-            status = status_from(payment.api_version, report.status)
+            status = translate_status(report.status, payment.version.statuses)
             payment = payment.after(replace(report, status=status)) if status is not None else payment
         return Put(TABLE, _item(replace(payment, revision=found["revision"] + 1)), _unchanged(found["revision"]))
 

@@ -12,7 +12,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from chalicelib.openbanking.bank_client.bank_client import Outgoing
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.protocol.webhooks import REVOKE_TOKEN
+from chalicelib.openbanking.protocol.v1 import REVOKE_TOKEN
 from tests.conftest import Lines
 from tests.world import IBAN, Answer, World
 
@@ -162,7 +162,7 @@ def test_a_failure_knows_the_status_of_the_banks_answer(world: World) -> None:
     def status_after(answer: Any) -> int | None:
         side.answers[REVOKE_TOKEN.path] = lambda sent: answer
         with pytest.raises(BankFailed) as caught:
-            world.hub.bank_link.call(side.bank, 1, REVOKE_TOKEN, {}, request_id="1", token=None)
+            world.hub.bank_link.call(side.bank, side.bank.version, REVOKE_TOKEN, {}, request_id="1", token=None)
         return caught.value.status
 
     for status, body in ((200, b""), (201, b"{}"), (400, b'{"error_code":1}'), (404, b"[]"), (503, b"{}")):

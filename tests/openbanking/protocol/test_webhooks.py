@@ -12,7 +12,8 @@ import pytest
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.jsontext import Number
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS, STATUS_PATH, WEBHOOKS
+from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from tests.many import cases
 from tests.openbanking.broken_rules import longest, meaning, refused_values
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, value_of, with_value, without
@@ -28,15 +29,15 @@ ODD = {"ownAmount": Number("0.10"), "big": 12345678901234567890, "small": Number
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_every_row_has_a_table_and_every_table_a_row(version: int) -> None:
-    assert {webhook.path for webhook in WEBHOOKS[1 if version == 1 else 2]} == set(TABLES[version])
+    assert {webhook.path for webhook in VERSIONS[version].webhooks} == set(TABLES[version])
     assert {row.webhook for row in ROWS if row.version == version} | {"/revoke_token"} == set(TABLES[version])
 
 
 def test_every_row_leads_where_the_decisions_say() -> None:
-    asked = {webhook.path: webhook for webhook in STATUS.values()}
-    calls = [(call.path, call.webhooks) for call in RELAYED] + [(call.path, call.webhooks) for call in PAYMENTS]
+    asked = {webhook.path: webhook for webhook in VERSIONS[2].payment_status.values()}
+    calls = [(call.path, webhooks_of(call)) for call in (*RELAYED, *PAYMENTS)]
     served = {
-        (version, webhook.path, path, webhook.scope, webhook.sends_token)
+        (version, webhook.path, path, webhook.scope and webhook.scope.name, webhook.sends_token)
         for path, webhooks in calls
         for version, webhook in webhooks.items()
     } | {(2, path, STATUS_PATH, None, True) for path in asked}
@@ -46,7 +47,7 @@ def test_every_row_leads_where_the_decisions_say() -> None:
 
 @EVERY_ROW
 def test_a_request_has_the_members_of_its_table_and_no_others(row: Row) -> None:
-    webhook = next(each for each in WEBHOOKS[1 if row.version == 1 else 2] if each.path == row.webhook)
+    webhook = next(each for each in VERSIONS[row.version].webhooks if each.path == row.webhook)
     schema = webhook.request.model_json_schema()
 
     assert set(_members(schema, schema)) == {member.path for member in row.table.request}

@@ -1,0 +1,43 @@
+"""The versions of the protocol between the service and banks. A new one is a module like ``v1`` and its entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol.payment_statuses import Statuses
+from chalicelib.openbanking.protocol.version import BANK_ROOT, ErrorForm, Version
+from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
+
+VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1.VERSION, v2.VERSION)}
+"""The versions by their numbers, oldest first."""
+
+TPP_ERRORS: ErrorForm = v2.VERSION.errors
+"""How TPPs are refused, whichever version their bank has: as version 2 refuses banks."""
+
+
+def version_below(route: str) -> Version | None:
+    """The version whose bank-facing API a route belongs to; ``None`` for ``/bank`` itself and everything else."""
+    if route == BANK_ROOT:
+        return None
+    found = [version for version in VERSIONS.values() if f"{route}/".startswith(f"{version.base}/")]
+    return max(found, key=lambda version: len(version.base), default=None)
+
+
+def error_form(route: str) -> ErrorForm:
+    """How a request at a route is refused."""
+    version = version_below(route)
+    return version.errors if version else TPP_ERRORS
+
+
+def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
+    """The webhooks behind a TPP's call, by the versions that have it."""
+    found = {version.number: version.webhook(call) for version in VERSIONS.values()}
+    return {number: webhook for number, webhook in found.items() if webhook is not None}
+
+
+def translate_status(value: object, statuses: Statuses) -> int | str | None:
+    """A status that some version spells, as ``statuses`` spells it; ``None`` if no version has it."""
+    found = (version.statuses.read(value) for version in VERSIONS.values())
+    neutral = next((each for each in found if each is not None), None)
+    return None if neutral is None else statuses.write(neutral)
