@@ -30,7 +30,7 @@ from tests.source_code import (
 
 LONGEST = 400
 UPWARD = {
-    *((f"chalicelib.demo_bank.{name}", "chalicelib.bootstrap") for name in ("runtime", "setup")),
+    *((f"chalicelib.demo_bank.{name}", "chalicelib.bootstrap") for name in ("banks", "setup")),
     *((f"chalicelib.openbanking.api.{name}", "chalicelib.website.pages") for name in ("bank_api", "oauth_api")),
     ("chalicelib.statistics.jobs", "chalicelib.openbanking.flows.expected_reports"),
 }

@@ -1,13 +1,14 @@
 """What the banks do every minute: settle, cancel, report whatever is due, in the order in which it became due.
 
-And once a day, a bank of version 2: tell the service how long its customers took to confirm.
+And once a day, a bank whose version has that call: tell the service how long its customers took to confirm.
 """
 
 from __future__ import annotations
 
 from chalicelib.demo_bank import durations, execution, orders, reports
+from chalicelib.demo_bank.banks import bank
 from chalicelib.demo_bank.profiles import PROFILES
-from chalicelib.demo_bank.runtime import TABLE, Bank, NotInstalled, bank
+from chalicelib.demo_bank.runtime import TABLE, Bank, NotInstalled
 from chalicelib.foundation import log
 
 SECONDS = 20

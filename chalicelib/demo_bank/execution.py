@@ -12,8 +12,9 @@ from dataclasses import replace
 from chalicelib.demo_bank import books, durations, orders
 from chalicelib.demo_bank.books import Entry
 from chalicelib.demo_bank.customers import Account, Customer
+from chalicelib.demo_bank.format import Step
 from chalicelib.demo_bank.instructions import Party
-from chalicelib.demo_bank.orders import Order, Step
+from chalicelib.demo_bank.orders import Order
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.demo_bank.transactions import Statement
 from chalicelib.foundation import log

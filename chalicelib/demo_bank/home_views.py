@@ -21,7 +21,8 @@ _NOT_THERE = {"4202", "RESOURCE_UNKNOWN"}
 def landing(visit: Visit) -> Response:
     """``GET /``: what this is."""
     people = list(customers.customers(visit.bank.profile.name).values())
-    return page(visit, "landing.html", customers=people, references=REFERENCES)
+    members = visit.bank.format.reference_members
+    return page(visit, "landing.html", customers=people, references=REFERENCES, reference_members=members)
 
 
 def consents_page(visit: Visit) -> Response:

@@ -1,19 +1,21 @@
-"""Webhooks about payments: initiation, where the bank checks what the service cannot, and the status of version 2."""
+"""Webhooks about payments: initiation, where the bank checks what the service cannot, and status."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from chalicelib.demo_bank import consents, execution, instructions, orders, refusals
+from chalicelib.demo_bank import consents, execution, orders, refusals
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.customers import Account, customers
+from chalicelib.demo_bank.format import Step
 from chalicelib.demo_bank.instructions import Instruction, Line, Party
-from chalicelib.demo_bank.orders import Credit, Order, Step
+from chalicelib.demo_bank.minor_units import Unpayable
+from chalicelib.demo_bank.orders import Credit, Order
 from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
-from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 
 TOO_LONG_SECONDS = 24
@@ -37,7 +39,7 @@ def initiate(call: Call, kind: Kind) -> dict[str, Any]:
         bank.pause(TOO_LONG_SECONDS)
     if order.test == "TEST-MALFORMED":
         return {"payment": {"id": [order.payment_id]}}
-    return _answer(bank, order)
+    return bank.format.payment_answer(order, f"{bank.domain}/payment/{orders.secret(bank, order.payment_id)}")
 
 
 def status(call: Call, kinds: Collection[Kind]) -> dict[str, Any]:
@@ -49,7 +51,7 @@ def status(call: Call, kinds: Collection[Kind]) -> dict[str, Any]:
         raise refusals.TOKEN_MISSING()
     if call.consent is not None and call.consent.record != order.consent:
         raise refusals.PAYMENT_UNKNOWN()
-    return {"transaction_status": execution.refresh(call.bank, order).status}
+    return {call.bank.profile.protocol.status_member: execution.refresh(call.bank, order).status}
 
 
 def _new(call: Call, kind: Kind, order_id: str) -> Order:
@@ -57,7 +59,7 @@ def _new(call: Call, kind: Kind, order_id: str) -> Order:
     bank, consent = call.bank, call.consent
     if consent is not None and consent.payment_id not in ("", order_id):
         raise _spent(bank)
-    instruction = instructions.read(bank.profile, kind, call.request)
+    instruction = _instruction(call, kind)
     account = _debtor(call, instruction)
     if account is not None:
         _check_other_side(account, instruction)
@@ -78,6 +80,15 @@ def _new(call: Call, kind: Kind, order_id: str) -> Order:
         return known
     log.info("demo bank: payment", bank=bank.profile.name, state=order.state, kind=kind)
     return order
+
+
+def _instruction(call: Call, kind: Kind) -> Instruction:
+    """Raises: Refusal."""
+    bank = call.bank
+    try:
+        return bank.format.instruction_readers[kind](bank.profile, kind, call.request)
+    except Unpayable as error:
+        raise Refusal(Fault.CONTENT, str(error)) from None
 
 
 def _debtor(call: Call, instruction: Instruction) -> Account | None:
@@ -140,7 +151,7 @@ def _order(call: Call, order_id: str, instruction: Instruction, account: Account
         test=instruction.test,
         credits=tuple(within),
         state="open",
-        status=orders.STATUSES[step][bank.profile.version],
+        status=bank.format.statuses[step],
         created_at=bank.clock.time(),
         callback_url=instruction.callback_url,
     )
@@ -169,13 +180,5 @@ def _account_of(bank: Bank, line: Line, currency: str) -> Account | None:
     return next(fitting, None)
 
 
-def _answer(bank: Bank, order: Order) -> dict[str, Any]:
-    members = {
-        "confirmation_url": f"{bank.domain}/payment/{orders.secret(bank, order.payment_id)}",
-        "payment_id": order.payment_id,
-    }
-    return members if bank.profile.version == 1 else {"status": order.status, **members}
-
-
 def _spent(bank: Bank) -> Refusal:
-    return refusals.in_version(refusals.TOKEN_SPENT, bank.profile.version)
+    return refusals.of_token(refusals.TOKEN_SPENT, bank.format.token_fault)

@@ -1,20 +1,13 @@
-"""Payment requests of either version, read into one neutral form: who pays whom, how much, and by which scheme."""
+"""Payment requests in one neutral form, whatever the version: who pays whom, how much, and by which scheme."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from chalicelib.demo_bank import refusals
 from chalicelib.demo_bank.customers import Account
-from chalicelib.demo_bank.minor_units import Unpayable, minor_units
 from chalicelib.demo_bank.profiles import Profile
-from chalicelib.demo_bank.references import reference_among
-from chalicelib.foundation.fields.field_types import Message
-from chalicelib.openbanking.protocol import v1_messages as v1
-from chalicelib.openbanking.protocol import v2_messages as v2
-from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, possible_schemes, scheme
 
 INSTANT = frozenset({"FPS", "SCTI"})
@@ -42,6 +35,17 @@ class Party:
         )
         given = [(named, own) for named, own in pairs if named]
         return bool(given) and all(named == own for named, own in given)
+
+    @property
+    def members(self) -> dict[str, str]:
+        """What is known of the account, as the answers of all versions name it."""
+        members = {
+            "iban": self.iban,
+            "bban": self.bban,
+            "account_number": self.number,
+            "sort_code": self.sort_code,
+        }
+        return {name: value for name, value in members.items() if value}
 
     @property
     def label(self) -> str:
@@ -93,107 +97,12 @@ class Instruction:
         return self.schemes <= INSTANT
 
 
-def read(profile: Profile, kind: Kind, request: Message) -> Instruction:
-    """The instruction in a payment request of the bank's version. Raises: Refusal."""
-    try:
-        return _READERS[profile.version, kind](profile, kind, request)
-    except Unpayable as error:
-        raise Refusal(Fault.CONTENT, str(error)) from None
-
-
-def _single_v1(profile: Profile, kind: Kind, request: v1.DirectPayment) -> Instruction:
-    sender = getattr(request, "sender_iban", None)
-    return Instruction(
-        kind,
-        Party(iban=sender) if sender else None,
-        request.currency,
-        (_line_v1(request),),
-        _schemes(profile, kind, request.currency, [request.payment_scheme]),
-        request.callback_url,
-        reference_among([request.reference]),
-    )
-
-
-def _bulk_v1(profile: Profile, kind: Kind, request: v1.BulkPayment) -> Instruction:
-    currency = request.totals[0].currency
-    return Instruction(
-        kind,
-        Party(iban=request.sender_iban),
-        currency,
-        tuple(map(_line_v1, request.payments)),
-        _schemes(profile, kind, currency, {item.payment_scheme for item in request.payments}),
-        request.callback_url,
-        reference_among(item.reference for item in request.payments),
-    )
-
-
-def _line_v1(item: v1.Receiver) -> Line:
-    account = Party(
-        iban=item.receiver_iban or "",
-        number="" if item.receiver_iban else _padded(item.receiver_account_number, 8),
-        sort_code="" if item.receiver_iban else _padded(item.receiver_sort_code, 6),
-    )
-    message, reference = item.message_for_receiver or "", item.reference or ""
-    return Line(item.receiver_name, account, minor_units(item.amount), reference, message)
-
-
-def _single_v2(profile: Profile, kind: Kind, request: v2.DirectPayment) -> Instruction:
-    currency = request.instructed_amount.currency
-    return _instruction_v2(profile, kind, request, currency, [request])
-
-
-def _bulk_v2(profile: Profile, kind: Kind, request: v2.BulkPayment) -> Instruction:
-    return _instruction_v2(profile, kind, request, request.instructed_totals.currency, request.payments)
-
-
-def _instruction_v2(
-    profile: Profile,
-    kind: Kind,
-    request: v2.DirectPayment | v2.BulkPayment,
-    currency: str,
-    items: Iterable[v2.Transfer],
-) -> Instruction:
-    lines = tuple(map(_line_v2, items))
-    return Instruction(
-        kind,
-        party_of(request.debtor_account) if request.debtor_account else None,
-        currency,
-        lines,
-        _schemes(profile, kind, currency, [request.payment_scheme]),
-        request.callback_url,
-        reference_among(text for line in lines for text in (line.message, line.reference)),
-    )
-
-
-def _line_v2(item: v2.Transfer) -> Line:
-    if item.creditor_account is None:
-        raise refusals.CREDITOR_MISSING()
-    structured = item.remittance_information_structured
-    return Line(
-        item.creditor_name or "",
-        party_of(item.creditor_account),
-        minor_units(item.instructed_amount.amount),
-        structured.reference if structured else "",
-        item.remittance_information_unstructured or "",
-    )
-
-
-def party_of(account: v2.PaymentAccount) -> Party:
-    """An account as version 2 names it."""
-    return Party(
-        iban=account.iban or "",
-        bban=account.bban or "",
-        number=_padded(account.account_number, 8),
-        sort_code=_padded(account.sort_code, 6),
-    )
-
-
-def _padded(digits: object, length: int) -> str:
+def padded(digits: object, length: int) -> str:
     """An account number or sort code, whose leading zeros a JSON number cannot have."""
     return "" if digits is None else str(digits).zfill(length)
 
 
-def _schemes(profile: Profile, kind: Kind, currency: str, given: Iterable[str | None]) -> frozenset[str]:
+def schemes_of(profile: Profile, kind: Kind, currency: str, given: Iterable[str | None]) -> frozenset[str]:
     """The schemes of a request's payments. Raises: Refusal."""
     possible = possible_schemes(profile.protocol.schemes, kind, profile.schemes)
     chosen = frozenset(scheme(name, currency, possible) for name in given)
@@ -201,13 +110,3 @@ def _schemes(profile: Profile, kind: Kind, currency: str, given: Iterable[str | 
         if _CURRENCIES.get(name, currency) != currency:
             raise refusals.SCHEME_OF_ANOTHER_CURRENCY(scheme=name, currency=_CURRENCIES[name])
     return chosen
-
-
-_READERS: Mapping[tuple[int, Kind], Callable[[Profile, Kind, Any], Instruction]] = {
-    (1, "single"): _single_v1,
-    (1, "direct"): _single_v1,
-    (1, "bulk"): _bulk_v1,
-    (2, "single"): _single_v2,
-    (2, "direct"): _single_v2,
-    (2, "bulk"): _bulk_v2,
-}

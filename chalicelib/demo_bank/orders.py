@@ -20,6 +20,7 @@ from urllib.parse import urlencode, urlsplit
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.demo_bank.customers import Account, Customer, customers
+from chalicelib.demo_bank.format import Step
 from chalicelib.demo_bank.instructions import Instruction, Line, Party
 from chalicelib.demo_bank.runtime import TABLE, Bank
 from chalicelib.foundation import jsontext
@@ -30,28 +31,12 @@ from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 State = Literal["open", "confirmed", "settled", "rejected", "cancelled"]
-Step = Literal[
-    "received", "checked", "confirmed", "undecided", "uncertain", "settled", "credited", "rejected", "cancelled"
-]
 
 CONFIRM_SECONDS = 1800
 KEPT_SECONDS = 430 * 86400
 _LINES_A_RECORD = 100
 _DUE_A_PAGE = 25
 _ID_LENGTH = 18
-
-STATUSES: dict[Step, dict[int, Status]] = {
-    "received": {1: 1, 2: "RCVD"},
-    "checked": {1: 1, 2: "ACTC"},
-    "confirmed": {1: 4, 2: "ACSP"},
-    "undecided": {1: 1, 2: "ACSP"},
-    "uncertain": {1: 0, 2: "PDNG"},
-    "settled": {1: 4, 2: "ACSC"},
-    "credited": {1: 4, 2: "ACCC"},
-    "rejected": {1: 2, 2: "RJCT"},
-    "cancelled": {1: 3, 2: "CANC"},
-}
-"""What each version calls a step. ``undecided`` is a confirmed payment that may still be rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +211,7 @@ def stepped(bank: Bank, order: Order, steps: Sequence[Step], **changes: Any) -> 
     """The order after ``changes``, with every status that ``steps`` bring on its way to the service."""
     status, reports = order.status, list(order.reports)
     for step in steps:
-        reached = STATUSES[step][bank.profile.version]
+        reached = bank.format.statuses[step]
         if reached != status:
             reports.append(Report(reached, new_uuid()))
         status = reached

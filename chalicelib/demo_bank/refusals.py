@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from chalicelib.foundation.clock import timestamp
-from chalicelib.openbanking.protocol.errors import (
-    Fault,
-    Refusal,
-    version_1_body,
-    version_1_status,
-    version_2_body,
-    version_2_status,
-)
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.refusals import RefusalRow
 
 
@@ -64,19 +55,6 @@ ACCOUNT_CANNOT_PAY = RefusalRow(Fault.CONTENT, "no payments can be made from thi
 ONE_ACCOUNT_TWICE = RefusalRow(Fault.CONTENT, "debtor and creditor are the same account")
 
 
-def in_version(row: RefusalRow, version: int) -> Refusal:
-    """The refusal of a token that is not in force: in version 1 it is an unknown one."""
-    return replace(row, fault=Fault.UNKNOWN_TOKEN)() if version == 1 else row()
-
-
-def body_and_status(version: int, refusal: Refusal, request_id: str, now: int) -> tuple[dict[str, Any], int]:
-    """A refusal in the error format of a version, and its HTTP status."""
-    own = refusal if isinstance(refusal, OwnRefusal) else None
-    if version == 1:
-        body = version_1_body(refusal)
-        body |= {"error_code": own.number, "message": own.message} if own else {}
-        return {"status": "error", **body}, 404 if isinstance(refusal, UnknownToken) else version_1_status(refusal)
-    if own:
-        code = {"code": own.name, "title": own.message, "timestamp": timestamp(now), "requestId": request_id}
-        return code, version_2_status(refusal)
-    return version_2_body(refusal, request_id, now), version_2_status(refusal)
+def of_token(row: RefusalRow, fault: Fault) -> Refusal:
+    """The refusal of a token that is not in force, with the fault that the bank's version has for it."""
+    return replace(row, fault=fault)()

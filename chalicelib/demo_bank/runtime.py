@@ -18,7 +18,8 @@ import requests
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
+from chalicelib.demo_bank.format import Format
+from chalicelib.demo_bank.profiles import Profile
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
@@ -85,8 +86,11 @@ class Bank:
     ``pause`` is how the bank lets time pass, in seconds; tests hand in one that does not.
     """
 
-    def __init__(self, profile: Profile, services: Services, pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, profile: Profile, format_: Format, services: Services, pause: Callable[[float], None] = time.sleep
+    ) -> None:
         self.profile = profile
+        self.format = format_
         self.pause = pause
         self.settings = services.settings
         self.clock = services.clock
@@ -206,27 +210,3 @@ class _StorageKey:
 
     def data_key(self, number: int) -> AESGCM:
         return {1: self.cipher}[number]
-
-
-class _Banks:
-    """The banks of the process; made anew when the process is wired anew."""
-
-    def __init__(self) -> None:
-        self._services: Services | None = None
-        self._banks: dict[str, Bank] = {}
-
-    def get(self, name: BankName, services: Services) -> Bank:
-        if self._services is not services:
-            self._services = services
-            self._banks = {key: Bank(profile, services) for key, profile in BY_NAME.items()}
-        return self._banks[name]
-
-
-_banks = _Banks()
-
-
-def bank(name: BankName) -> Bank:
-    """The bank of that name."""
-    from chalicelib.bootstrap import hub
-
-    return _banks.get(name, hub())

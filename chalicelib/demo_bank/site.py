@@ -15,9 +15,10 @@ from chalicelib.demo_bank import (
     sign_in_views,
     webhooks,
 )
+from chalicelib.demo_bank.banks import bank
 from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
-from chalicelib.demo_bank.runtime import HubUnreachable, NotInstalled, bank
+from chalicelib.demo_bank.runtime import HubUnreachable, NotInstalled
 from chalicelib.foundation import log
 from chalicelib.foundation.http.web import Incoming, WrongMethod
 
@@ -87,7 +88,7 @@ def _place(incoming: Incoming) -> str:
 
 def _webhook(name: BankName, place: str, incoming: Incoming) -> Response:
     at = bank(name)
-    row = next((row for row in webhooks.ROWS[BY_NAME[name].version] if row.path == place), None)
+    row = webhooks.rows(at).get(place)
     return webhooks.answer(at, row, incoming) if row else webhooks.unknown(at, incoming)
 
 

@@ -61,6 +61,12 @@ class Statement:
         """The booked balance less what is pending."""
         return self.balance + sum(entry.amount for entry in self.pending)
 
+    @property
+    def newest_first(self) -> list[tuple[Transaction, bool]]:
+        """Every entry, pending ones first, and whether it is pending."""
+        pending = [(entry, True) for entry in reversed(self.pending)]
+        return pending + [(entry, False) for entry in reversed(self.booked)]
+
 
 @dataclass(frozen=True, slots=True)
 class _Entry:

@@ -1,6 +1,6 @@
-"""What the service calls at a demonstration bank: one table of rows per version, and the checks before each.
+"""What the service calls at a demonstration bank: its version's webhooks as rows, and the checks before each.
 
-Checked in this order: key, request id, signature, JSON, fields, token, scope. Adding a webhook is adding a row.
+Checked in this order: key, request id, signature, JSON, fields, token, scope.
 """
 
 from __future__ import annotations
@@ -8,14 +8,16 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import answers, consents, initiation, refusals, statements
+from chalicelib.demo_bank import consents, initiation, refusals
 from chalicelib.demo_bank.calls import Call
 from chalicelib.demo_bank.consents import Consent
+from chalicelib.demo_bank.format import Format
+from chalicelib.demo_bank.refusals import OwnRefusal, UnknownToken
 from chalicelib.demo_bank.runtime import Bank
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
@@ -23,10 +25,11 @@ from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, json_answer
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol import refusals as service_refusals
+from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
-from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, Webhook
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import Webhook
 
 _BODY_BYTES = 1_000_000
 _BULK_BYTES = 5_000_000
@@ -57,53 +60,40 @@ class Row:
         return self.webhook.path
 
 
-def _relayed(version: int, name: str, answer: Answer) -> Row:
-    """The row for a question that the service relays."""
-    return Row(VERSIONS[version].relayed[name], answer, "needed")
+def rows(bank: Bank) -> Mapping[str, Row]:
+    """The webhooks that a bank answers, by path."""
+    return _rows(bank.profile.protocol, bank.format)
 
 
-def _payments(version: int) -> tuple[Row, ...]:
-    """The rows for every way to initiate a payment."""
-    return tuple(
-        Row(
-            VERSIONS[version].payments[call.kind],
-            partial(initiation.initiate, kind=call.kind),
-            "needed" if VERSIONS[version].payments[call.kind].sends_token else "ignored",
-            _BULK_BYTES if call.kind == "bulk" else _BODY_BYTES,
-        )
-        for call in PAYMENTS
+@cache
+def _rows(version: Version, format_: Format) -> Mapping[str, Row]:
+    found = [Row(webhook, format_.answers[name], "needed") for name, webhook in version.relayed.items()]
+    found += [_initiation(kind, webhook) for kind, webhook in version.payments.items()]
+    found += [_status(webhook, version) for webhook in dict.fromkeys(version.payment_status.values())]
+    found.append(Row(version.revoke_token, _revoke_token, "ignored"))
+    return {row.path: row for row in found}
+
+
+def _initiation(kind: Kind, webhook: Webhook) -> Row:
+    return Row(
+        webhook,
+        partial(initiation.initiate, kind=kind),
+        "needed" if webhook.sends_token else "ignored",
+        _BULK_BYTES if kind == "bulk" else _BODY_BYTES,
     )
 
 
-def _status(*kinds: Kind) -> Row:
-    return Row(VERSIONS[2].payment_status[kinds[0]], partial(initiation.status, kinds=kinds), "if named")
+def _status(webhook: Webhook, version: Version) -> Row:
+    kinds = [kind for kind, asked in version.payment_status.items() if asked is webhook]
+    return Row(webhook, partial(initiation.status, kinds=kinds), "if named")
 
 
-_REVOCATION = Row(VERSIONS[1].revoke_token, answers.revoke_token, "ignored")
-
-ROWS: Mapping[int, tuple[Row, ...]] = {
-    1: (
-        _relayed(1, "accounts", answers.accounts_v1),
-        _relayed(1, "account", answers.account_v1),
-        _relayed(1, "account_balance", answers.balance_v1),
-        _relayed(1, "account_payments", statements.payments_v1),
-        _relayed(1, "account_payment", statements.payment_v1),
-        _relayed(1, "funds_confirmations", answers.funds_v1),
-        *_payments(1),
-        _REVOCATION,
-    ),
-    2: (
-        _relayed(2, "accounts", answers.accounts_v2),
-        _relayed(2, "account", answers.account_v2),
-        _relayed(2, "account_balance", answers.balances_v2),
-        _relayed(2, "account_transactions", statements.transactions_v2),
-        _relayed(2, "funds_confirmations", answers.funds_v2),
-        *_payments(2),
-        _status("single", "direct"),
-        _status("bulk"),
-        _REVOCATION,
-    ),
-}
+def _revoke_token(call: Call) -> dict[str, Any]:
+    """The service has ended a consent; a repeat succeeds."""
+    request: RevokeToken = call.request
+    if not consents.end_by_token(call.bank, request.access_token):
+        raise UnknownToken
+    return {}
 
 
 def answer(bank: Bank, row: Row, incoming: Incoming) -> Response:
@@ -113,7 +103,8 @@ def answer(bank: Bank, row: Row, incoming: Incoming) -> Response:
     consent = _consent(bank, row, incoming)
     members = row.answer(Call(bank, request, consent, incoming.request_id, digest(incoming.body)))
     log.info("demo bank: webhook", bank=bank.profile.name, path=row.path)
-    return json_answer({"status": "success", **members} if bank.profile.version == 1 else members)
+    form = row.webhook.form or bank.profile.protocol.answers
+    return json_answer({"status": "success", **members} if form.says_status else members)
 
 
 def unknown(bank: Bank, incoming: Incoming) -> Response:
@@ -130,7 +121,18 @@ def failure(bank: Bank, incoming: Incoming, error: Exception) -> Response:
     else:
         refusal = refusals.BANK_FAILED()
         log.exception("demo bank: webhook failed", bank=bank.profile.name)
-    return json_answer(*refusals.body_and_status(bank.profile.version, refusal, incoming.request_id, bank.clock.time()))
+    return json_answer(*_error(bank, refusal, incoming.request_id))
+
+
+def _error(bank: Bank, refusal: Refusal, request_id: str) -> tuple[dict[str, Any], int]:
+    """The body of an error, and its HTTP status."""
+    version = bank.profile.protocol
+    body = version.errors.body(refusal, request_id, bank.clock.time())
+    if isinstance(refusal, OwnRefusal):
+        body |= {version.answers.code: bank.format.own_code(refusal), version.answers.text: refusal.message}
+    if version.answers.says_status:
+        body = {"status": "error", **body}
+    return body, 404 if isinstance(refusal, UnknownToken) else version.errors.status(refusal)
 
 
 def check_caller(bank: Bank, incoming: Incoming) -> None:
@@ -168,7 +170,7 @@ def _consent(bank: Bank, row: Row, incoming: Incoming) -> Consent | None:
         raise refusals.TOKEN_MISSING()
     consent = consents.find(bank, token)
     if consent is None or not consent.is_active(bank.clock.time()):
-        raise refusals.in_version(refusals.TOKEN_NOT_IN_FORCE, bank.profile.version)
+        raise refusals.of_token(refusals.TOKEN_NOT_IN_FORCE, bank.format.token_fault)
     scope = row.webhook.scope
     if scope is not None and scope.name not in consent.scopes:
         raise refusals.SCOPE_NOT_APPROVED(scope=scope.name)

@@ -21,6 +21,7 @@ from chalice.local import LocalGateway
 
 from chalicelib.application import Application
 from chalicelib.demo_bank import consents, runtime
+from chalicelib.demo_bank.banks import FORMATS
 from chalicelib.demo_bank.customers import customers
 from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
 from chalicelib.demo_bank.routes import build
@@ -144,7 +145,7 @@ class Stage:
             key: {"bic": p.bic, "api_key": f"key-{key}", "signing_key": BANK_PEMS[key], "storage_key": "ab" * 32}
             for key, p in BY_NAME.items()
         }
-        self.bank = runtime.Bank(self.profile, self)
+        self.bank = runtime.Bank(self.profile, FORMATS[self.profile.version], self)
         self.hub = ScriptedHub(self.settings, list(SCOPES[name]), clock=self.clock)
         self.hub.install(mock)
         self.app = _application()

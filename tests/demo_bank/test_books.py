@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chalicelib.demo_bank import books
-from chalicelib.demo_bank.runtime import bank
+from chalicelib.demo_bank.banks import bank
 from tests.demo_bank.paying import OTHER, PAID, account, balances, history, pay, sums, token
 from tests.demo_bank.stage import Stage
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank import clearing, execution, orders
-from chalicelib.demo_bank.runtime import bank
+from chalicelib.demo_bank.banks import bank
 from tests.demo_bank.paying import (
     BULK,
     OTHER,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank import clearing, execution, orders, payment_views, reports, site
-from chalicelib.demo_bank.runtime import bank
+from chalicelib.demo_bank.banks import bank
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from tests.demo_bank.paying import (
     CUSTOMER,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.demo_bank import clearing, execution
+from chalicelib.demo_bank.banks import bank
 from chalicelib.demo_bank.references import REFERENCES
-from chalicelib.demo_bank.runtime import bank
 from tests.demo_bank.paying import (
     BULK,
     PAID,

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from chalicelib.demo_bank import clearing, execution, orders, reports
-from chalicelib.demo_bank.runtime import bank
+from chalicelib.demo_bank.banks import bank
 from tests.demo_bank.paying import either, initiate, pay, reported, token
 from tests.demo_bank.stage import Stage
 

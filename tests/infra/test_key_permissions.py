@@ -11,6 +11,7 @@ from botocore.client import BaseClient
 
 from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.demo_bank.banks import FORMATS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import Bank, NotInstalled
 from chalicelib.openbanking.flows.expected_reports import expected_banks
@@ -68,7 +69,7 @@ def new_card(world: World) -> Callable[[bootstrap.Hub], object]:
     def work(hub: bootstrap.Hub) -> None:
         Scene(world, hub).card()
         with pytest.raises(NotInstalled):
-            Bank(PROFILES[0], hub).credentials()
+            Bank(PROFILES[0], FORMATS[PROFILES[0].version], hub).credentials()
 
     return work
 

@@ -1,0 +1,254 @@
+"""What is version 2's own at a demonstration bank: statuses, answers about accounts and payments, payment requests."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+from chalicelib.demo_bank import refusals
+from chalicelib.demo_bank.calls import Call
+from chalicelib.demo_bank.customers import Account
+from chalicelib.demo_bank.execution import book
+from chalicelib.demo_bank.format import Format
+from chalicelib.demo_bank.instructions import Instruction, Line, Party, padded, schemes_of
+from chalicelib.demo_bank.minor_units import decimal_amount, minor_units
+from chalicelib.demo_bank.orders import Order
+from chalicelib.demo_bank.profiles import Profile
+from chalicelib.demo_bank.references import reference_among
+from chalicelib.demo_bank.transactions import Transaction
+from chalicelib.foundation.fields.field_types import decimal
+from chalicelib.openbanking.protocol import v2_messages as messages
+from chalicelib.openbanking.protocol.errors import Fault
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
+
+_REMITTANCE = 140
+
+# -- accounts
+
+
+def _accounts(call: Call) -> dict[str, Any]:
+    return {"accounts": [_account_reference(account) for account in call.accounts]}
+
+
+def _account(call: Call) -> dict[str, Any]:
+    return {"account": _account_reference(_approved_account(call, call.request.account_id))}
+
+
+def _balances(call: Call) -> dict[str, Any]:
+    account = _approved_account(call, call.request.account_id)
+    statement, today = book(call.bank, account), call.bank.clock.now().date()
+    found = {
+        "interimBooked": statement.balance,
+        "interimAvailable": statement.available,
+        "openingBooked": sum(entry.amount for entry in statement.booked if entry.booked_on < today),
+    }
+    if account.kind == "card":  # what the next direct debit takes: every month ends with the opening balance
+        found["nonInvoiced"] = statement.balance - account.opening
+    return {
+        "balances": [
+            {"balance_amount": {"amount": decimal_amount(amount), "currency": account.currency}, "balance_type": kind}
+            for kind, amount in found.items()
+        ]
+    }
+
+
+def _funds(call: Call) -> dict[str, Any]:
+    request: messages.FundsRequest = call.request
+    party, asked = _party(request.account), request.instructed_amount
+    found = [account for account in call.accounts_to_pay_from if party.is_account(account)]
+    if not found:
+        raise refusals.ACCOUNT_UNKNOWN()
+    account = next((account for account in found if account.currency == asked.currency), None)
+    if account is None:
+        return {"funds_available": False}
+    available = decimal_amount(book(call.bank, account).available)
+    return {"funds_available": available >= decimal(asked.amount)}
+
+
+def _approved_account(call: Call, account_id: str) -> Account:
+    """The approved account with this ``resource_id``. Raises: Refusal."""
+    for account in call.accounts:
+        if account_id == account.account_id:
+            return account
+    raise refusals.ACCOUNT_UNKNOWN()
+
+
+def _account_reference(account: Account) -> dict[str, Any]:
+    """A version 2 account reference; a card account has no ``iban``."""
+    reference = {
+        "resource_id": account.account_id,
+        "iban": account.iban,
+        "bban": account.bban,
+        "currency": account.currency,
+        "name": account.name,
+        "payment_schemes": list(account.payment_schemes),
+    }
+    return {name: value for name, value in reference.items() if value}
+
+
+# -- transactions of an account
+
+
+def _transactions(call: Call) -> dict[str, Any]:
+    """A page of an account's transactions, pending ones first, then the newest. Raises: Refusal."""
+    request: messages.TransactionsRequest = call.request
+    account, today = _approved_account(call, request.account_id), call.bank.clock.now().date()
+    found = [
+        (entry, is_pending)
+        for entry, is_pending in book(call.bank, account).newest_first
+        if request.booking_status in ("both", "pending" if is_pending else "booked")
+        and _is_between(request, entry, today)
+    ]
+    start = _start(call, request, found)
+    page = found[start : start + request.page_size]
+    rows: dict[str, list[dict[str, Any]]] = {"booked": [], "pending": []}
+    for entry, is_pending in page:
+        rows["pending" if is_pending else "booked"].append(_transaction(call, account, entry, is_pending))
+    more = start + request.page_size < len(found)
+    return {"transactions": rows} | ({"page_key": _page_key(call, request, page[-1][0])} if more else {})
+
+
+def _is_between(request: messages.TransactionsRequest, entry: Transaction, today: date) -> bool:
+    """Whether an entry is of the days asked for; what is pending counts as today's."""
+    day = min(entry.booked_on, today).isoformat()
+    return (request.date_from or day) <= day <= (request.date_to or day)
+
+
+# -- pages: the key names the last transaction of the page before, and fits one question only
+
+
+def _page_key(call: Call, request: messages.TransactionsRequest, last: Transaction) -> str:
+    name = base64.urlsafe_b64encode(last.transaction_id.encode()).decode()
+    return f"{name}.{_proof(call, request, last.transaction_id)}"
+
+
+def _start(call: Call, request: messages.TransactionsRequest, found: list[tuple[Transaction, bool]]) -> int:
+    if request.page_key is None:
+        return 0
+    name, _, proof = request.page_key.partition(".")
+    try:
+        last = base64.b64decode(name.encode("ascii"), b"-_", validate=True).decode()
+    except (ValueError, binascii.Error):
+        last = ""
+    if not hmac.compare_digest(proof.encode(), _proof(call, request, last).encode()):
+        raise refusals.PAGE_KEY_FOREIGN()
+    for position, (entry, _) in enumerate(found, start=1):
+        if entry.transaction_id == last:
+            return position
+    raise refusals.PAGE_KEY_STALE()
+
+
+def _proof(call: Call, request: messages.TransactionsRequest, last: str) -> str:
+    question = (request.account_id, request.booking_status, request.date_from or "", request.date_to or "")
+    return call.bank.derive("page key", *question, last).hex()[:32]
+
+
+def _transaction(call: Call, account: Account, entry: Transaction, is_pending: bool) -> dict[str, Any]:
+    """A version 2 transaction; the amount is negative when money leaves the account."""
+    owner = call.consent.customer(call.bank).full_name if call.consent else ""
+    own = {"iban": account.iban} if account.iban else {"bban": account.bban}
+    names = ("debtor", "creditor") if entry.amount > 0 else ("creditor", "debtor")
+    members = {
+        "transaction_id": entry.transaction_id,
+        f"{names[0]}_name": entry.counterparty,
+        f"{names[0]}_account": entry.counterparty_account.members,
+        f"{names[1]}_name": owner,
+        f"{names[1]}_account": own,
+        "remittance_information_unstructured": entry.text[:_REMITTANCE],
+        "transaction_amount": {
+            "amount": decimal_amount(entry.amount),
+            "currency": account.currency,
+            "value_date": entry.booked_on.isoformat(),
+            **({} if is_pending else {"booking_date": entry.booked_on.isoformat()}),
+        },
+    }
+    return {name: value for name, value in members.items() if value}
+
+
+# -- payment requests
+
+
+def _single(profile: Profile, kind: Kind, request: messages.DirectPayment) -> Instruction:
+    currency = request.instructed_amount.currency
+    return _instruction(profile, kind, request, currency, [request])
+
+
+def _bulk(profile: Profile, kind: Kind, request: messages.BulkPayment) -> Instruction:
+    return _instruction(profile, kind, request, request.instructed_totals.currency, request.payments)
+
+
+def _instruction(
+    profile: Profile,
+    kind: Kind,
+    request: messages.DirectPayment | messages.BulkPayment,
+    currency: str,
+    items: Iterable[messages.Transfer],
+) -> Instruction:
+    lines = tuple(map(_line, items))
+    return Instruction(
+        kind,
+        _party(request.debtor_account) if request.debtor_account else None,
+        currency,
+        lines,
+        schemes_of(profile, kind, currency, [request.payment_scheme]),
+        request.callback_url,
+        reference_among(text for line in lines for text in (line.message, line.reference)),
+    )
+
+
+def _line(item: messages.Transfer) -> Line:
+    if item.creditor_account is None:
+        raise refusals.CREDITOR_MISSING()
+    structured = item.remittance_information_structured
+    return Line(
+        item.creditor_name or "",
+        _party(item.creditor_account),
+        minor_units(item.instructed_amount.amount),
+        structured.reference if structured else "",
+        item.remittance_information_unstructured or "",
+    )
+
+
+def _party(account: messages.PaymentAccount) -> Party:
+    """An account as version 2 names it."""
+    return Party(
+        iban=account.iban or "",
+        bban=account.bban or "",
+        number=padded(account.account_number, 8),
+        sort_code=padded(account.sort_code, 6),
+    )
+
+
+def _payment_answer(order: Order, confirmation_url: str) -> dict[str, Any]:
+    return {"status": order.status, "confirmation_url": confirmation_url, "payment_id": order.payment_id}
+
+
+FORMAT = Format(
+    statuses={
+        "received": "RCVD",
+        "checked": "ACTC",
+        "confirmed": "ACSP",
+        "undecided": "ACSP",
+        "uncertain": "PDNG",
+        "settled": "ACSC",
+        "credited": "ACCC",
+        "rejected": "RJCT",
+        "cancelled": "CANC",
+    },
+    answers={
+        "accounts": _accounts,
+        "account": _account,
+        "account_balance": _balances,
+        "account_transactions": _transactions,
+        "funds_confirmations": _funds,
+    },
+    instruction_readers={"single": _single, "direct": _single, "bulk": _bulk},
+    payment_answer=_payment_answer,
+    own_code=lambda refusal: refusal.name,
+    token_fault=Fault.NOT_AUTHENTICATED,
+    reference_members="remittance information, unstructured or structured,",
+)
