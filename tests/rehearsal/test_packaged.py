@@ -64,7 +64,7 @@ def awaited_by(entry: dict[str, Any]) -> set[str]:
     """What a part says that it comes after, and what it refers to."""
     before = entry.get("DependsOn", [])
     in_texts = re.findall(r"\$\{(\w+)[.}]", json.dumps(entry))
-    return {*([before] if isinstance(before, str) else before), *template.named(entry), *in_texts}
+    return {*([before] if isinstance(before, str) else before), *template.references(entry), *in_texts}
 
 
 def roles(folder: Path) -> dict[str, dict[str, Any]]:
