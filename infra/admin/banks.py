@@ -12,13 +12,13 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
 from infra.admin import connection, output
-from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
+from infra.admin.output import ONCE, Refused, Report, command, command_group, listing, table
 from infra.admin.probe import probe
 
 _COLUMNS = ("bic", "name", "country", "api_version", "active", "domain")
 _DAYS = f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}."
 
-group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Banks: add, change, test, and their keys.")
+group = command_group("Banks: add, change, test, and their keys.")
 
 BicArgument = Annotated[str, typer.Argument(metavar="BIC", help="The bank's BIC, 8 or 11 characters.")]
 KeyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A PEM file with an RSA public key.", show_default=False)]
@@ -56,8 +56,7 @@ SignatureRequired = Annotated[
 ]
 
 
-@group.command("add")
-@reporting
+@command(group, "add")
 def add(
     bic: BicArgument,
     *,
@@ -76,7 +75,6 @@ def add(
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     inactive: Annotated[bool, typer.Option("--inactive", help="Register it without letting anybody use it.")] = False,
-    as_json: AsJson = False,
 ) -> Report:
     """Register a bank and print its API key, once.
 
@@ -107,9 +105,8 @@ def add(
     return Report({"bank": _members(bank), "api_key": api_key}, text)
 
 
-@group.command("list")
-@reporting
-def list_banks(as_json: AsJson = False) -> Report:
+@command(group, "list")
+def list_banks() -> Report:
     """List all banks.
 
     \b
@@ -120,9 +117,8 @@ def list_banks(as_json: AsJson = False) -> Report:
     return Report({"banks": banks}, table(banks, _COLUMNS) if banks else "There are no banks.")
 
 
-@group.command("show")
-@reporting
-def show(bic: BicArgument, as_json: AsJson = False) -> Report:
+@command(group, "show")
+def show(bic: BicArgument) -> Report:
     """Show one bank with the ids of its public keys; its API key is never shown again.
 
     \b
@@ -133,8 +129,7 @@ def show(bic: BicArgument, as_json: AsJson = False) -> Report:
     return Report({"bank": _members(bank)}, _described(bank))
 
 
-@group.command("change")
-@reporting
+@command(group, "change")
 def change(
     bic: BicArgument,
     *,
@@ -151,7 +146,6 @@ def change(
     active: Annotated[
         bool | None, typer.Option("--active/--inactive", help="Whether anybody may use it.", show_default=False)
     ] = None,
-    as_json: AsJson = False,
 ) -> Report:
     """Change what is given and leave the rest; it holds everywhere within a minute.
 
@@ -185,9 +179,8 @@ def change(
     return Report({"bank": _members(bank)}, _described(bank))
 
 
-@group.command("test")
-@reporting
-def probe_bank(bic: BicArgument, as_json: AsJson = False) -> Report:
+@command(group, "test")
+def probe_bank(bic: BicArgument) -> Report:
     """Send a bank a signed request and report what came back.
 
     The request is the list of accounts without a consent, which a bank has to refuse. Any answer in the protocol's form
@@ -210,14 +203,12 @@ def probe_bank(bic: BicArgument, as_json: AsJson = False) -> Report:
     return Report(outcome, f"{outcome['bic']} {verdict}.\n\n{listing(members)}", good=outcome["accepted"])
 
 
-@group.command("rotate-key")
-@reporting
+@command(group, "rotate-key")
 def rotate_key(
     bic: BicArgument,
     overlap: Annotated[
         int, output.overlap_option("How long the bank gets to accept the new key before the service shows it.")
     ] = output.OVERLAP,
-    as_json: AsJson = False,
 ) -> Report:
     """Make a new API key and print it, once.
 
@@ -251,9 +242,8 @@ def rotate_key(
     return Report({"bic": bank.bic, "api_key": api_key, "shown_from": shown_from}, text)
 
 
-@group.command("install-demo")
-@reporting
-def install_demo(as_json: AsJson = False) -> Report:
+@command(group, "install-demo")
+def install_demo() -> Report:
     """Register both demonstration banks, on a stage that has them.
 
     Repeating it changes nothing, except that lost credentials are replaced, and that the banks follow a PUBLIC_URL that
@@ -270,9 +260,8 @@ def install_demo(as_json: AsJson = False) -> Report:
     return Report({"banks": banks}, table(banks, _COLUMNS))
 
 
-@group.command("add-public-key")
-@reporting
-def add_public_key(bic: BicArgument, file: KeyFile, as_json: AsJson = False) -> Report:
+@command(group, "add-public-key")
+def add_public_key(bic: BicArgument, file: KeyFile) -> Report:
     """Accept signatures of one more key; at most two are active.
 
     \b
@@ -282,12 +271,10 @@ def add_public_key(bic: BicArgument, file: KeyFile, as_json: AsJson = False) -> 
     return _keys_report(connection.connect().banks.add_public_key(bic, _public_key(file)))
 
 
-@group.command("remove-public-key")
-@reporting
+@command(group, "remove-public-key")
 def remove_public_key(
     bic: BicArgument,
     key_id: Annotated[str, typer.Argument(metavar="KEY-ID", help="As `banks show` prints it.")],
-    as_json: AsJson = False,
 ) -> Report:
     """Accept no more signatures of a key.
 
@@ -298,12 +285,11 @@ def remove_public_key(
     return _keys_report(connection.connect().banks.remove_public_key(bic, key_id))
 
 
-@group.command("remove")
-@reporting
+@command(group, "remove")
 def remove(
     bic: BicArgument,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: AsJson = False,
+    as_json: bool = False,
 ) -> Report:
     """Forget a bank; its consents stay, but no call reaches it any more.
 

@@ -13,17 +13,14 @@ from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
 from chalicelib.openbanking.records.client_record import Change, Client, Registered
 from chalicelib.openbanking.records.clients import Clients, Details, UnknownClient
 from infra.admin import connection, output
-from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
+from infra.admin.output import ONCE, Refused, Report, command, command_group, listing, table
 
-group = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Clients (TPPs): add, list, switch on and off; their events."
-)
+group = command_group("Clients (TPPs): add, list, switch on and off; their events.")
 
 ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT-ID", help="The Client ID.")]
 
 
-@group.command("add")
-@reporting
+@command(group, "add")
 def add(
     owner: Annotated[
         str,
@@ -52,7 +49,6 @@ def add(
         typer.Option("--secret", help="Make a client secret, which is then required. In prod there always is one."),
     ] = False,
     inactive: Annotated[bool, typer.Option("--inactive", help="Register it without letting it call.")] = False,
-    as_json: AsJson = False,
 ) -> Report:
     """Register a client and print its Client ID and, once, its secrets.
 
@@ -81,11 +77,9 @@ def add(
     return Report(data, text)
 
 
-@group.command("list")
-@reporting
+@command(group, "list")
 def list_clients(
     owner: Annotated[str | None, typer.Option(metavar="EMAIL", help="Only those of one user.")] = None,
-    as_json: AsJson = False,
 ) -> Report:
     """List clients, of everybody or of one user.
 
@@ -99,9 +93,8 @@ def list_clients(
     return Report({"clients": rows}, table(rows, columns) if rows else "There are no clients.")
 
 
-@group.command("show")
-@reporting
-def show(client_id: ClientArgument, as_json: AsJson = False) -> Report:
+@command(group, "show")
+def show(client_id: ClientArgument) -> Report:
     """Show one client, and who changed what of it when, the latest changes first.
 
     \b
@@ -118,9 +111,8 @@ def show(client_id: ClientArgument, as_json: AsJson = False) -> Report:
     return Report({"client": _members(client), "history": changes}, text)
 
 
-@group.command("activate")
-@reporting
-def activate(client_id: ClientArgument, as_json: AsJson = False) -> Report:
+@command(group, "activate")
+def activate(client_id: ClientArgument) -> Report:
     """Let a client call the service.
 
     \b
@@ -130,9 +122,8 @@ def activate(client_id: ClientArgument, as_json: AsJson = False) -> Report:
     return _switch(connection.connect().clients, client_id, active=True)
 
 
-@group.command("deactivate")
-@reporting
-def deactivate(client_id: ClientArgument, as_json: AsJson = False) -> Report:
+@command(group, "deactivate")
+def deactivate(client_id: ClientArgument) -> Report:
     """Refuse every call of a client from now on; its consents stay.
 
     \b
@@ -142,12 +133,10 @@ def deactivate(client_id: ClientArgument, as_json: AsJson = False) -> Report:
     return _switch(connection.connect().clients, client_id, active=False)
 
 
-@group.command("registration-number")
-@reporting
+@command(group, "registration-number")
 def registration_number(
     client_id: ClientArgument,
     number: Annotated[str, typer.Argument(metavar="NUMBER", help="The TPP's number at its competent authority.")],
-    as_json: AsJson = False,
 ) -> Report:
     """Say which registration number banks are told, and show people who are asked for consent.
 
@@ -162,8 +151,7 @@ def registration_number(
     return Report({"client": _members(client)}, f"{client.title} has the registration number {number}.")
 
 
-@group.command("update")
-@reporting
+@command(group, "update")
 def update(
     client_id: ClientArgument,
     title: Annotated[str | None, typer.Option(help="What PSUs see at their bank; 1 to 128 characters.")] = None,
@@ -173,7 +161,6 @@ def update(
     ] = None,
     events_url: Annotated[str | None, typer.Option(metavar="URL", help="Where its events are sent.")] = None,
     no_events_url: Annotated[bool, typer.Option("--no-events-url", help="Send it no events any more.")] = False,
-    as_json: AsJson = False,
 ) -> Report:
     """Change a client's title, Callback URLs or Events URL; what is not named stays.
 
@@ -207,14 +194,12 @@ def update(
     )
 
 
-@group.command("rotate-secret")
-@reporting
+@command(group, "rotate-secret")
 def rotate_secret(
     client_id: ClientArgument,
     overlap: Annotated[
         int, output.overlap_option("How long the old secret is accepted as well; 0 ends it at once.")
     ] = output.OVERLAP,
-    as_json: AsJson = False,
 ) -> Report:
     """Make a new secret for a client and print it, once.
 
@@ -238,13 +223,11 @@ def rotate_secret(
     return Report({"client": _members(made.client), "client_secret": made.secret, "old_until": ends}, text)
 
 
-@group.command("events-url")
-@reporting
+@command(group, "events-url")
 def events_url(
     client_id: ClientArgument,
     url: Annotated[str | None, typer.Argument(metavar="URL", help="Where its events are sent.")] = None,
     none: Annotated[bool, typer.Option("--none", help="Send it no events any more.")] = False,
-    as_json: AsJson = False,
 ) -> Report:
     """Say where a client's events are sent, or that they are sent no more.
 
@@ -265,14 +248,12 @@ def events_url(
     return Report({"client": _members(made.client), "events_secret": made.events_secret}, text)
 
 
-@group.command("rotate-events-secret")
-@reporting
+@command(group, "rotate-events-secret")
 def rotate_events_secret(
     client_id: ClientArgument,
     overlap: Annotated[
         int, output.overlap_option("How long events are signed with the old secret as well; 0 ends it at once.")
     ] = output.OVERLAP,
-    as_json: AsJson = False,
 ) -> Report:
     """Make a new secret for a client's events and print it, once.
 
@@ -297,9 +278,8 @@ def rotate_events_secret(
     return Report({"client": _members(made.client), "events_secret": made.events_secret, "old_until": ends}, text)
 
 
-@group.command("test-event")
-@reporting
-def send_test_event(client_id: ClientArgument, as_json: AsJson = False) -> Report:
+@command(group, "test-event")
+def send_test_event(client_id: ClientArgument) -> Report:
     """Send a client a test event, signed and delivered like any other.
 
     \b

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from infra.admin import banks, clients, consents, deliveries, keys, ledger, programme, statistics, users
+from infra.admin.output import command
 from infra.admin.trace import trace
 
 _HELP = """The operator's command line of Causeway.
@@ -55,13 +56,6 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-program.add_typer(banks.group, name="banks")
-program.add_typer(clients.group, name="clients")
-program.add_typer(consents.group, name="consents")
-program.add_typer(deliveries.group, name="deliveries")
-program.add_typer(keys.group, name="keys")
-program.add_typer(ledger.group, name="ledger")
-program.add_typer(programme.group, name="programme")
-program.add_typer(statistics.group, name="statistics")
-program.add_typer(users.group, name="users")
-program.command("trace")(trace)
+for module in (banks, clients, consents, deliveries, keys, ledger, programme, statistics, users):
+    program.add_typer(module.group, name=module.__name__.rpartition(".")[2])
+command(program, "trace")(trace)

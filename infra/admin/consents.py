@@ -9,21 +9,15 @@ import typer
 from chalicelib.openbanking.flows.tokens import describe
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.admin import connection
-from infra.admin.output import AsJson, Refused, Report, listing, reporting
+from infra.admin.output import Refused, Report, command, command_group, listing
 
-group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Consents of PSUs.")
+group = command_group("Consents of PSUs.")
 
 ConsentId = Annotated[str, typer.Argument(metavar="CONSENT_ID", help="The consent, as GET /tpp/consent names it.")]
 
 
-@group.callback()
-def consents() -> None:
-    """Consents of PSUs."""
-
-
-@group.command("show")
-@reporting
-def show(consent_id: ConsentId, as_json: AsJson = False) -> Report:
+@command(group, "show")
+def show(consent_id: ConsentId) -> Report:
     """What a consent allows whom, and whether it is in force.
 
     \b
@@ -35,9 +29,8 @@ def show(consent_id: ConsentId, as_json: AsJson = False) -> Report:
     return Report({"consent": data}, listing(data))
 
 
-@group.command("revoke")
-@reporting
-def revoke(consent_id: ConsentId, as_json: AsJson = False) -> Report:
+@command(group, "revoke")
+def revoke(consent_id: ConsentId) -> Report:
     """End a consent: every token of it is refused from the next call on, and the bank is told.
 
     \b

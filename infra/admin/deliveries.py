@@ -14,9 +14,9 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.openbanking.records.bank_record import valid_bic
 from infra.admin import connection, output
-from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
+from infra.admin.output import Refused, Report, command, command_group, listing, table
 
-group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Deliveries: list, show, send again.")
+group = command_group("Deliveries: list, show, send again.")
 
 _LONGEST_LIST = 10_000
 _LOOKS = 2 * CLAIMED_SECONDS
@@ -38,8 +38,7 @@ OfManager = Annotated[
 ]
 
 
-@group.command("list")
-@reporting
+@command(group, "list")
 def list_deliveries(
     bank: OfBank = None,
     client: OfClient = None,
@@ -49,7 +48,6 @@ def list_deliveries(
     ] = None,
     since: Annotated[str | None, typer.Option(metavar="TIME", help=output.TIME_HELP, show_default=False)] = None,
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many at most.")] = LATEST,
-    as_json: AsJson = False,
 ) -> Report:
     """List deliveries of a bank, a client or a programme manager; of anybody, what has failed, and then what is due.
 
@@ -69,9 +67,8 @@ def list_deliveries(
     return Report({"deliveries": rows}, table(rows, _COLUMNS) if rows else "There are no such deliveries.")
 
 
-@group.command("show")
-@reporting
-def show(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
+@command(group, "show")
+def show(delivery_id: DeliveryId) -> Report:
     """Show one delivery and its attempts; never what it carries.
 
     Of an attempt's headers, sent (>) and received (<), those are shown that hold nothing to be kept from others.
@@ -85,9 +82,8 @@ def show(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
     return Report({"delivery": shown}, described(shown))
 
 
-@group.command("resend")
-@reporting
-def resend(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
+@command(group, "resend")
+def resend(delivery_id: DeliveryId) -> Report:
     """Send an event, or the notice of a revoked token, once more.
 
     It keeps its id, so that the receiver recognises it, and its history. One that was over has its attempts counted
@@ -105,14 +101,12 @@ def resend(delivery_id: DeliveryId, as_json: AsJson = False) -> Report:
     return Report({"delivery": members(hub.journal.show(delivery_id), hub.clock.time())}, text)
 
 
-@group.command("resend-failed")
-@reporting
+@command(group, "resend-failed")
 def resend_failed(
     since: Annotated[str, typer.Option(metavar="TIME", help=output.TIME_HELP)],
     bank: OfBank = None,
     client: OfClient = None,
     manager: OfManager = None,
-    as_json: AsJson = False,
 ) -> Report:
     """Send all events and notices once more that have failed since a time.
 

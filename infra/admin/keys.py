@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from infra.admin import connection, output
-from infra.admin.output import AsJson, Report, listing, overlap_option, reporting
+from infra.admin.output import Report, command, command_group, listing, overlap_option
 
-group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The service's own keys: make, rotate, show.")
+group = command_group("The service's own keys: make, rotate, show.")
 
 
-@group.command("init")
-@reporting
-def init(as_json: AsJson = False) -> Report:
+@command(group, "init")
+def init() -> Report:
     """Make a stage's first signing key, data key and keys of card data; keys that are there stay.
 
     \b
@@ -30,14 +27,12 @@ def init(as_json: AsJson = False) -> Report:
     return Report({"made": any(made), **_shown(hub)}, text)
 
 
-@group.command("rotate-signing")
-@reporting
+@command(group, "rotate-signing")
 def rotate_signing(
     overlap: Annotated[
         int,
         overlap_option("How long banks get to fetch the new key before it signs; 0 drops the old key at once."),
     ] = output.OVERLAP,
-    as_json: AsJson = False,
 ) -> Report:
     """Publish a new signing key now, and sign with it when the overlap is over.
 
@@ -60,9 +55,8 @@ def rotate_signing(
     return Report({"key_id": key_id, "signs_from": signs_from, **_shown(hub)}, text)
 
 
-@group.command("rotate-data")
-@reporting
-def rotate_data(as_json: AsJson = False) -> Report:
+@command(group, "rotate-data")
+def rotate_data() -> Report:
     """Seal records with a new data key from now on; what is sealed already still opens.
 
     \b
@@ -73,9 +67,8 @@ def rotate_data(as_json: AsJson = False) -> Report:
     return Report({"data_key": number}, f"Records are sealed with data key {number} from now on.")
 
 
-@group.command("rotate-card")
-@reporting
-def rotate_card(as_json: AsJson = False) -> Report:
+@command(group, "rotate-card")
+def rotate_card() -> Report:
     """Make new cards with new verification keys from now on, for CVC2 and PIN; cards that are there keep theirs.
 
     \b
@@ -86,9 +79,8 @@ def rotate_card(as_json: AsJson = False) -> Report:
     return Report({"card_keys": version}, f"New cards are made with version {version} of the card keys from now on.")
 
 
-@group.command("show")
-@reporting
-def show(as_json: AsJson = False) -> Report:
+@command(group, "show")
+def show() -> Report:
     """Show the public keys that banks verify the service's signatures with, newest first.
 
     \b

@@ -18,12 +18,10 @@ from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, ledger_verification
 from infra.admin.ledger_verification import Proven
-from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
+from infra.admin.output import Refused, Report, command, command_group, listing, table
 from infra.admin.progress import Progress
 
-group = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="The ledger of the card API: prove that it holds, read its rows."
-)
+group = command_group("The ledger of the card API: prove that it holds, read its rows.")
 
 _LONGEST_LIST = 10_000
 _LATEST = 20
@@ -31,8 +29,7 @@ _COUNTED = ("accounts", "special_accounts", "rows", "transactions")
 _COLUMNS = ("row", "at", "cause", "about", "entries", *BALANCES)
 
 
-@group.command("verify")
-@reporting
+@command(group, "verify")
 def verify(
     account: Annotated[
         int | None, typer.Option(metavar="ID", min=1, help="Only this account.", show_default=False)
@@ -40,7 +37,6 @@ def verify(
     special: Annotated[
         str | None, typer.Option(metavar="MANAGER.ID", help="Only this special account.", show_default=False)
     ] = None,
-    as_json: AsJson = False,
 ) -> Report:
     """Prove that every account is the sum of its rows in the ledger, and print what stands in the other books.
 
@@ -76,12 +72,10 @@ def verify(
     return _one(fold)
 
 
-@group.command("show")
-@reporting
+@command(group, "show")
 def show(
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="An id, or MANAGER.ID of a special account.")],
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many rows at most.")] = _LATEST,
-    as_json: AsJson = False,
 ) -> Report:
     """Show the rows of an account, the latest first: when, why, the entries, and the balances afterwards.
 

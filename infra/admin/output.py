@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, NoReturn, ParamSpec
+from typing import Annotated, Any, NoReturn
 
 import simplejson
 import typer
@@ -32,8 +33,12 @@ from infra.admin.connection import NoStack
 from infra.programme.file import InvalidProgramme
 from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
 
-P = ParamSpec("P")
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
+_AS_JSON = inspect.Parameter(
+    "as_json",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")],
+)
 ONCE = "It is shown this once only and cannot be read again."
 TIME_HELP = "A timestamp like 2026-03-02T09:00:00Z, in UTC unless it says otherwise, or how long ago: 30m, 2h, 3d."
 OVERLAP = 24 * 3600
@@ -41,6 +46,11 @@ LONGEST_OVERLAP = 30 * OVERLAP
 """How long, in seconds, a new key or secret and the one before it are in use together."""
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
+
+
+def command_group(explained: str) -> typer.Typer:
+    """A group of commands; ``explained`` is its help."""
+    return typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=explained)
 
 
 class Refused(Exception):
@@ -56,21 +66,31 @@ class Report:
     good: bool = True
 
 
-def reporting(command: Callable[P, Report]) -> Callable[P, None]:
-    """A decorator for commands: prints their report, and one sentence for whatever is expected to go wrong."""
+def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], Callable[..., None]]:
+    """A decorator for commands of a group: prints their report, and one sentence for whatever is expected to go wrong.
 
-    @functools.wraps(command)
-    def run(*arguments: P.args, **options: P.kwargs) -> None:
-        as_json = bool(options.get("as_json"))
-        try:
-            report = command(*arguments, **options)
-        except (*_SPOKEN, StoreError, ClientError, BotoCoreError) as error:
-            fail(_sentence(error), as_json)
-        typer.echo(simplejson.dumps(report.data, indent=2, default=str) if as_json else report.text)
-        if not report.good:
-            raise typer.Exit(1)
+    Every command has the option ``--json``; one with a parameter ``as_json`` is told of it.
+    """
 
-    return run
+    def add(work: Callable[..., Report]) -> Callable[..., None]:
+        signature = inspect.signature(work, eval_str=True)
+        asks = "as_json" in signature.parameters
+
+        @functools.wraps(work)
+        def run(*arguments: Any, as_json: bool, **options: Any) -> None:
+            try:
+                report = work(*arguments, **options | ({"as_json": as_json} if asks else {}))
+            except (*_SPOKEN, StoreError, ClientError, BotoCoreError) as error:
+                fail(_sentence(error), as_json)
+            typer.echo(simplejson.dumps(report.data, indent=2, default=str) if as_json else report.text)
+            if not report.good:
+                raise typer.Exit(1)
+
+        parameters = [each for each in signature.parameters.values() if each.name != "as_json"]
+        run.__signature__ = signature.replace(parameters=[*parameters, _AS_JSON])  # type: ignore[attr-defined]
+        return group.command(name)(run)
+
+    return add
 
 
 def fail(sentence: str, as_json: bool) -> NoReturn:

@@ -13,7 +13,7 @@ from chalicelib.cards.programs.credentials import Secret
 from chalicelib.cards.programs.programmes import HEAD, TABLE, SetUp
 from chalicelib.foundation.clock import timestamp
 from infra.admin import connection, output
-from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting, table
+from infra.admin.output import ONCE, Refused, Report, command, listing, table
 from infra.programme import file, loading
 from infra.programme.loading import Change, Plan
 
@@ -29,12 +29,10 @@ _SIGNS = {"add": "+", "change": "~", "remove": "-"}
 _ONCE = "These parts are shown this once only and cannot be read again."
 
 
-@group.command("load")
-@reporting
+@command(group, "load")
 def load(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The set-up, in YAML.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
-    as_json: AsJson = False,
 ) -> Report:
     """Have the stage hold what a file says of programme managers, and print what was added, changed and removed.
 
@@ -70,13 +68,11 @@ def load(
     return _done(done)
 
 
-@group.command("show")
-@reporting
+@command(group, "show")
 def show(
     manager_id: Annotated[
         int | None, typer.Argument(metavar="[MANAGER-ID]", help="Everything of this one. A list when left out.")
     ] = None,
-    as_json: AsJson = False,
 ) -> Report:
     """List the programme managers, or show what one is set up with, what of it is in use, and its credentials.
 
@@ -97,9 +93,8 @@ def show(
     return Report(data, _described(data))
 
 
-@group.command("rotate-key")
-@reporting
-def rotate_key(manager_id: ManagerArgument, name: NameArgument, as_json: AsJson = False) -> Report:
+@command(group, "rotate-key")
+def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
     """Make a new key for a credential and print it, once; the key before it stays live until `programme drop-key`.
 
     The access key stays. At most two keys are live: another rotation ends the oldest.
@@ -114,14 +109,12 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument, as_json: AsJson 
     return Report({"credential": name, **parts}, text)
 
 
-@group.command("rotate-events-secret")
-@reporting
+@command(group, "rotate-events-secret")
 def rotate_events_secret(
     manager_id: ManagerArgument,
     overlap: Annotated[
         int, output.overlap_option("How long events are signed with the old secret as well; 0 ends it at once.")
     ] = output.OVERLAP,
-    as_json: AsJson = False,
 ) -> Report:
     """Make a new secret for a programme manager's events and print it, once.
 
@@ -143,9 +136,8 @@ def rotate_events_secret(
     return Report({"id": manager_id, "events_secret": made.secret, "old_until": ends}, text)
 
 
-@group.command("drop-key")
-@reporting
-def drop_key(manager_id: ManagerArgument, name: NameArgument, as_json: AsJson = False) -> Report:
+@command(group, "drop-key")
+def drop_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
     """End the older of a credential's two live keys. It is refused everywhere within a minute.
 
     \b

@@ -18,11 +18,9 @@ from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, clock_time, days_of_quarter, parse_day, yesterday
 from chalicelib.statistics.ingest import ExpectedBank, Ingested
 from infra.admin import connection
-from infra.admin.output import AsJson, Refused, Report, reporting, table
+from infra.admin.output import Refused, Report, command, command_group, table
 
-group = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Daily performance of banks: ingest, show, export."
-)
+group = command_group("Daily performance of banks: ingest, show, export.")
 
 _SHOWN_DAYS = 7
 _LOOKED_BACK = timedelta(days=92)
@@ -61,11 +59,8 @@ Quarter = Annotated[
 ]
 
 
-@group.command("ingest")
-@reporting
-def ingest(
-    day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None, as_json: AsJson = False
-) -> Report:
+@command(group, "ingest")
+def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
     """Make the records of days that are over, and say which banks have not reported theirs.
 
     Without a day it does what the schedule does every night: the last two days, days without a record, and days whose
@@ -89,11 +84,8 @@ def ingest(
     return _ingested(made)
 
 
-@group.command("show")
-@reporting
-def show(
-    day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None, as_json: AsJson = False
-) -> Report:
+@command(group, "show")
+def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
     """Show the records of days, by default of the last seven; with --json all that is in an export.
 
     \b
@@ -112,8 +104,7 @@ def show(
     return Report({"days": shown}, table(readable, _COLUMNS) if shown else "There are no records of these days.")
 
 
-@group.command("export")
-@reporting
+@command(group, "export")
 def export(
     quarter: Quarter = None,
     since: Since = None,
@@ -123,7 +114,6 @@ def export(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write it to this file.", show_default=False)
     ] = None,
-    as_json: AsJson = False,
 ) -> Report:
     """Export the statistics that regulation asks for (RTS article 32(4), EBA/GL/2018/07): a row per day and bank.
 

@@ -21,7 +21,7 @@ from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
 from infra.admin import connection, deliveries, output
 from infra.admin.log_search import Line, LocalLog, Log, of_stage
-from infra.admin.output import AsJson, Refused, Report, listing, reporting, table
+from infra.admin.output import Refused, Report, listing, table
 from infra.local import stackfile
 
 _DAY = 24 * 3600
@@ -35,7 +35,6 @@ _DELIVERIES = ("delivery_id", "kind", "topic", "receiver", "state", "attempts", 
 _RECORDS = {"Authorization request": "authorizations", "Consent": "consents", "Payment": "payments"}
 
 
-@reporting
 def trace(
     request_id: Annotated[
         str,
@@ -49,7 +48,6 @@ def trace(
             metavar="TIME", help=f"How far back to look; a day when left out. {output.TIME_HELP}", show_default=False
         ),
     ] = None,
-    as_json: AsJson = False,
 ) -> Report:
     """Show what became of one request.
 

@@ -12,16 +12,15 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.website.account_flow import OPERATOR_LINK_SECONDS
 from chalicelib.website.records.users import User
 from infra.admin import connection
-from infra.admin.output import ONCE, AsJson, Refused, Report, listing, reporting
+from infra.admin.output import ONCE, Refused, Report, command, command_group, listing
 
-group = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Users of the web interface.")
+group = command_group("Users of the web interface.")
 
 
 EmailArgument = Annotated[str, typer.Argument(metavar="EMAIL", help="The login name.")]
 
 
-@group.command("add")
-@reporting
+@command(group, "add")
 def add(
     email: EmailArgument,
     terms_accepted: Annotated[
@@ -30,7 +29,6 @@ def add(
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Take the password from standard input, instead of a link.")
     ] = False,
-    as_json: AsJson = False,
 ) -> Report:
     """Make a user, who may then own clients, and print a link where that person sets a password, once.
 
@@ -49,8 +47,7 @@ def add(
     return Report({"user": _members(user)}, said) if password_stdin else _with_link(hub, user, said)
 
 
-@group.command("link")
-@reporting
+@command(group, "link")
 def link(
     code_or_email: Annotated[
         str,
@@ -61,7 +58,6 @@ def link(
         ),
     ],
     manager: Annotated[int, typer.Option("--manager", metavar="MANAGER-ID", help="The programme manager's id.")],
-    as_json: AsJson = False,
 ) -> Report:
     """Show a user the cards of a programme manager in the web interface, and let it use them in its simulator.
 
@@ -81,9 +77,8 @@ def link(
     return Report({"user": _members(user)}, f"{user.email} sees the cards of {found.catalogue.name} ({manager}).")
 
 
-@group.command("unlink")
-@reporting
-def unlink(email: EmailArgument, as_json: AsJson = False) -> Report:
+@command(group, "unlink")
+def unlink(email: EmailArgument) -> Report:
     """Hide all cards from a user, from the next page on.
 
     \b
@@ -94,9 +89,8 @@ def unlink(email: EmailArgument, as_json: AsJson = False) -> Report:
     return Report({"user": _members(user)}, f"{user.email} sees no cards.")
 
 
-@group.command("deactivate")
-@reporting
-def deactivate(email: EmailArgument, as_json: AsJson = False) -> Report:
+@command(group, "deactivate")
+def deactivate(email: EmailArgument) -> Report:
     """Stop a user from signing in, and end all of the user's sessions at once; the clients stay as they are.
 
     \b
@@ -107,9 +101,8 @@ def deactivate(email: EmailArgument, as_json: AsJson = False) -> Report:
     return Report({"user": _members(user)}, f"{user.email} is signed out everywhere, and cannot sign in any more.")
 
 
-@group.command("activate")
-@reporting
-def activate(email: EmailArgument, as_json: AsJson = False) -> Report:
+@command(group, "activate")
+def activate(email: EmailArgument) -> Report:
     """Let a user sign in again.
 
     \b
@@ -120,14 +113,12 @@ def activate(email: EmailArgument, as_json: AsJson = False) -> Report:
     return Report({"user": _members(user)}, f"{user.email} can sign in.")
 
 
-@group.command("reset-password")
-@reporting
+@command(group, "reset-password")
 def reset_password(
     email: EmailArgument,
     at_once: Annotated[
         bool, typer.Option("--at-once", help="End the current password and all sessions now: somebody else has it.")
     ] = False,
-    as_json: AsJson = False,
 ) -> Report:
     """Print a link where a user sets a new password, once.
 
@@ -148,9 +139,8 @@ def reset_password(
     return _with_link(hub, user, f"{user.email} may set a new password.")
 
 
-@group.command("show")
-@reporting
-def show(email: EmailArgument, as_json: AsJson = False) -> Report:
+@command(group, "show")
+def show(email: EmailArgument) -> Report:
     """Show a user: who made the account, whether the address is confirmed, and whose cards the user sees.
 
     \b
