@@ -13,14 +13,12 @@ from chalicelib.cards.programs.credentials import Secret
 from chalicelib.cards.programs.programmes import HEAD, TABLE, SetUp
 from chalicelib.foundation.clock import timestamp
 from infra.admin import connection, output
-from infra.admin.output import ONCE, Refused, Report, command, listing, table
+from infra.admin.output import ONCE, Refused, Report, command, command_group, listing, table
 from infra.programme import file, loading
 from infra.programme.loading import Change, Plan
 
-group = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Programme managers of the card API: load their set-ups from a file, show them, rotate keys and secrets.",
+group = command_group(
+    "Programme managers of the card API: load their set-ups from a file, show them, rotate keys and secrets."
 )
 
 ManagerArgument = Annotated[int, typer.Argument(metavar="MANAGER-ID", help="The programme manager's id.")]

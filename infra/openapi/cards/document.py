@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from infra.openapi import texts, webhooks
-from infra.openapi.cards import events, examples, tables
+from infra.openapi.cards import examples, tables
 from infra.openapi.cards.schemas import ERROR, Json, Schemas, name_of, reference
 from infra.openapi.document import ANY_REQUEST_ID, body, document, json_content
 from infra.openapi.responses import HEADERS
@@ -17,6 +18,7 @@ _TAGS = (
     ("Actions", "Holders, accounts, cards and money of a programme manager."),
     ("Simulator", "What a card network, online shops, other banks and creditors would do. Outside `prod` only."),
 )
+_EVENTS_TAG = ("Events", "What the service tells a programme manager at its Events URL, without being asked.")
 _INTRODUCTION = """\
 What a programme manager calls: holders, accounts, cards, external payments, fees, limits and reports. Everything is a
 `POST` to one address; `action` in the body says what is asked for, and decides which other members there are.
@@ -49,9 +51,9 @@ def build() -> Json:
         "Causeway: card API",
         "\n".join([_INTRODUCTION, "\n\n".join(_tables())]),
         summary="What a programme manager calls: holders, accounts, cards, payments, fees, limits and reports.",
-        tags=(*_TAGS, events.TAG),
+        tags=(*_TAGS, _EVENTS_TAG),
         paths=paths,
-        webhooks=events.webhooks(schemas),
+        webhooks=_webhooks(schemas),
         components={
             "parameters": {"RequestIdIfAny": ANY_REQUEST_ID, **webhooks.parameters()},
             "headers": {"X-Request-Id": HEADERS["X-Request-Id"]},
@@ -104,6 +106,23 @@ def _answers(actions: Mapping[str, Action], schemas: Schemas) -> Json:
         ),
         "headers": {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}},
         "content": json_content({"anyOf": [*answers, reference(ERROR)]}, shown),
+    }
+
+
+def _webhooks(schemas: Schemas) -> Mapping[str, Json]:
+    """One operation for each type of event."""
+    return {
+        name: {
+            "post": webhooks.operation(
+                name,
+                row.meaning,
+                schemas.event(row.data),
+                {"usual": ("Usual", examples.event(name))},
+                tag=_EVENTS_TAG[0],
+                receiver="programme manager",
+            )
+        }
+        for name, row in EVENTS.items()
     }
 
 

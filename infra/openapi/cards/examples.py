@@ -1,4 +1,4 @@
-"""A valid example of every card action's request and answer, made of its members' examples."""
+"""A valid example of every card action's request and answer, and of every event, made of their members' examples."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.protocol.action import Action
+from chalicelib.cards.protocol.card_events import EVENTS, CardEventType
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
+from infra.openapi import webhooks
 from infra.openapi.cards.made_up import HOLDER_ID
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, ordered
@@ -67,9 +69,9 @@ def answer(action: Action) -> Json:
     return {"status": "success", "duplicated": 0, **beside, "data": _data(action)}
 
 
-def event(data: Model) -> Json:
-    """The data of an event."""
-    return _members(data)
+def event(name: CardEventType) -> Json:
+    """The body of an event."""
+    return webhooks.example(name, _members(EVENTS[name].data))
 
 
 def error(refused: Refused) -> Json:

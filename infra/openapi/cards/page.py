@@ -18,7 +18,7 @@ from chalicelib.cards.protocol.holder_messages import WithHolder
 from chalicelib.cards.protocol.list_rules import SeriesRule, TextsRule
 from chalicelib.cards.protocol.message import Needs, NeedsOne, Request
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
-from infra.openapi.cards import events, examples, notation, purposes, tables
+from infra.openapi.cards import examples, notation, purposes, tables
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, Json, ordered, rule_in
 from infra.openapi.document import ROOT
@@ -95,7 +95,7 @@ def _events() -> Iterator[str]:
     for name, row in EVENTS.items():
         yield f"### `{name}`"
         yield table(("Member of `data`", "", "Type", "Meaning"), list(_answer_rows(row.data, "")))
-        yield _block(events.example(name))
+        yield _block(examples.event(name))
 
 
 def _codes() -> Iterator[str]:
