@@ -24,6 +24,9 @@ EDGES = (
 )
 """Modules that speak HTTP, or that a queue or a schedule starts."""
 WIRING = ("chalicelib/**/container.py", "chalicelib/bootstrap.py")
+VERSIONED = (*PROTOCOL, "chalicelib/demo_bank/format_v*.py")
+"""Modules that are about one version of the bank protocol."""
+IP_VERSIONS = (4, 6)
 APPLICATION = ("app.py", "chalicelib/application.py")
 
 
@@ -93,3 +96,43 @@ def reached(module: str) -> set[str]:
         found |= new
         pending += new & SOURCES.keys()
     return found
+
+
+def questions_of_version(source: ast.AST) -> list[int]:
+    """The lines that ask which version of the bank protocol something is.
+
+    That is a comparison or a ``match`` of a version with numbers, or a version looked up in a table of numbers.
+    """
+    return sorted(node.lineno for node in ast.walk(source) if isinstance(node, ast.expr | ast.Match) and _asks(node))
+
+
+def _asks(node: ast.expr | ast.Match) -> bool:
+    match node:
+        case ast.Compare(left=left, comparators=others):
+            return any(map(_is_version, (left, *others))) and any(map(_has_numbers, (left, *others)))
+        case ast.Match(subject=subject, cases=branches):
+            return _is_version(subject) and any(_has_numbers(branch.pattern) for branch in branches)
+        case (
+            ast.Subscript(value=ast.Dict(keys=keys), slice=key)
+            | ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys), attr="get"), args=[key, *_])
+        ):
+            return _is_version(key) and any(each is not None and _has_numbers(each) for each in keys)
+        case ast.Subscript(value=ast.Name(id="VERSIONS"), slice=key):
+            return _has_numbers(key)
+    return False
+
+
+def _is_version(node: ast.expr) -> bool:
+    """Whether an expression is named as a version, or as the number of one."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr="number"):
+            return name.lower().endswith("version")
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return name.lower().endswith("version")
+    return False
+
+
+def _has_numbers(node: ast.AST) -> bool:
+    """Whether numbers that versions of the bank protocol may have are among the constants of an expression."""
+    found = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+    return any(isinstance(value, int) and not isinstance(value, bool) and value < IP_VERSIONS[0] for value in found)

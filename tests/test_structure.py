@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -18,11 +19,13 @@ from tests.source_code import (
     RECORDS,
     ROOT,
     SOURCES,
+    VERSIONED,
     WIRING,
     imports,
     matches,
     modules_matching,
     own_imports,
+    questions_of_version,
     reached,
     tree,
     within,
@@ -182,6 +185,46 @@ def test_nothing_of_the_service_depends_on_the_demonstration_banks() -> None:
         for module in [each for each in MODULES if not within(each, "app", "chalicelib.demo_bank")]:
             with case(module):
                 assert {name for name in own_imports(module) if within(name, "chalicelib.demo_bank")} == set()
+
+
+def test_nothing_asks_which_version_of_the_protocol_a_bank_has() -> None:
+    """What differs between versions hangs on the version's object, or on the demonstration banks' formats."""
+    with cases() as case:
+        for module in [each for each in MODULES if not matches(each, VERSIONED)]:
+            with case(module):
+                assert questions_of_version(tree(module)) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "bank.api_version == 1",
+        "2 != version",
+        "version in (1, 2)",
+        "version.number > 1",
+        "1 if payment.version.number == 1 else 2",
+        "members['version'] is 2",
+        "{1: '/bank', 2: '/bank/v2'}[profile.version]",
+        "{1: '/bank'}.get(version, '/bank/v2')",
+        "VERSIONS[2].scopes",
+        "match bank.api_version:\n    case 1 | 2:\n        pass",
+    ],
+)
+def test_a_question_which_version_it_is_would_be_found(source: str) -> None:
+    assert questions_of_version(ast.parse(source)) == [1]
+
+
+@pytest.mark.parametrize("source", ["bank.version is version", "address.version == 6", "VERSIONS[bank.api_version]"])
+def test_what_asks_for_something_else_is_not_taken_for_such_a_question(source: str) -> None:
+    assert questions_of_version(ast.parse(source)) == []
+
+
+def test_no_page_asks_which_version_of_the_protocol_a_bank_has() -> None:
+    with cases() as case:
+        for template in sorted((ROOT / "chalicelib").rglob("*.html")):
+            with case(template.name):
+                text = template.read_text(encoding="utf-8")
+                assert re.findall(r"\{[{%][^}]*version\s*(?:==|!=|<|>|in\b|is\b)", text) == []
 
 
 def test_the_entry_point_registers_and_does_nothing_else() -> None:

@@ -1,0 +1,273 @@
+"""A version of the bank protocol is one object: a made-up third one works as soon as it is registered."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from pydantic import ConfigDict
+from pydantic.alias_generators import to_pascal
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.web import Routes
+from chalicelib.openbanking.api import bank_api
+from chalicelib.openbanking.flows.expected_reports import expected_banks
+from chalicelib.openbanking.protocol import bank_calls, v2
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.version import ErrorForm, Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.records.bank_record import InvalidBank, NewBank
+from tests.world import IBAN, Answer, BankSide, World
+
+BIC = "GAMMFRP1"
+ACCOUNT = {"resource_id": "A-1", "iban": IBAN, "currency": "EUR", "name": "Compte courant"}
+
+
+class InitAuthorization(bank_calls.InitAuthorization):
+    """``/bank/v3/init_authorization``."""
+
+    model_config = ConfigDict(alias_generator=to_pascal)
+
+
+class SaveConsent(bank_calls.SaveConsent):
+    """``/bank/v3/consent``."""
+
+    model_config = ConfigDict(alias_generator=to_pascal)
+
+
+class RevokeToken(bank_calls.RevokeToken):
+    """``/bank/v3/token/revoke``."""
+
+    model_config = ConfigDict(alias_generator=to_pascal)
+
+
+class PaymentsStatus(bank_calls.PaymentsStatusV2):
+    """``/bank/v3/payments/status``."""
+
+    model_config = ConfigDict(alias_generator=to_pascal)
+
+
+def error_body(refusal: Refusal, request_id: str, now: int) -> dict[str, Any]:
+    body = v2.VERSION.errors.body(refusal, request_id, now)
+    return {name[0].upper() + name[1:]: value for name, value in body.items()}
+
+
+THIRD: Version = replace(
+    v2.VERSION,
+    number=3,
+    prefix="/v3",
+    spell=to_pascal,
+    errors=ErrorForm(v2.VERSION.errors.status, error_body),
+    answers=replace(v2.VERSION.answers, spell=to_pascal, code="Code", text="Title"),
+    calls={
+        "initiate": InitAuthorization,
+        "save_consent": SaveConsent,
+        "revoke_token": RevokeToken,
+        "report_status": PaymentsStatus,
+    },
+    relayed={**v2.VERSION.relayed, "accounts": replace(v2.VERSION.relayed["accounts"], path="/v3_account_list")},
+)
+"""Version 2 with another prefix, PascalCase, a renamed webhook and no daily reports."""
+
+
+@dataclass(frozen=True)
+class ThirdBank:
+    """A bank of the third version, and the TPP that asks it."""
+
+    world: World
+    side: BankSide
+
+    def call(self, path: str, members: Any, base: str = "/bank/v3") -> Answer:
+        """A signed call of the bank."""
+        body = jsontext.dumps(members).encode()
+        headers = {
+            "content-type": "application/json",
+            "x-api-key": self.side.api_key,
+            "x-request-id": str(uuid.uuid4()),
+            "x-signature": signatures.sign(self.side.key, body),
+        }
+        return self.world.call("POST", base + path, body, headers)
+
+    def authorize(self, *scopes: str) -> Any:
+        answer = self.world.tpp("POST", "/tpp/authorize", {"bic": BIC, "scopes": [*scopes]})
+        assert answer.status == 200, answer
+        return answer.body
+
+    def approve(self, *scopes: str) -> Answer:
+        """A request for ``scopes``, approved: the answer that the bank gets."""
+        members = {"RequestUrl": self.authorize(*scopes)["redirect_url"], "Scopes": [*scopes], "Ibans": [IBAN]}
+        return self.call("/consent", members)
+
+    def bearer(self, *scopes: str) -> str:
+        """A bearer for ``scopes``."""
+        callback = self.approve(*scopes).body["CallbackUrl"]
+        code = parse_qs(urlsplit(callback).query)["code"][0]
+        bearer: str = self.world.tpp("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
+        return bearer
+
+    def pay(self, bearer: str) -> Answer:
+        self.side.answers["/v2_payment_single"] = lambda sent: {
+            "Status": "RCVD",
+            "ConfirmationUrl": "https://bank.example/confirm",
+            "PaymentId": 4711,
+        }
+        order = {
+            "debtor_account": {"iban": IBAN},
+            "creditor_account": {"iban": "DE89370400440532013000"},
+            "instructed_amount": {"amount": "12.50", "currency": "EUR"},
+            "callback_url": self.world.client.callback_url,
+        }
+        return self.world.tpp("POST", "/tpp/payment_initiation", order, bearer=bearer)
+
+
+@pytest.fixture
+def bank(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdBank]:
+    """A bank of the third version, which is registered for one test: its routes are made as those of the others are."""
+    import app  # before the version is registered, so that it is the application of every test
+
+    known = set(app.app.routes)
+    monkeypatch.setitem(cast(dict[int, Version], VERSIONS), THIRD.number, THIRD)
+    routes = Routes(__name__, bank_api._failed, bank_api._unknown)
+    bank_api.serve(routes, THIRD)
+    app.app.register_blueprint(routes)
+    yield ThirdBank(world, _registered(world))
+    world.hub.banks.remove(BIC)
+    for path in set(app.app.routes) - known:
+        del app.app.routes[path]
+
+
+def _registered(world: World) -> BankSide:
+    key = signatures.load_private_key(signatures.generate_private_pem())
+    registered, api_key = world.hub.banks.add(_new_bank([signatures.public_pem(key.public_key())]))
+    side = world.banks[THIRD.number] = BankSide(registered, api_key, key)
+    return side
+
+
+def _new_bank(public_keys: list[str], api_version: int = 3) -> NewBank:
+    return NewBank(
+        bic=BIC,
+        name="Bank of version 3",
+        country="FR",
+        api_version=api_version,
+        domain="http://127.0.0.1:1/bank-3",
+        authorization_url="http://127.0.0.1:1/bank-3/authorize",
+        public_keys=public_keys,
+    )
+
+
+def test_a_bank_of_a_version_that_is_not_registered_is_refused(world: World) -> None:
+    with pytest.raises(InvalidBank, match=r"api_version must be 1 or 2$"):
+        world.hub.banks.add(_new_bank([]))
+
+
+def test_a_bank_of_the_third_version_is_registered_under_its_rules(bank: ThirdBank) -> None:
+    registered = bank.side.bank
+
+    assert (registered.version, registered.signature_required) == (THIRD, True)
+    assert registered.scope_names == tuple(v2.VERSION.scopes)
+    assert {each.bic: each.reports for each in expected_banks(bank.world.hub.banks)}[BIC] is False
+    with pytest.raises(InvalidBank, match=r"api_version must be 1 or 2 or 3$"):
+        bank.world.hub.banks.add(_new_bank([], api_version=4))
+    with pytest.raises(InvalidBank, match="has to sign"):
+        bank.world.hub.banks.change(BIC, public_keys=[])
+
+
+def test_its_banks_call_below_its_prefix_and_in_its_spelling(bank: ThirdBank) -> None:
+    asked = bank.authorize("accounts")
+
+    told = bank.call("/init_authorization", {"RequestUrl": asked["redirect_url"]})
+    approved = bank.approve("accounts")
+
+    assert (told.status, approved.status) == (200, 200)
+    assert set(told.body) == {"TppName", "TppRegistrationNumber", "Scopes", "CancelUrl"}
+    assert urlsplit(told.body["CancelUrl"]).path.startswith("/bank/v3/cancel/")
+    assert set(approved.body) == {"CallbackUrl", "AccessToken", "ValidUntil"}
+
+
+def test_a_psu_comes_back_by_its_cancel_address(bank: ThirdBank) -> None:
+    asked = bank.authorize("accounts")
+    told = bank.call("/init_authorization", {"RequestUrl": asked["redirect_url"]})
+
+    back = bank.world.call("GET", urlsplit(told.body["CancelUrl"]).path)
+
+    query = parse_qs(urlsplit(back.headers["location"]).query)
+    assert (back.status, query["error"], query["state"]) == (303, ["access_denied"], [asked["state"]])
+
+
+@pytest.mark.parametrize(
+    ("members", "code"),
+    [
+        ({}, "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST"),
+        ({"RequestUrl": None}, "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST"),
+        ({"RequestUrl": "https://elsewhere.example"}, "AUTHORIZATION_REQUEST_URL_NOT_VALID"),
+        ({"RequestUrl": "https://elsewhere.example", "requestUrl": "x"}, "EXTRA_FIELDS_PROVIDED"),
+    ],
+)
+def test_its_banks_are_refused_in_its_error_format(bank: ThirdBank, members: Any, code: str) -> None:
+    answer = bank.call("/init_authorization", members)
+
+    assert (answer.status, answer.body["Code"]) == (400, "FORMAT_ERROR")
+    assert code in [each["code"] for each in answer.body["AdditionalErrors"]]
+
+
+def test_its_banks_cannot_call_another_versions_addresses(bank: ThirdBank) -> None:
+    first, second = (bank.call("/init_authorization", {}, base) for base in ("/bank", "/bank/v2"))
+    unknown = bank.call("/daily_performance", {})
+
+    assert (first.status, first.body["error_code"]) == (403, 4004)
+    assert (second.status, second.body["code"]) == (403, "SERVICE_BLOCKED")
+    assert "version 3" in second.body["title"]
+    assert (unknown.status, unknown.body["Code"]) == (401, "API_ACTION_DOES_NOT_EXIST")
+
+
+def test_accounts_are_read_by_its_renamed_webhook_and_in_its_spelling(bank: ThirdBank) -> None:
+    spelled = {to_pascal(name): value for name, value in ACCOUNT.items()}
+    bank.side.answers["/v3_account_list"] = lambda sent: {"Accounts": [spelled]}
+
+    answer = bank.world.tpp("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
+
+    assert (answer.status, answer.body) == (200, {"accounts": [ACCOUNT]})
+
+
+def test_what_its_bank_refuses_is_explained_in_the_banks_words(bank: ThirdBank) -> None:
+    bank.side.answers["/v3_account_list"] = lambda sent: {"Code": "CLOSED", "Title": "We are closed today"}
+
+    answer = bank.world.tpp("GET", "/tpp/accounts", bearer=bank.bearer("accounts"))
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert answer.body["additionalErrors"][0]["details"] == "CLOSED: We are closed today"
+
+
+def test_a_payment_is_taken_reported_and_asked_for(bank: ThirdBank) -> None:
+    bearer = bank.bearer("payments.single")
+    events_secret = bank.world.wants_events()
+
+    taken = bank.pay(bearer)
+    reported = bank.call("/payments/status", {"PaymentId": "4711", "PaymentStatus": "ACSP"})
+    bank.side.answers["/v2_payment_single_status"] = lambda sent: {"TransactionStatus": "ACSC"}
+    asked = bank.world.tpp("GET", "/tpp/payment_status?payment_id=4711", bearer=bearer)
+
+    expected = {"status": "RCVD", "confirmation_url": "https://bank.example/confirm", "payment_id": "4711"}
+    assert (taken.status, taken.body) == (200, expected)
+    assert (reported.status, reported.body) == (200, {"Status": "success"})
+    assert (asked.status, asked.body) == (200, {"transaction_status": "ACSC", "payment_id": "4711"})
+    (sent,) = [each for each in bank.side.received if each.path == "/v2_payment_single"]
+    assert jsontext.loads(sent.body)["payment_scheme"] == "SCT"
+    assert events_secret
+    assert [each.topic for each in bank.world.recorded("event")] == ["payment.status_changed"]
+
+
+def test_a_consent_that_the_bank_ends_is_over(bank: ThirdBank) -> None:
+    approved = bank.approve("accounts")
+    code = parse_qs(urlsplit(approved.body["CallbackUrl"]).query)["code"][0]
+    bearer = bank.world.tpp("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
+
+    ended = bank.call("/token/revoke", {"AccessToken": approved.body["AccessToken"]})
+
+    assert (ended.status, ended.body) == (200, {"Status": "success"})
+    assert bank.world.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
