@@ -33,7 +33,7 @@ class EnvironmentFailed(Exception):
     """The environment cannot be made; the message says what is missing."""
 
 
-def fingerprints() -> tuple[str, str]:
+def compute_fingerprints() -> tuple[str, str]:
     """What the environment depends on: the Python, and the requirements."""
     required = b"".join(file.read_bytes() for file in REQUIREMENTS)
     return _digest(f"{sys.version} {sysconfig.get_platform()}".encode()), _digest(required)
@@ -42,15 +42,15 @@ def fingerprints() -> tuple[str, str]:
 def make(folder: Path) -> bool:
     """Make or refresh the environment; answers whether there was anything to do. Raises: EnvironmentFailed."""
     stamp = folder / "requirements.sha256"
-    python, required = fingerprints()
-    with _alone(folder):
+    python, required = compute_fingerprints()
+    with _lock(folder):
         known = stamp.read_text().split() if stamp.exists() else []
         if known == [python, required]:
             return False
         if known[:1] == [python]:
             print(f"Installing other packages into {folder.name}: the requirements have changed", flush=True)
         else:
-            _begin(folder)
+            _recreate(folder)
             stamp.write_text(python)
         pip = [
             str(folder / "bin" / "python"),
@@ -65,7 +65,7 @@ def make(folder: Path) -> bool:
     return True
 
 
-def _begin(folder: Path) -> None:
+def _recreate(folder: Path) -> None:
     version = sys.version.split()[0]
     print(
         f"Making {folder.name} with Python {version} and installing the packages: about a minute, this once",
@@ -80,7 +80,7 @@ def _digest(content: bytes) -> str:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -90,7 +90,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-class Progress:
+class InstallProgress:
     """What pip does, by its own lines, as one line that a person watches, or as a line now and then."""
 
     def __init__(self) -> None:
@@ -125,9 +125,9 @@ class Progress:
 def _run(command: list[str], complaint: str) -> None:
     """Run a command, and tell what it is at. Raises: EnvironmentFailed."""
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    progress = Progress()
+    progress = InstallProgress()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:
-        threading.Thread(target=_read, args=(process, lines), daemon=True).start()
+        threading.Thread(target=_read_lines, args=(process, lines), daemon=True).start()
         while (line := _next(lines)) is not None:
             progress.hear(line)
             progress.tell()
@@ -136,7 +136,7 @@ def _run(command: list[str], complaint: str) -> None:
         raise EnvironmentFailed(complaint)
 
 
-def _read(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | None]) -> None:
+def _read_lines(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | None]) -> None:
     assert process.stdout is not None
     for line in process.stdout:
         lines.put(line)

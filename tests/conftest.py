@@ -92,14 +92,14 @@ def resources(leak_watch: Watch) -> Iterator[None]:
     """
     from moto import mock_aws
 
-    from infra.local.resources import lay
+    from infra.local.resources import create_resources
 
     lean_emulator.install()
     with mock_aws():
         if DYNAMODB_ENDPOINT:
             os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = DYNAMODB_ENDPOINT
         with _nothing_expires() if DYNAMODB_ENDPOINT else nullcontext():
-            lay(emulated=True, dynamodb_apart=bool(DYNAMODB_ENDPOINT))
+            create_resources(emulated=True, dynamodb_apart=bool(DYNAMODB_ENDPOINT))
         yield
         leak_watch.search_tables()
 

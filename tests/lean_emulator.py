@@ -13,7 +13,7 @@ from tests.tables import OPERATIONS, Refused, carried_out
 @cache
 def install() -> None:
     """Change the emulator of this process, once."""
-    lean_emulator.install()
+    lean_emulator.patch_moto()
     _answer_here()
 
 

@@ -31,7 +31,7 @@ def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
 
     In the end nobody can read card data in its tables or its log.
     """
-    from infra.local.background import started
+    from infra.local.background import run_stack
     from infra.local.dynamodb_local import DynamoDBLocal
 
     environ = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -41,7 +41,7 @@ def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
             ending.callback(engine.stop)
             environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.wait()
         log = ending.enter_context(stack_log.open("wb"))
-        content = ending.enter_context(started(environ=environ, output=log, elsewhere=of_a_stack(ENDPOINT)))
+        content = ending.enter_context(run_stack(environ=environ, output=log, elsewhere=of_a_stack(ENDPOINT)))
         yield content
         none_of(read_in_stack(content, stack_log))
 

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError, WaiterError
 
 from infra.deploy.template import Template, load
 from infra.local import background
-from infra.local.resources import named
+from infra.local.resources import rename_resources
 from tests import endpoint
 
 GIVEN = {"AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}
@@ -208,7 +208,7 @@ def test_each_stack_has_names_of_its_own_at_the_endpoint() -> None:
     assert len(prefixes) == 2
     for prefix in prefixes:
         assert prefix.startswith(given[endpoint.VARIABLE])
-        tables = Template(named(load(), prefix), Stage="local").tables()
+        tables = Template(rename_resources(load(), prefix), Stage="local").tables()
         assert all(table["TableName"].startswith(f"{prefix}-") for table in tables)
 
 
@@ -227,10 +227,10 @@ def test_a_stack_is_started_on_what_it_is_led_to(monkeypatch: pytest.MonkeyPatch
         def stop(self, grace: float) -> None:
             """Nothing runs."""
 
-    monkeypatch.setattr(background, "Child", Child)
+    monkeypatch.setattr(background, "ChildProcess", Child)
     for elsewhere in ({}, {**GIVEN, "RESOURCE_PREFIX": "causeway-local-1"}):
         misleading = {"AWS_ENDPOINT_URL": "http://another", "RESOURCE_PREFIX": "another"}
-        with pytest.raises(background.NotReady), background.started(misleading, elsewhere=elsewhere):
+        with pytest.raises(background.NotReady), background.run_stack(misleading, elsewhere=elsewhere):
             pass
 
     assert environs == [{}, {**GIVEN, "RESOURCE_PREFIX": "causeway-local-1"}]

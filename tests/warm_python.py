@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from infra.local.process import Child
+from infra.local.process import ChildProcess
 
 MODULE = "infra.admin"
 _CALLER = """\
@@ -42,7 +42,7 @@ def installed(folder: Path) -> Iterator[None]:
     command.parent.mkdir(parents=True)
     command.write_text(_CALLER.format(python=sys.executable, module=MODULE, place=place), "utf-8")
     command.chmod(0o755)
-    server = Child([sys.executable, "-m", __name__, str(place)], output=subprocess.PIPE)
+    server = ChildProcess([sys.executable, "-m", __name__, str(place)], output=subprocess.PIPE)
     try:
         server.first_line()
         yield

@@ -196,7 +196,7 @@ class World:
             bank, api_key = hub.banks.add(new)
             banks[version] = BankSide(bank, api_key, key)
         world = cls(hub, banks)
-        loaded = loading.load(hub, file.read(file.DEMO.read_text(encoding="utf-8"), "local"))
+        loaded = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
         world.card_secrets = {name: asdict(made) for plan in loaded for name, made in plan.secrets.items()}
         return world
 

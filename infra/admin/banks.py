@@ -12,7 +12,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
 from infra.admin import connection, output
-from infra.admin.output import ONCE, Refused, Report, command, command_group, listing, table
+from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 from infra.admin.probe import probe
 
 _COLUMNS = ("bic", "name", "country", "api_version", "active", "domain")
@@ -92,7 +92,7 @@ def add(
         api_version=api_version,
         domain=domain,
         authorization_url=authorization_url,
-        public_keys=[_public_key(path) for path in public_key or ()],
+        public_keys=[_read_public_key(path) for path in public_key or ()],
         schemes=scheme or (),
         scopes=scope or (),
         consent_days=consent_days,
@@ -101,8 +101,8 @@ def add(
         active=not inactive,
     )
     bank, api_key = connection.connect().banks.add(new)
-    text = f"{_described(bank)}\n\nThe bank's API key: {api_key}\n{ONCE}"
-    return Report({"bank": _members(bank), "api_key": api_key}, text)
+    text = f"{_format_bank(bank)}\n\nThe bank's API key: {api_key}\n{ONCE}"
+    return Report({"bank": _bank_members(bank), "api_key": api_key}, text)
 
 
 @command(group, "list")
@@ -113,8 +113,8 @@ def list_banks() -> Report:
     Example:
       .venv/bin/python -m infra.admin banks list --json
     """
-    banks = [_members(bank) for bank in connection.connect().banks.all()]
-    return Report({"banks": banks}, table(banks, _COLUMNS) if banks else "There are no banks.")
+    banks = [_bank_members(bank) for bank in connection.connect().banks.all()]
+    return Report({"banks": banks}, format_table(banks, _COLUMNS) if banks else "There are no banks.")
 
 
 @command(group, "show")
@@ -126,7 +126,7 @@ def show(bic: BicArgument) -> Report:
       .venv/bin/python -m infra.admin banks show DEMOGB21
     """
     bank = connection.connect().banks.get(bic)
-    return Report({"bank": _members(bank)}, _described(bank))
+    return Report({"bank": _bank_members(bank)}, _format_bank(bank))
 
 
 @command(group, "change")
@@ -171,12 +171,12 @@ def change(
     }
     changes = {member: value for member, value in given.items() if value is not None}
     if not changes:
-        raise Refused("nothing to change was given: see --help for what can be")
+        raise CommandRefused("nothing to change was given: see --help for what can be")
     banks = connection.connect().banks
     if changes.get("api_version", banks.get(bic).api_version) != banks.get(bic).api_version:
         changes = {"scopes": (), "schemes": (), **changes}
     bank = banks.change(bic, **changes)
-    return Report({"bank": _members(bank)}, _described(bank))
+    return Report({"bank": _bank_members(bank)}, _format_bank(bank))
 
 
 @command(group, "test")
@@ -200,7 +200,7 @@ def probe_bank(bic: BicArgument) -> Report:
     else:
         verdict = "is not reachable, or does not speak the protocol"
     members = {name: value for name, value in outcome.items() if name not in ("bic", "reachable", "accepted")}
-    return Report(outcome, f"{outcome['bic']} {verdict}.\n\n{listing(members)}", good=outcome["accepted"])
+    return Report(outcome, f"{outcome['bic']} {verdict}.\n\n{format_members(members)}", good=outcome["accepted"])
 
 
 @command(group, "rotate-key")
@@ -255,9 +255,9 @@ def install_demo() -> Report:
     """
     hub = connection.connect()
     if not hub.settings.is_sandbox:
-        raise Refused(f"the stage {hub.settings.stage} has no demonstration banks")
-    banks = [_members(bank) for bank in install(hub)]
-    return Report({"banks": banks}, table(banks, _COLUMNS))
+        raise CommandRefused(f"the stage {hub.settings.stage} has no demonstration banks")
+    banks = [_bank_members(bank) for bank in install(hub)]
+    return Report({"banks": banks}, format_table(banks, _COLUMNS))
 
 
 @command(group, "add-public-key")
@@ -268,7 +268,7 @@ def add_public_key(bic: BicArgument, file: KeyFile) -> Report:
     Example:
       .venv/bin/python -m infra.admin banks add-public-key DEMOGB21 new-key.pem
     """
-    return _keys_report(connection.connect().banks.add_public_key(bic, _public_key(file)))
+    return _keys_report(connection.connect().banks.add_public_key(bic, _read_public_key(file)))
 
 
 @command(group, "remove-public-key")
@@ -301,30 +301,30 @@ def remove(
     bank = banks.get(bic)
     if not yes:
         if as_json:
-            raise Refused("with --json a bank is removed only with --yes, since nobody can be asked")
+            raise CommandRefused("with --json a bank is removed only with --yes, since nobody can be asked")
         if not typer.confirm(f"Remove {bank.name} ({bank.bic}) and its keys?", err=True):
-            raise Refused(f"{bank.bic} was not removed")
+            raise CommandRefused(f"{bank.bic} was not removed")
     banks.remove(bank.bic)
     return Report({"removed": bank.bic}, f"{bank.bic} is removed.")
 
 
-def _public_key(path: Path) -> str:
+def _read_public_key(path: Path) -> str:
     """The text of a PEM file with a usable public key."""
     try:
         pem = path.read_text(encoding="ascii")
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}") from None
+        raise CommandRefused(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise Refused(f"{path} is not a PEM file") from None
+        raise CommandRefused(f"{path} is not a PEM file") from None
     if "PRIVATE KEY-----" in pem:
-        raise Refused(f"{path} holds a private key, which must not leave the bank: give the public one")
+        raise CommandRefused(f"{path} holds a private key, which must not leave the bank: give the public one")
     try:
         return signatures.public_pem(signatures.load_public_key(pem))
     except signatures.InvalidKey as error:
-        raise Refused(f"{path}: {error}") from None
+        raise CommandRefused(f"{path}: {error}") from None
 
 
-def _members(bank: Bank) -> dict[str, Any]:
+def _bank_members(bank: Bank) -> dict[str, Any]:
     """A bank without its credentials."""
     return {
         "bic": bank.bic,
@@ -345,12 +345,12 @@ def _members(bank: Bank) -> dict[str, Any]:
     }
 
 
-def _described(bank: Bank) -> str:
-    members = _members(bank)
-    return listing(members | {name: ", ".join(members[name]) for name in ("scopes", "schemes")})
+def _format_bank(bank: Bank) -> str:
+    members = _bank_members(bank)
+    return format_members(members | {name: ", ".join(members[name]) for name in ("scopes", "schemes")})
 
 
 def _keys_report(bank: Bank) -> Report:
-    ids = _members(bank)["public_keys"]
+    ids = _bank_members(bank)["public_keys"]
     text = f"{bank.bic} may sign with: {', '.join(ids)}." if ids else f"{bank.bic} has no public key."
     return Report({"bic": bank.bic, "public_keys": ids}, text)

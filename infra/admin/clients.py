@@ -13,7 +13,7 @@ from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
 from chalicelib.openbanking.records.client_record import Change, Client, Registered
 from chalicelib.openbanking.records.clients import Clients, Details, UnknownClient
 from infra.admin import connection, output
-from infra.admin.output import ONCE, Refused, Report, command, command_group, listing, table
+from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 
 group = command_group("Clients (TPPs): add, list, switch on and off; their events.")
 
@@ -69,11 +69,11 @@ def add(
         events_url=events_url,
         active=not inactive,
     )
-    text = _described(made.client)
+    text = _format_client(made.client)
     if made.secret:
         text += f"\n\nThe client's secret: {made.secret}\n{ONCE}"
-    text += _events_secret(made)
-    data = {"client": _members(made.client), "client_secret": made.secret, "events_secret": made.events_secret}
+    text += _format_events_secret(made)
+    data = {"client": _client_members(made.client), "client_secret": made.secret, "events_secret": made.events_secret}
     return Report(data, text)
 
 
@@ -88,9 +88,9 @@ def list_clients(
       .venv/bin/python -m infra.admin clients list --owner ada@example.com
     """
     found = connection.connect().clients.all(owner.strip().lower() if owner else None)
-    rows = sorted((_members(client) for client in found), key=lambda row: (row["owner"], row["client_id"]))
+    rows = sorted((_client_members(client) for client in found), key=lambda row: (row["owner"], row["client_id"]))
     columns = ("client_id", "title", "owner", "active", "has_secret", "has_events_secret", "registration_number")
-    return Report({"clients": rows}, table(rows, columns) if rows else "There are no clients.")
+    return Report({"clients": rows}, format_table(rows, columns) if rows else "There are no clients.")
 
 
 @command(group, "show")
@@ -102,13 +102,15 @@ def show(client_id: ClientArgument) -> Report:
       .venv/bin/python -m infra.admin clients show 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     clients = connection.connect().clients
-    with _known(client_id):
+    with _refuse_unknown(client_id):
         client = clients.get(client_id)
-    changes = [_change(change) for change in clients.history(client)]
-    text = _described(client)
+    changes = [_change_members(change) for change in clients.history(client)]
+    text = _format_client(client)
     if changes:
-        text += "\n\n" + table([{**row, "what": _what(row)} for row in changes], ("at", "by", "action", "what"))
-    return Report({"client": _members(client), "history": changes}, text)
+        text += "\n\n" + format_table(
+            [{**row, "what": _summarize_change(row)} for row in changes], ("at", "by", "action", "what")
+        )
+    return Report({"client": _client_members(client), "history": changes}, text)
 
 
 @command(group, "activate")
@@ -119,7 +121,7 @@ def activate(client_id: ClientArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin clients activate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
-    return _switch(connection.connect().clients, client_id, active=True)
+    return _set_active(connection.connect().clients, client_id, active=True)
 
 
 @command(group, "deactivate")
@@ -130,7 +132,7 @@ def deactivate(client_id: ClientArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin clients deactivate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
-    return _switch(connection.connect().clients, client_id, active=False)
+    return _set_active(connection.connect().clients, client_id, active=False)
 
 
 @command(group, "registration-number")
@@ -146,9 +148,9 @@ def registration_number(
     Example:
       .venv/bin/python -m infra.admin clients registration-number 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 PSDGB-FCA-123456
     """
-    with _known(client_id):
+    with _refuse_unknown(client_id):
         client = connection.connect().clients.set_registration_number(client_id, number)
-    return Report({"client": _members(client)}, f"{client.title} has the registration number {number}.")
+    return Report({"client": _client_members(client)}, f"{client.title} has the registration number {number}.")
 
 
 @command(group, "update")
@@ -186,11 +188,11 @@ def update(
         raise typer.BadParameter("--events-url and --no-events-url exclude each other")
     if not details:
         raise typer.BadParameter("name what to change: --title, --callback-url, --events-url or --no-events-url")
-    with _known(client_id):
+    with _refuse_unknown(client_id):
         made = connection.connect().clients.update(client_id, **details)
     return Report(
-        {"client": _members(made.client), "events_secret": made.events_secret},
-        _described(made.client) + _events_secret(made),
+        {"client": _client_members(made.client), "events_secret": made.events_secret},
+        _format_client(made.client) + _format_events_secret(made),
     )
 
 
@@ -213,14 +215,14 @@ def rotate_secret(
       .venv/bin/python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
       .venv/bin/python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
     """
-    with _known(client_id):
+    with _refuse_unknown(client_id):
         made = connection.connect().clients.rotate_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.secrets if entry.valid_until), None)
     text = (
         f"The new secret of {made.client.title}: {made.secret}\n{ONCE}\n"
         f"It is accepted from now on, {f'and the one before it until {ends}' if ends else 'alone'}."
     )
-    return Report({"client": _members(made.client), "client_secret": made.secret, "old_until": ends}, text)
+    return Report({"client": _client_members(made.client), "client_secret": made.secret, "old_until": ends}, text)
 
 
 @command(group, "events-url")
@@ -241,11 +243,11 @@ def events_url(
     """
     if (url is None) != none:
         raise typer.BadParameter("give either the address or --none")
-    with _known(client_id):
+    with _refuse_unknown(client_id):
         made = connection.connect().clients.update(client_id, events_url=url)
     where = f"go to {url}" if url else "are sent no more"
-    text = f"The events of {made.client.title} {where}.{_events_secret(made)}"
-    return Report({"client": _members(made.client), "events_secret": made.events_secret}, text)
+    text = f"The events of {made.client.title} {where}.{_format_events_secret(made)}"
+    return Report({"client": _client_members(made.client), "events_secret": made.events_secret}, text)
 
 
 @command(group, "rotate-events-secret")
@@ -268,14 +270,16 @@ def rotate_events_secret(
       .venv/bin/python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
       .venv/bin/python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
     """
-    with _known(client_id):
+    with _refuse_unknown(client_id):
         made = connection.connect().clients.rotate_events_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.event_secrets if entry.valid_until), None)
     text = (
         f"The new secret of the events of {made.client.title}: {made.events_secret}\n{ONCE}\n"
         f"It signs from now on, {f'and the one before it until {ends}' if ends else 'alone'}."
     )
-    return Report({"client": _members(made.client), "events_secret": made.events_secret, "old_until": ends}, text)
+    return Report(
+        {"client": _client_members(made.client), "events_secret": made.events_secret, "old_until": ends}, text
+    )
 
 
 @command(group, "test-event")
@@ -287,12 +291,12 @@ def send_test_event(client_id: ClientArgument) -> Report:
       .venv/bin/python -m infra.admin clients test-event 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     hub = connection.connect()
-    with _known(client_id):
+    with _refuse_unknown(client_id):
         client = hub.clients.get(client_id)
     try:
         delivery_id = hub.events.test(client)
     except NoEventsUrl:
-        raise Refused("the client has no Events URL: give it one with `clients events-url`") from None
+        raise CommandRefused("the client has no Events URL: give it one with `clients events-url`") from None
     text = (
         f"A test event is on its way to {client.events_url}: {delivery_id}\n"
         f"How it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
@@ -300,27 +304,29 @@ def send_test_event(client_id: ClientArgument) -> Report:
     return Report({"delivery_id": delivery_id}, text)
 
 
-def _switch(clients: Clients, client_id: str, *, active: bool) -> Report:
-    with _known(client_id):
+def _set_active(clients: Clients, client_id: str, *, active: bool) -> Report:
+    with _refuse_unknown(client_id):
         client = clients.activate(client_id) if active else clients.deactivate(client_id)
-    return Report({"client": _members(client)}, f"{client.title} is {'active' if active else 'not active any more'}.")
+    return Report(
+        {"client": _client_members(client)}, f"{client.title} is {'active' if active else 'not active any more'}."
+    )
 
 
 @contextlib.contextmanager
-def _known(client_id: str) -> Iterator[None]:
+def _refuse_unknown(client_id: str) -> Iterator[None]:
     """Has an unknown client be one sentence."""
     try:
         yield
     except UnknownClient:
-        raise Refused(f"no client has the id {client_id}") from None
+        raise CommandRefused(f"no client has the id {client_id}") from None
 
 
-def _events_secret(made: Registered) -> str:
+def _format_events_secret(made: Registered) -> str:
     """What a person is shown of a new events secret, nothing if none was made."""
     return f"\n\nThe secret of its events: {made.events_secret}\n{ONCE}" if made.events_secret else ""
 
 
-def _members(client: Client) -> dict[str, Any]:
+def _client_members(client: Client) -> dict[str, Any]:
     """A client without what its secret is recognised by, and without what its events are signed with."""
     return {
         "client_id": client.client_id,
@@ -336,19 +342,19 @@ def _members(client: Client) -> dict[str, Any]:
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change_members(change: Change) -> dict[str, Any]:
     names = ("revision", "by", "action", "before", "after")
     return {"at": timestamp(change.at), **{name: getattr(change, name) for name in names}}
 
 
-def _what(row: Mapping[str, Any]) -> str:
+def _summarize_change(row: Mapping[str, Any]) -> str:
     """What a change changed, in one line."""
-    return "; ".join(f"{name.replace('_', ' ')}: {_text(value)}" for name, value in row["after"].items()) or "-"
+    return "; ".join(f"{name.replace('_', ' ')}: {_format_value(value)}" for name, value in row["after"].items()) or "-"
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "none")
 
 
-def _described(client: Client) -> str:
-    return listing(_members(client))
+def _format_client(client: Client) -> str:
+    return format_members(_client_members(client))

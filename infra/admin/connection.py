@@ -16,14 +16,14 @@ _SHORTEST_KEY = 16
 """The ids of AWS's access keys have as many characters or more; those made up for emulators have fewer."""
 
 
-class NoStack(Exception):
+class StageUnknown(Exception):
     """Neither the environment nor a running local stack says what to work on, or the environment says two things."""
 
 
 def connect() -> bootstrap.Hub:
     """The hub of the stage. Raises: NoStack, InvalidSetting."""
     if variables := settings_of_local_stack(os.environ):
-        stackfile.follow(os.environ, variables)
+        stackfile.point_at_stack(os.environ, variables)
     return bootstrap.hub()
 
 
@@ -38,7 +38,7 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
     if stage not in ("", "local"):
         return {}
     if not stage and (variable := _credentials(environ)):
-        raise NoStack(
+        raise StageUnknown(
             f"{variable} is set and STAGE is not: set STAGE to the stage that you mean, STAGE=local for the local stack"
         )
     if environ.get("AWS_ENDPOINT_URL"):
@@ -46,7 +46,7 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
     stack = stackfile.running(stackfile.location(environ))
     variables = stack.get("environment") if stack else None
     if not isinstance(variables, dict):
-        raise NoStack("no local stack is running: start it with `make run`, or set STAGE and the AWS settings")
+        raise StageUnknown("no local stack is running: start it with `make run`, or set STAGE and the AWS settings")
     return {str(name): str(value) for name, value in variables.items()}
 
 

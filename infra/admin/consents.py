@@ -9,7 +9,7 @@ import typer
 from chalicelib.openbanking.flows.tokens import describe
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.admin import connection
-from infra.admin.output import Refused, Report, command, command_group, listing
+from infra.admin.output import CommandRefused, Report, command, command_group, format_members
 
 group = command_group("Consents of PSUs.")
 
@@ -26,7 +26,7 @@ def show(consent_id: ConsentId) -> Report:
     """
     consent = _find(consent_id)
     data = {"client_id": consent.client_id, **describe(consent)}
-    return Report({"consent": data}, listing(data))
+    return Report({"consent": data}, format_members(data))
 
 
 @command(group, "revoke")
@@ -46,5 +46,5 @@ def revoke(consent_id: ConsentId) -> Report:
 def _find(consent_id: str) -> Consent:
     item = connection.connect().store.get(*consent_key(consent_id))
     if item is None:
-        raise Refused(f"there is no consent {consent_id}")
+        raise CommandRefused(f"there is no consent {consent_id}")
     return Consent.from_item(item)

@@ -14,7 +14,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.openbanking.records.bank_record import valid_bic
 from infra.admin import connection, output
-from infra.admin.output import Refused, Report, command, command_group, listing, table
+from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
 
 group = command_group("Deliveries: list, show, send again.")
 
@@ -62,9 +62,9 @@ def list_deliveries(
     """
     hub = connection.connect()
     after = output.parse_time(since, hub.clock.time()) if since else 0
-    found = hub.journal.list(_concerned(hub, bank, client, manager), state=state, since=after, limit=limit)
-    rows = [members(delivery, hub.clock.time()) for delivery in found]
-    return Report({"deliveries": rows}, table(rows, _COLUMNS) if rows else "There are no such deliveries.")
+    found = hub.journal.list(_find_party(hub, bank, client, manager), state=state, since=after, limit=limit)
+    rows = [delivery_members(delivery, hub.clock.time()) for delivery in found]
+    return Report({"deliveries": rows}, format_table(rows, _COLUMNS) if rows else "There are no such deliveries.")
 
 
 @command(group, "show")
@@ -78,8 +78,8 @@ def show(delivery_id: DeliveryId) -> Report:
       .venv/bin/python -m infra.admin deliveries show 4a1f0c2e9b7d3356a8e0f1
     """
     hub = connection.connect()
-    shown = members(hub.journal.show(delivery_id), hub.clock.time())
-    return Report({"delivery": shown}, described(shown))
+    shown = delivery_members(hub.journal.show(delivery_id), hub.clock.time())
+    return Report({"delivery": shown}, format_delivery(shown))
 
 
 @command(group, "resend")
@@ -98,7 +98,7 @@ def resend(delivery_id: DeliveryId) -> Report:
     is_sent = hub.journal.resend(delivery_id, looks=_LOOKS)
     said = "is sent again now" if is_sent else "has just arrived, with the attempt that was under way"
     text = f"{delivery_id} {said}.\nHow it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
-    return Report({"delivery": members(hub.journal.show(delivery_id), hub.clock.time())}, text)
+    return Report({"delivery": delivery_members(hub.journal.show(delivery_id), hub.clock.time())}, text)
 
 
 @command(group, "resend-failed")
@@ -119,12 +119,12 @@ def resend_failed(
     """
     hub = connection.connect()
     after = output.parse_time(since, hub.clock.time())
-    count = hub.journal.resend_failed(after, _concerned(hub, bank, client, manager))
+    count = hub.journal.resend_failed(after, _find_party(hub, bank, client, manager))
     said = "1 delivery is" if count == 1 else f"{count} deliveries are"
     return Report({"resent": count, "since": timestamp(after)}, f"{said} sent again.")
 
 
-def members(delivery: Delivery, now: int) -> dict[str, Any]:
+def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:
     """A delivery without what it carries."""
     running = delivery.is_running(now)
     return {
@@ -151,9 +151,9 @@ def members(delivery: Delivery, now: int) -> dict[str, Any]:
     }
 
 
-def described(shown: Mapping[str, Any]) -> str:
+def format_delivery(shown: Mapping[str, Any]) -> str:
     """The ``members`` of a delivery for people."""
-    return listing({**shown, "history": [line for entry in shown["history"] for line in _attempt(entry)]})
+    return format_members({**shown, "history": [line for entry in shown["history"] for line in _attempt(entry)]})
 
 
 def _attempt(entry: Mapping[str, Any]) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _time(seconds: int | None) -> str | None:
     return None if seconds is None else timestamp(seconds)
 
 
-def _concerned(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Party:
+def _find_party(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Party:
     """Whose deliveries are meant. Raises: Refused, InvalidBank."""
     return Party(_bic(hub, bank), _client_id(hub, client), _manager_id(hub, manager))
 
@@ -181,7 +181,7 @@ def _bic(hub: Hub, text: str | None) -> str | None:
     bic = valid_bic(text.upper())
     bank = hub.banks.find(bic, active=False)
     if bank is None and not hub.journal.list(Party(bic=bic), limit=1):  # deliveries may outlive their bank
-        raise Refused(f"no bank has the BIC {bic}: `banks list` shows them")
+        raise CommandRefused(f"no bank has the BIC {bic}: `banks list` shows them")
     return bank.bic if bank else bic
 
 
@@ -191,12 +191,12 @@ def _client_id(hub: Hub, text: str | None) -> str | None:
         return None
     told = Party(client_id=text)
     if not is_uuid(text) or (hub.events.client(text) is None and not hub.journal.list(told, limit=1)):
-        raise Refused(f"no client has the id {text}: `clients list` shows them")
+        raise CommandRefused(f"no client has the id {text}: `clients list` shows them")
     return text
 
 
 def _manager_id(hub: Hub, number: int | None) -> int | None:
     """Raises: Refused."""
     if number is not None and not hub.programmes.set_up(number).revision:
-        raise Refused(f"no programme manager has the id {number}: `programme show` lists them")
+        raise CommandRefused(f"no programme manager has the id {number}: `programme show` lists them")
     return number

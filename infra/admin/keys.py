@@ -8,7 +8,7 @@ from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from infra.admin import connection, output
-from infra.admin.output import Report, command, command_group, listing, overlap_option
+from infra.admin.output import Report, command, command_group, format_members, overlap_option
 
 group = command_group("The service's own keys: make, rotate, show.")
 
@@ -24,7 +24,7 @@ def init() -> Report:
     hub = connection.connect()
     made = [hub.keyring.initialise(), hub.card_keys.initialise()]
     text = "The first keys are made." if any(made) else "There are keys already: nothing was changed."
-    return Report({"made": any(made), **_shown(hub)}, text)
+    return Report({"made": any(made), **_public_keys(hub)}, text)
 
 
 @command(group, "rotate-signing")
@@ -52,7 +52,7 @@ def rotate_signing(
     text = f"The key {key_id} is published and signs from {signs_from}."
     if not overlap:
         text = f"The key {key_id} is published and signs from now on; the key before it is published no more."
-    return Report({"key_id": key_id, "signs_from": signs_from, **_shown(hub)}, text)
+    return Report({"key_id": key_id, "signs_from": signs_from, **_public_keys(hub)}, text)
 
 
 @command(group, "rotate-data")
@@ -88,12 +88,14 @@ def show() -> Report:
       .venv/bin/python -m infra.admin keys show
     """
     hub = connection.connect()
-    shown = _shown(hub)
-    parts = [listing({"key_id": key["key_id"], "signs": key["signs"]}) + f"\n{key['pem']}" for key in shown["keys"]]
+    shown = _public_keys(hub)
+    parts = [
+        format_members({"key_id": key["key_id"], "signs": key["signs"]}) + f"\n{key['pem']}" for key in shown["keys"]
+    ]
     return Report(shown, "\n".join(parts).rstrip())
 
 
-def _shown(hub: Hub) -> dict[str, Any]:
+def _public_keys(hub: Hub) -> dict[str, Any]:
     """``{"keys": [{"key_id", "signs", "pem"}]}``; ``signs`` says whether it is the one in use."""
     current = signatures.key_id(hub.keyring.signing_key().public_key())
     keys = hub.keyring.public_keys()

@@ -17,8 +17,8 @@ from chalicelib.cards.reconciliation.reservations import about
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, ledger_verification
-from infra.admin.ledger_verification import Proven
-from infra.admin.output import Refused, Report, command, command_group, listing, table
+from infra.admin.ledger_verification import ProofTotals
+from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
 from infra.admin.progress import Progress
 
 group = command_group("The ledger of the card API: prove that it holds, read its rows.")
@@ -53,23 +53,23 @@ def verify(
       .venv/bin/python -m infra.admin ledger verify --account 17 --json
     """
     if account is not None and special is not None:
-        raise Refused("give an account or a special account, not both")
+        raise CommandRefused("give an account or a special account, not both")
     if special is not None and "." not in special:
-        raise Refused("a special account is named by its programme manager and its own id: MANAGER.ID")
+        raise CommandRefused("a special account is named by its programme manager and its own id: MANAGER.ID")
     named = special if account is None else str(account)
     key = _key(named) if named is not None else None
     store = connection.connect().store
     try:
-        with ledger_verification.patience(store), Progress.on_standard_error() as progress:
+        with ledger_verification.retry_reads(store), Progress.on_standard_error() as progress:
             if key is None:
-                return _whole(ledger_verification.prove(store, progress))
-            fold = ledger_verification.prove_one(store, key)
+                return _report_ledger(ledger_verification.prove_ledger(store, progress))
+            fold = ledger_verification.prove_single_account(store, key)
     except Broken as broken:
         found = {"account": broken.owner, "row": broken.row, "problem": broken.problem}
         return Report({"good": False, "broken": found}, f"The ledger is broken.\n{broken}", good=False)
     if fold is None:
-        raise _unknown(key)
-    return _one(fold)
+        raise _refuse_unknown(key)
+    return _report_account(fold)
 
 
 @command(group, "show")
@@ -91,26 +91,26 @@ def show(
     key = _key(account)
     item = store.get(*key)
     if item is None:
-        raise _unknown(key)
-    return _shown(item, list(islice(latest_first(store, item["owner"]), limit)))
+        raise _refuse_unknown(key)
+    return _report_rows(item, list(islice(latest_first(store, item["owner"]), limit)))
 
 
 def _key(account: str) -> Key:
     """Where an account is that an operator names. Raises: Refused."""
     numbers = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,10}))?", account)
     if numbers is None:
-        raise Refused(f"{account!r} is no account: give an id, or MANAGER.ID for a special account")
+        raise CommandRefused(f"{account!r} is no account: give an id, or MANAGER.ID for a special account")
     first, second = numbers.groups()
     return Account.key(int(first)) if second is None else special_account_key(int(first), int(second))
 
 
-def _unknown(key: Key) -> Refused:
+def _refuse_unknown(key: Key) -> CommandRefused:
     owner = key[1]["owner"]
     books = " that has books: it gets them with its first address" if owner.startswith(SpecialAccount.kind) else ""
-    return Refused(f"there is no {spoken(owner)}{books}")
+    return CommandRefused(f"there is no {spoken(owner)}{books}")
 
 
-def _whole(proven: Proven) -> Report:
+def _report_ledger(proven: ProofTotals) -> Report:
     books = sorted(proven.books.items())
     data = {
         "good": True,
@@ -125,25 +125,25 @@ def _whole(proven: Proven) -> Report:
     parts = [f"The ledger holds: {', '.join(counted)}."]
     if proven.left_out:
         parts.append(f"Movements of several accounts that were too many to be compared: {proven.left_out}.")
-    if spelt := [_spelt(*place, amount) for place, amount in books if amount]:
-        parts.append(table(spelt, ("book", "amount")))
+    if spelt := [_book_row(*place, amount) for place, amount in books if amount]:
+        parts.append(format_table(spelt, ("book", "amount")))
     return Report(data, "\n\n".join(parts))
 
 
-def _spelt(name: str, currency: int, amount: int) -> dict[str, str]:
+def _book_row(name: str, currency: int, amount: int) -> dict[str, str]:
     kind, _, balance = name.rpartition(":")
     return {"book": f"{balance}, {kind.replace('_', ' ')}s" if kind else name, "amount": money(amount, currency)}
 
 
-def _one(fold: Fold) -> Report:
+def _report_account(fold: Fold) -> Report:
     balances = {str(name): amount for name, amount in fold.balances.items()}
     data = {"account": fold.owner, "currency": fold.currency, "rows": fold.rows, "transactions": fold.transactions}
-    text = listing({name: money(amount, fold.currency) for name, amount in balances.items()})
+    text = format_members({name: money(amount, fold.currency) for name, amount in balances.items()})
     said = f"The ledger of {spoken(fold.owner)} holds: rows {fold.rows}, transactions {fold.transactions}."
     return Report({"good": True, **data, **balances}, f"{said}\n\n{text}")
 
 
-def _shown(account: Item, rows: list[Item]) -> Report:
+def _report_rows(account: Item, rows: list[Item]) -> Report:
     account = as_moved(account)
     owner, currency = account["owner"], account["currency"]
     data = {
@@ -157,7 +157,7 @@ def _shown(account: Item, rows: list[Item]) -> Report:
     said = f"{spoken(owner).capitalize()}: {balances}; rows {account['movements']}"
     if not rows:
         return Report(data, said)
-    return Report(data, f"{said}\n\n{table([_readable(owner, currency, row) for row in rows], _COLUMNS)}")
+    return Report(data, f"{said}\n\n{format_table([_format_row(owner, currency, row) for row in rows], _COLUMNS)}")
 
 
 def _row(row: Item) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def _row(row: Item) -> dict[str, Any]:
     }
 
 
-def _readable(owner: str, currency: int, row: Item) -> dict[str, Any]:
+def _format_row(owner: str, currency: int, row: Item) -> dict[str, Any]:
     entries = [
         f"{entry.book.removeprefix(f'{owner}:')} {money(entry.amount, entry.currency)}" for entry in _entries(row)
     ]

@@ -42,7 +42,7 @@ READS_AT_ONCE = 4
 
 
 @dataclass
-class Proven:
+class ProofTotals:
     """What was proven: how much there was, and what stands in the books by name and currency.
 
     The accounts' own books are summed up by kind, as in ``("account:settled", 978)``. ``left_out`` are movements of
@@ -66,7 +66,7 @@ class Proven:
 
 
 @contextmanager
-def patience(store: Store) -> Iterator[None]:
+def retry_reads(store: Store) -> Iterator[None]:
     """Have reads of a store be sent more often than for a request: one slow answer must not end a proof of minutes."""
     before, store.read_sendings = store.read_sendings, SENDINGS
     try:
@@ -75,9 +75,9 @@ def patience(store: Store) -> Iterator[None]:
         store.read_sendings = before
 
 
-def prove(store: Store, progress: Progress = SILENT) -> Proven:
+def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
     """Prove the whole ledger. Raises: Broken, with the first thing that does not fit."""
-    proven, shared = Proven(), Shared()
+    proven, shared = ProofTotals(), Shared()
     noted = claims_by_account(store, progress)
     accounts = (item for item in store.scan(CARDS) if item["part"] in KINDS)
     for batch in batches(accounts, AT_ONCE):
@@ -85,17 +85,17 @@ def prove(store: Store, progress: Progress = SILENT) -> Proven:
         for fold in folds:
             proven.add(fold)
             noted.pop(fold.owner, None)
-        progress.say(f"accounts {sum(proven.accounts.values()):,}, rows {proven.rows:,}")
+        progress.report(f"accounts {sum(proven.accounts.values()):,}, rows {proven.rows:,}")
     for owner, claims in noted.items():
         raise Broken(owner, f"there is no such account, and {claims[0]} {claims[0].verb} money of it")
-    progress.say("movements of several accounts")
+    progress.report("movements of several accounts")
     _find_missing(store, shared)
-    find_strays(store, progress)
+    find_dangling_refs(store, progress)
     proven.left_out = shared.left_out
     return proven
 
 
-def prove_one(store: Store, key: Key) -> Fold | None:
+def prove_single_account(store: Store, key: Key) -> Fold | None:
     """Prove one account, and that its movements are those of other accounts, too; ``None`` when there is none.
 
     Raises: Broken.
@@ -115,7 +115,7 @@ def _find_missing(store: Store, shared: Shared) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lead:
+class _Reference:
     """What an item says is elsewhere: whose it is, what it means if it is not there so, where, and with what."""
 
     owner: str
@@ -123,46 +123,46 @@ class _Lead:
     key: Key
     members: Item = field(default_factory=dict)
 
-    def leads_to(self, found: Item | None) -> bool:
+    def is_met_by(self, found: Item | None) -> bool:
         return found is not None and self.members.items() <= found.items()
 
 
-def find_strays(store: Store, progress: Progress = SILENT) -> None:
+def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
     """Look for ids and lists of cards that lead to no transaction, and for rows of accounts that are not there.
 
     Raises: Broken.
     """
-    for batch in batches(_leads(store, progress), READ_TOGETHER * READS_AT_ONCE):
+    for batch in batches(_references(store, progress), READ_TOGETHER * READS_AT_ONCE):
         keys = pieces([lead.key for lead in batch], READ_TOGETHER)
         read = together([partial(store.batch_get, piece) for piece in keys])
         for lead, found in zip(batch, chain.from_iterable(read), strict=True):
-            if not lead.leads_to(found):
+            if not lead.is_met_by(found):
                 raise Broken(lead.owner, lead.problem)
 
 
-def _leads(store: Store, progress: Progress) -> Iterator[_Lead]:
+def _references(store: Store, progress: Progress) -> Iterator[_Reference]:
     before = ""
-    for item in progress.counted(store.scan(LEDGER), "ids and lists of cards: records"):
+    for item in progress.count(store.scan(LEDGER), "ids and lists of cards: records"):
         owner, part = item["owner"], item["part"]
         kind = owner.partition("#")[0]
         if kind == "transaction":
             key = {"owner": item["account"], "part": item["part_of_account"]}
-            yield _Lead(item["account"], f"it has no {spoken(owner)}, to which an id leads", (LEDGER, key))
+            yield _Reference(item["account"], f"it has no {spoken(owner)}, to which an id leads", (LEDGER, key))
         elif kind == Card.kind and "transaction#" in part:
-            yield _lead_of_card(item)
+            yield _reference_of_card_list(item)
         elif kind in KINDS and part.startswith(("movement#", "transaction#")) and owner != before:
             before = owner  # an account's items come one after the other
-            yield _Lead(owner, "it has rows, and there is no such account", account_key(owner))
+            yield _Reference(owner, "it has rows, and there is no such account", account_key(owner))
 
 
-def _lead_of_card(item: Item) -> _Lead:
+def _reference_of_card_list(item: Item) -> _Reference:
     """A row of one of a card's lists is a transaction of the account whose list it is, or which the row names."""
     owner = item["owner"]
     listed, _, place = item["part"].rpartition("transaction#")
     account = listed.removesuffix("#") or item["account"]
     key = {"owner": account, "part": f"transaction#{place}"}
     problem = f"it has no transaction {item['id']}, which is in a list of {spoken(owner)}"
-    return _Lead(account, problem, (LEDGER, key), {"card_id": int(owner.partition("#")[2])})
+    return _Reference(account, problem, (LEDGER, key), {"card_id": int(owner.partition("#")[2])})
 
 
 def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[Claim]]:
@@ -180,10 +180,10 @@ def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, li
 
 
 def _claims(store: Store, progress: Progress) -> Iterator[tuple[str, Claim]]:
-    for item in progress.counted(store.scan(ExternalPayment.table), "records of external payments"):
+    for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
         if item["part"] == ExternalPayment.kind and item.get("held"):
             yield _owner(_key_of_payer(item)), Claim(PAYMENT, item["id"])
-    for item in progress.counted(store.scan(Authorization.table), "records of card activity"):
+    for item in progress.count(store.scan(Authorization.table), "records of card activity"):
         if item["part"] == Authorization.kind and "state" in item:  # later messages only lead to it
             _check_due(item)
             claim, is_claiming = Claim(AUTHORIZATION, item["id"]), bool(item["held"])

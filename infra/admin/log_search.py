@@ -21,7 +21,7 @@ _OF_EVERY_LINE = ("sent_as", "level", "message", "timestamp", "service", "reques
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One line. ``members`` are what the line says besides what every line has."""
 
     request_id: str
@@ -39,7 +39,7 @@ class Log(Protocol):
     def place(self) -> str:
         """Where that is, for people."""
 
-    def lines(self, request_id: str, since: int) -> Sequence[Line]:
+    def lines(self, request_id: str, since: int) -> Sequence[LogLine]:
         """The lines of a request from a time on, in Unix seconds, in order of time.
 
         Also those of a delivery that its receiver knows by ``request_id``: they name the request that caused it.
@@ -56,9 +56,9 @@ class LocalLog:
     def place(self) -> str:
         return str(self.path)
 
-    def lines(self, request_id: str, since: int) -> Sequence[Line]:
-        texts = (text for text in logfile.lines(self.path) if request_id in text)
-        return _ordered([_read(text, logfile.API, request_id) for text in texts], since)
+    def lines(self, request_id: str, since: int) -> Sequence[LogLine]:
+        texts = (text for text in logfile.read_lines(self.path) if request_id in text)
+        return _sort_lines([_parse_line(text, logfile.API, request_id) for text in texts], since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ class CloudWatchLog:
     def place(self) -> str:
         return f"the log groups {self._api_group}*"
 
-    def lines(self, request_id: str, since: int) -> Sequence[Line]:
-        groups = together([partial(self._of_group, group, request_id, since) for group in self._groups()])
-        return _ordered([line for lines in groups for line in lines], since)
+    def lines(self, request_id: str, since: int) -> Sequence[LogLine]:
+        groups = together([partial(self._search_group, group, request_id, since) for group in self._groups()])
+        return _sort_lines([line for lines in groups for line in lines], since)
 
     @property
     def _api_group(self) -> str:
@@ -86,7 +86,7 @@ class CloudWatchLog:
             names = [group["logGroupName"] for group in page["logGroups"]]
             yield from (name for name in names if name == self._api_group or name.startswith(f"{self._api_group}-"))
 
-    def _of_group(self, group: str, request_id: str, since: int) -> list[Line | None]:
+    def _search_group(self, group: str, request_id: str, since: int) -> list[LogLine | None]:
         function = group.removeprefix(self._api_group).removeprefix("-") or logfile.API
         pages = _pages(
             self.client.filter_log_events,
@@ -94,10 +94,10 @@ class CloudWatchLog:
             startTime=since * 1000,
             filterPattern=f'{{ ($.request_id = "{request_id}") || ($.sent_as = "{request_id}") }}',
         )
-        return [_read(event["message"], function, request_id) for page in pages for event in page["events"]]
+        return [_parse_line(event["message"], function, request_id) for page in pages for event in page["events"]]
 
 
-def of_stage(prefix: str) -> CloudWatchLog:
+def stage_log(prefix: str) -> CloudWatchLog:
     """The log of the deployed stage whose names begin with ``prefix``."""
     return CloudWatchLog(boto3.client("logs", config=_CONFIG), prefix)
 
@@ -111,7 +111,7 @@ def _pages(call: Any, **request: Any) -> Iterator[Any]:
         token = page.get("nextToken")
 
 
-def _read(text: str, function: str, request_id: str) -> Line | None:
+def _parse_line(text: str, function: str, request_id: str) -> LogLine | None:
     """A line of this request; ``None`` for any other, and for what is no line of the service."""
     try:
         said = json.loads(text)
@@ -119,11 +119,11 @@ def _read(text: str, function: str, request_id: str) -> Line | None:
             return None
         at = datetime.fromisoformat(said["timestamp"])
         members = {name: value for name, value in said.items() if name not in _OF_EVERY_LINE}
-        return Line(said["request_id"], at, said.get("function", function), said["level"], said["message"], members)
+        return LogLine(said["request_id"], at, said.get("function", function), said["level"], said["message"], members)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _ordered(lines: Sequence[Line | None], since: int) -> Sequence[Line]:
+def _sort_lines(lines: Sequence[LogLine | None], since: int) -> Sequence[LogLine]:
     kept = [line for line in lines if line is not None and line.at.timestamp() >= since]
     return sorted(kept, key=lambda line: line.at)

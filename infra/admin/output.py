@@ -29,9 +29,9 @@ from chalicelib.openbanking.records.clients import InvalidClient, UnknownClient
 from chalicelib.statistics.ingest import DayRefused
 from chalicelib.website.account_flow import SecretNotValid
 from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists
-from infra.admin.connection import NoStack
+from infra.admin.connection import StageUnknown
 from infra.programme.file import InvalidProgramme
-from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
+from infra.programme.loading import EntryInUse, LoadConflict, LoadTooLarge
 
 _AS_JSON = inspect.Parameter(
     "as_json",
@@ -53,7 +53,7 @@ def command_group(explained: str) -> typer.Typer:
     return typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=explained)
 
 
-class Refused(Exception):
+class CommandRefused(Exception):
     """A command that cannot be carried out; the message is one sentence for the operator."""
 
 
@@ -81,7 +81,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
             try:
                 report = work(*arguments, **options | ({"as_json": as_json} if asks else {}))
             except (*_SPOKEN, StoreError, ClientError, BotoCoreError) as error:
-                fail(_sentence(error), as_json)
+                fail(_explain(error), as_json)
             typer.echo(simplejson.dumps(report.data, indent=2, default=str) if as_json else report.text)
             if not report.good:
                 raise typer.Exit(1)
@@ -102,26 +102,28 @@ def fail(sentence: str, as_json: bool) -> NoReturn:
     raise typer.Exit(1)
 
 
-def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+def format_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """Rows in columns of equal width under their names."""
     lines = [[column.replace("_", " ") for column in columns]]
-    lines += [[_cell(row[column]) for column in columns] for row in rows]
+    lines += [[_format_cell(row[column]) for column in columns] for row in rows]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
-def listing(members: Mapping[str, Any]) -> str:
+def format_members(members: Mapping[str, Any]) -> str:
     """Members one below the other; lists have one line per entry."""
     width = max(map(len, members)) + 2
     lines = []
     for name, value in members.items():
         entries = value if isinstance(value, list) and value else [value]
         titles = [name.replace("_", " "), *[""] * (len(entries) - 1)]
-        lines += [f"{title:<{width}}{_cell(entry)}".rstrip() for title, entry in zip(titles, entries, strict=True)]
+        lines += [
+            f"{title:<{width}}{_format_cell(entry)}".rstrip() for title, entry in zip(titles, entries, strict=True)
+        ]
     return "\n".join(lines)
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = "-" if value is None or value == [] else str(value)
@@ -129,8 +131,8 @@ def _cell(value: object) -> str:
 
 
 _SPOKEN = (
-    Refused,
-    NoStack,
+    CommandRefused,
+    StageUnknown,
     InvalidSetting,
     InvalidBank,
     BankExists,
@@ -151,9 +153,9 @@ _SPOKEN = (
     NoOldKey,
     NoEventSecret,
     InvalidProgramme,
-    InUse,
-    TooMuch,
-    LoadedMeanwhile,
+    EntryInUse,
+    LoadTooLarge,
+    LoadConflict,
     InvalidKey,
     NoKeys,
     SecretChanged,
@@ -174,20 +176,20 @@ _NO_CREDENTIALS = {
 _NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
 
 
-def _sentence(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     if isinstance(error, Conflict):
         return "somebody else is changing the same record: try again"
     if isinstance(error, StoreError) and isinstance(error.__cause__, ClientError | BotoCoreError):
         error = error.__cause__
     if isinstance(error, ClientError):
-        return _refusal_of_aws(error)
+        return _explain_aws_error(error)
     text = " ".join(str(error).split()).rstrip(".")
     if isinstance(error, NoRegionError):
         text += " (AWS_DEFAULT_REGION)"
     return f"AWS cannot be used: {text}" if isinstance(error, BotoCoreError) else text
 
 
-def _refusal_of_aws(error: ClientError) -> str:
+def _explain_aws_error(error: ClientError) -> str:
     code, call = error.response.get("Error", {}).get("Code", ""), error.operation_name
     if code in _NOT_FOUND:
         return (
@@ -202,9 +204,9 @@ def _refusal_of_aws(error: ClientError) -> str:
 def parse_time(text: str, now: int) -> int:
     """Unix seconds. Raises: Refused, for what is no time or lies ahead."""
     span = _SPAN.fullmatch(text.strip())
-    seconds = now - int(span[1]) * _SECONDS[span[2]] if span else _timestamp(text.strip())
+    seconds = now - int(span[1]) * _SECONDS[span[2]] if span else _parse_timestamp(text.strip())
     if seconds > now:
-        raise Refused(f"{text} lies in the future")
+        raise CommandRefused(f"{text} lies in the future")
     return max(seconds, 0)
 
 
@@ -213,10 +215,10 @@ def overlap_option(explained: str) -> Any:
     return typer.Option(min=0, max=LONGEST_OVERLAP, metavar="SECONDS", help=explained)
 
 
-def _timestamp(text: str) -> int:
+def _parse_timestamp(text: str) -> int:
     try:
         given = datetime.fromisoformat(text)
     except ValueError:
         form = "give a timestamp like 2026-03-02T09:00:00Z, or how long ago: 30m, 2h, 3d"
-        raise Refused(f"{text!r} is no time: {form}") from None
+        raise CommandRefused(f"{text!r} is no time: {form}") from None
     return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp())

@@ -49,7 +49,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
         reply = hub.bank_link.send(outgoing)
     except Refusal as refusal:
         return outcome | {"answer": refusal.details[0].details if refusal.details else refusal.message}
-    reachable, code, answer = _read(bank.version.answers, reply)
+    reachable, code, answer = _classify_answer(bank.version.answers, reply)
     return outcome | {
         "reachable": reachable,
         "accepted": reachable and code not in bank.version.answers.unknown_service,
@@ -60,7 +60,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     }
 
 
-def _read(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, str]:
+def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, str]:
     """Whether an answer has the form of the bank's version, its code if it is an error, and what it says."""
     try:
         body = jsontext.loads(reply.body)

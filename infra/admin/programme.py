@@ -13,9 +13,9 @@ from chalicelib.cards.programs.credentials import Secret
 from chalicelib.cards.programs.programmes import HEAD, TABLE, SetUp
 from chalicelib.foundation.clock import timestamp
 from infra.admin import connection, output
-from infra.admin.output import ONCE, Refused, Report, command, command_group, listing, table
+from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 from infra.programme import file, loading
-from infra.programme.loading import Change, Plan
+from infra.programme.loading import LoadPlan, PlannedChange
 
 group = command_group(
     "Programme managers of the card API: load their set-ups from a file, show them, rotate keys and secrets."
@@ -48,13 +48,13 @@ def load(
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise Refused(f"{path} cannot be read: {reason}") from None
+        raise CommandRefused(f"{path} cannot be read: {reason}") from None
     hub = connection.connect()
-    plans = loading.plans(hub, file.read(text, hub.settings.stage))
+    plans = loading.make_plans(hub, file.read_programmes(text, hub.settings.stage))
     if dry_run:
-        return _rehearsed(plans)
-    loading.check(plans)
-    done: list[Plan] = []
+        return _report_dry_run(plans)
+    loading.check_plans(plans)
+    done: list[LoadPlan] = []
     try:
         for plan in plans:
             loading.carry_out(hub, plan)
@@ -62,8 +62,8 @@ def load(
     except Exception as error:
         if not any(plan.secrets or plan.events_secret for plan in done):
             raise
-        return _done(done, f"the rest of the file was not loaded: {error}")  # what was made is never shown again
-    return _done(done)
+        return _report_load(done, f"the rest of the file was not loaded: {error}")  # what was made is never shown again
+    return _report_load(done)
 
 
 @command(group, "show")
@@ -83,12 +83,12 @@ def show(
     """
     hub = connection.connect()
     if manager_id is None:
-        return _all(hub)
+        return _report_managers(hub)
     found = hub.programmes.set_up(manager_id)
     if not found.revision:
-        raise Refused(f"there is no programme manager {manager_id}: load one with `programme load`")
+        raise CommandRefused(f"there is no programme manager {manager_id}: load one with `programme load`")
     data = {"manager": _manager(found), "credentials": _credentials(hub, found)}
-    return Report(data, _described(data))
+    return Report(data, _format_manager(data))
 
 
 @command(group, "rotate-key")
@@ -103,7 +103,7 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
     """
     secret = connection.connect().credentials.rotate(manager_id, name)
     parts = _parts(secret)
-    text = f"A new key of {name} is live, and so is the one before it:\n\n{_listed(parts)}\n\n{_ONCE}"
+    text = f"A new key of {name} is live, and so is the one before it:\n\n{_format_credential(parts)}\n\n{_ONCE}"
     return Report({"credential": name, **parts}, text)
 
 
@@ -146,22 +146,22 @@ def drop_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
     return Report({"credential": name, "keys": 1}, f"The older key of {name} is live no more, the newer one is.")
 
 
-def _rehearsed(plans: list[Plan]) -> Report:
-    refused = [change.title for plan in plans for change in plan.refused]
+def _report_dry_run(plans: list[LoadPlan]) -> Report:
+    refused = [change.title for plan in plans for change in plan.refused_changes]
     text = "\n\n".join(map(_lines, plans)) + "\n\nNothing was changed: this was a dry run."
     if refused:
         text += f"\nLoading it would be refused, for this is in use: {', '.join(refused)}."
-    return Report(_document(plans, done=False) | {"in_use": refused}, text, good=not refused)
+    return Report(_plan_members(plans, done=False) | {"in_use": refused}, text, good=not refused)
 
 
-def _done(plans: list[Plan], error: str | None = None) -> Report:
+def _report_load(plans: list[LoadPlan], error: str | None = None) -> Report:
     """What was loaded, with the parts of new credentials; not all of the file when there was an error."""
-    data = _document(plans, done=True) | ({"error": error} if error else {})
+    data = _plan_members(plans, done=True) | ({"error": error} if error else {})
     texts = [_lines(plan) + _secrets(plan) for plan in plans] + ([f"Error: {error}"] if error else [])
     return Report(data, "\n\n".join(texts), good=error is None)
 
 
-def _document(plans: list[Plan], *, done: bool) -> dict[str, Any]:
+def _plan_members(plans: list[LoadPlan], *, done: bool) -> dict[str, Any]:
     managers = [
         {
             "id": plan.catalogue.manager_id,
@@ -175,7 +175,7 @@ def _document(plans: list[Plan], *, done: bool) -> dict[str, Any]:
     return {"managers": managers, "changed": done and any(plan.changes for plan in plans)}
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: PlannedChange) -> dict[str, Any]:
     differences = {name: {"from": before, "to": after} for name, (before, after) in change.differences.items()}
     return {
         "what": change.what,
@@ -186,23 +186,26 @@ def _change(change: Change) -> dict[str, Any]:
     }
 
 
-def _lines(plan: Plan) -> str:
+def _lines(plan: LoadPlan) -> str:
     lines = [f"Programme manager {plan.catalogue.manager_id}, {plan.catalogue.name}:"]
     for change in plan.changes:
         lines.append(f"  {_SIGNS[change.what]} {change.title}")
-        lines += [f"      {name}: {_said(was)} -> {_said(new)}" for name, (was, new) in change.differences.items()]
+        lines += [
+            f"      {name}: {_format_value(was)} -> {_format_value(new)}"
+            for name, (was, new) in change.differences.items()
+        ]
     return "\n".join(lines if plan.changes else [*lines, "  nothing to change"])
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {each}" for name, each in value.items())
     return "nothing" if value is None else str(value)
 
 
-def _secrets(plan: Plan) -> str:
+def _secrets(plan: LoadPlan) -> str:
     """The parts of new credentials and the secret of events, nothing where nothing was made."""
-    made = [f"Credential {name}:\n{_listed(_parts(secret))}" for name, secret in plan.secrets.items()]
+    made = [f"Credential {name}:\n{_format_credential(_parts(secret))}" for name, secret in plan.secrets.items()]
     parts = [*made, _ONCE] if made else []
     parts += [f"The secret of its events: {plan.events_secret}\n{ONCE}"] if plan.events_secret else []
     return "".join(f"\n\n{part}" for part in parts)
@@ -213,17 +216,17 @@ def _parts(secret: Secret) -> dict[str, str]:
     return ({"access_key": secret.access_key} if secret.access_key else {}) | parts
 
 
-def _listed(parts: dict[str, str]) -> str:
+def _format_credential(parts: dict[str, str]) -> str:
     """Under the names that a call's body has them by."""
     return "\n".join(f"  {name:<15} {value}" for name, value in parts.items())
 
 
-def _all(hub: Hub) -> Report:
+def _report_managers(hub: Hub) -> Report:
     heads = [item for item in hub.store.scan(TABLE) if item["part"] == HEAD]
     rows = [{"id": int(item["owner"].partition("#")[2]), "name": item["name"]} for item in heads]
     rows.sort(key=lambda row: row["id"])
     nobody = "There are no programme managers: load some with `programme load`."
-    return Report({"managers": rows}, table(rows, ("id", "name")) if rows else nobody)
+    return Report({"managers": rows}, format_table(rows, ("id", "name")) if rows else nobody)
 
 
 def _manager(found: SetUp) -> dict[str, Any]:
@@ -231,7 +234,7 @@ def _manager(found: SetUp) -> dict[str, Any]:
     for kind, entry in found.catalogue.entries():
         used = (kind, entry.id) in found.used
         entries.setdefault(f"{kind}s", []).append({**members(entry), "in_use": used})
-    return {"id": found.catalogue.manager_id, **loading.spoken_head(found.catalogue), **entries}
+    return {"id": found.catalogue.manager_id, **loading.readable_head(found.catalogue), **entries}
 
 
 def _credentials(hub: Hub, found: SetUp) -> list[dict[str, Any]]:
@@ -239,22 +242,24 @@ def _credentials(hub: Hub, found: SetUp) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            **loading.spoken(credential.rights),
+            **loading.readable_rights(credential.rights),
             "keys_made_at": [timestamp(key.created_at) for key in credential.keys],
         }
         for name, credential in sorted(held.items())
     ]
 
 
-def _described(data: dict[str, Any]) -> str:
+def _format_manager(data: dict[str, Any]) -> str:
     manager = dict(data["manager"])
     entries = {kind: manager.pop(f"{kind}s", []) for kind in KINDS}
-    rates = [f"{pair} {_said(rate)}" for pair, rate in manager["rates"].items()]
-    parts = [listing(manager | {"rates": rates})]
+    rates = [f"{pair} {_format_value(rate)}" for pair, rate in manager["rates"].items()]
+    parts = [format_members(manager | {"rates": rates})]
     for kind, rows in entries.items():
         if rows:
             inner = [ENTRIES_OF[KINDS[kind]]] if KINDS[kind] in ENTRIES_OF else []
             counted = [row | {name: len(row[name]) for name in inner} for row in rows]
-            parts.append(f"{kind.replace('_', ' ').capitalize()}s\n{table(counted, ('id', 'name', *inner, 'in_use'))}")
-    parts += [f"Credential\n{listing(each)}" for each in data["credentials"]]
+            parts.append(
+                f"{kind.replace('_', ' ').capitalize()}s\n{format_table(counted, ('id', 'name', *inner, 'in_use'))}"
+            )
+    parts += [f"Credential\n{format_members(each)}" for each in data["credentials"]]
     return "\n\n".join(parts)

@@ -37,7 +37,7 @@ class Progress:
     def on_standard_error(cls) -> Progress:
         return cls(sys.stderr)
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Say what is being done, unless something was said just now."""
         now = self._clock()
         if self._stream is None or now - self._said_at < (CHANGE_SECONDS if self._on_terminal else LINE_SECONDS):
@@ -47,10 +47,10 @@ class Progress:
         self._stream.write(f"{_CLEAR}{line}" if self._on_terminal else f"{line}\n")
         self._stream.flush()
 
-    def counted(self, items: Iterable[T], what: str) -> Iterator[T]:
+    def count(self, items: Iterable[T], what: str) -> Iterator[T]:
         """``items`` as they come, while it is said how many there were: ``authorizations 1,200``."""
         for number, item in enumerate(items, start=1):
-            self.say(f"{what} {number:,}")
+            self.report(f"{what} {number:,}")
             yield item
 
     def __enter__(self) -> Progress:

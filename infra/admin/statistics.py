@@ -18,7 +18,7 @@ from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, clock_time, days_of_quarter, parse_day, yesterday
 from chalicelib.statistics.ingest import ExpectedBank, Ingested
 from infra.admin import connection
-from infra.admin.output import Refused, Report, command, command_group, table
+from infra.admin.output import CommandRefused, Report, command, command_group, format_table
 
 group = command_group("Daily performance of banks: ingest, show, export.")
 
@@ -39,7 +39,7 @@ _COLUMNS = (
 )
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     """What an export is written as."""
 
     CSV = "csv"
@@ -80,8 +80,8 @@ def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBa
     for each in banks:
         made += hub.statistics.ingest.days(each, list(days)) if days else hub.statistics.ingest.due(each)
     if named and not made:
-        raise Refused(_why_nothing(named, banks, days))
-    return _ingested(made)
+        raise CommandRefused(_explain_no_record(named, banks, days))
+    return _report_ingest(made)
 
 
 @command(group, "show")
@@ -98,10 +98,11 @@ def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank
     days = _days(hub, day, since, until) or DayRange(latest - timedelta(days=_SHOWN_DAYS - 1), latest)
     found = _records(hub, days, bank)
     readable = [
-        {**row, "down": ", ".join(_down(record))} for row, record in zip(layout.rows(found), found, strict=True)
+        {**row, "down": ", ".join(_downtime_spans(record))}
+        for row, record in zip(layout.rows(found), found, strict=True)
     ]
-    shown = [{**row, "down": _down(record)} for row, record in zip(readable, found, strict=True)]
-    return Report({"days": shown}, table(readable, _COLUMNS) if shown else "There are no records of these days.")
+    shown = [{**row, "down": _downtime_spans(record)} for row, record in zip(readable, found, strict=True)]
+    return Report({"days": shown}, format_table(readable, _COLUMNS) if shown else "There are no records of these days.")
 
 
 @command(group, "export")
@@ -110,7 +111,9 @@ def export(
     since: Since = None,
     until: Until = None,
     bank: OfBank = None,
-    written_as: Annotated[Format, typer.Option("--format", help="CSV as in RFC 4180, or JSON.")] = Format.CSV,
+    written_as: Annotated[
+        ExportFormat, typer.Option("--format", help="CSV as in RFC 4180, or JSON.")
+    ] = ExportFormat.CSV,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write it to this file.", show_default=False)
     ] = None,
@@ -125,34 +128,34 @@ def export(
     """
     hub = connection.connect()
     if (quarter is None) == (since is None and until is None):
-        raise Refused("give either --quarter, or --from and --to")
+        raise CommandRefused("give either --quarter, or --from and --to")
     days = _days(hub, None, since, until) or _quarter(quarter or "")
     found = list(layout.rows(_records(hub, days, bank)))
-    text = layout.as_csv(found) if written_as is Format.CSV else f"{layout.as_json(found)}\n"
+    text = layout.as_csv(found) if written_as is ExportFormat.CSV else f"{layout.as_json(found)}\n"
     if output is None:
         return Report({"days": found}, text.removesuffix("\n"))  # which is added when it is printed
     try:
         output.write_text(text, "utf-8", newline="")
     except OSError as error:
-        raise Refused(f"{output} cannot be written: {error.strerror}") from None
+        raise CommandRefused(f"{output} cannot be written: {error.strerror}") from None
     data = {"file": str(output), "format": written_as.value, "rows": len(found)}
-    return Report(data, f"{output} has {_several(len(found), 'row')}.")
+    return Report(data, f"{output} has {_pluralize(len(found), 'row')}.")
 
 
 def _days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:
     """The days that the options name, ``None`` if they name none. Raises: Refused."""
     if day is not None and (since, until) != (None, None):
-        raise Refused("give either --day, or --from and --to")
+        raise CommandRefused("give either --day, or --from and --to")
     if until is not None and since is None:
-        raise Refused("--to needs --from")
+        raise CommandRefused("--to needs --from")
     begins, ends = (day, day) if day is not None else (since, until)
     if begins is None:
         return None
     first, last = _day(begins), yesterday(hub.clock) if ends is None else _day(ends)
     if last < first:
-        raise Refused(f"{first} comes after {last}")
+        raise CommandRefused(f"{first} comes after {last}")
     if last > hub.clock.now().date():
-        raise Refused(f"{last} lies in the future")
+        raise CommandRefused(f"{last} lies in the future")
     return DayRange(first, last)
 
 
@@ -160,14 +163,14 @@ def _day(text: str) -> date:
     try:
         return parse_day(text)
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise CommandRefused(str(error)) from None
 
 
 def _quarter(text: str) -> DayRange:
     try:
         return days_of_quarter(text)
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise CommandRefused(str(error)) from None
 
 
 def _bic(hub: Hub, text: str) -> str:
@@ -189,11 +192,11 @@ def _banks(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[Expecte
     return [ExpectedBank(bic, earlier[-1].name if earlier else bic)]
 
 
-def _why_nothing(bic: str, banks: Sequence[ExpectedBank], days: DayRange | None) -> str:
+def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange | None) -> str:
     """Why a bank has no record of some days."""
     if banks and days and days.until < banks[0].since:
         return f"{bic} was registered on {banks[0].since}: there are no records of the days before"
-    return _unknown(bic)
+    return _explain_unknown(bic)
 
 
 def _records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
@@ -204,29 +207,29 @@ def _records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
     bic = _bic(hub, bank)
     found = records.of_bank(bic, days.since, days.until)
     if not found and hub.banks.find(bic, active=False) is None:
-        raise Refused(_unknown(bic))
+        raise CommandRefused(_explain_unknown(bic))
     return found
 
 
-def _unknown(bic: str) -> str:
+def _explain_unknown(bic: str) -> str:
     return f"nothing is known of {bic} on these days"
 
 
-def _ingested(made: Sequence[Ingested]) -> Report:
+def _report_ingest(made: Sequence[Ingested]) -> Report:
     changed = sum(each.is_new for each in made)
     missing = [
         {"bic": each.record.bic, "day": each.record.day.isoformat()} for each in made if each.record.report == "missing"
     ]
-    text = f"{_several(len(made), 'record')}; new, or not as before: {changed}."
+    text = f"{_pluralize(len(made), 'record')}; new, or not as before: {changed}."
     if missing:
-        text += f"\n\nThese reports are missing:\n\n{table(missing, ('bic', 'day'))}"
+        text += f"\n\nThese reports are missing:\n\n{format_table(missing, ('bic', 'day'))}"
     return Report({"records": len(made), "changed": changed, "missing_reports": missing}, text)
 
 
-def _down(record: DayRecord) -> list[str]:
+def _downtime_spans(record: DayRecord) -> list[str]:
     """When it was down: ``10:02:07-10:40:00``."""
     return [f"{clock_time(since)}-{clock_time(until)}" for since, until in record.down]
 
 
-def _several(count: int, what: str) -> str:
+def _pluralize(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

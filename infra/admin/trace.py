@@ -20,8 +20,8 @@ from chalicelib.openbanking.records.authorizations import authorization_key
 from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
 from infra.admin import connection, deliveries, output
-from infra.admin.log_search import Line, LocalLog, Log, of_stage
-from infra.admin.output import Refused, Report, listing, table
+from infra.admin.log_search import LocalLog, Log, LogLine, stage_log
+from infra.admin.output import CommandRefused, Report, format_members, format_table
 from infra.local import stackfile
 
 _DAY = 24 * 3600
@@ -64,22 +64,22 @@ def trace(
     hub = connection.connect()
     delivery = None if is_uuid(request_id) else _delivery(hub, request_id)
     traced = request_id if delivery is None else delivery.cause_id or delivery.request_id
-    start, log = _start(hub, since, delivery), _log(hub)
+    start, log = _search_start(hub, since, delivery), _open_log(hub)
     lines = log.lines(traced, start)
     if lines and all(line.request_id != traced for line in lines):  # a bank quotes what it was sent
         traced = lines[0].request_id
         lines = log.lines(traced, start)
     if not lines and delivery is None:
-        raise Refused(f"nothing is known of {traced}: no line of it since {timestamp(start)} in {log.place}")
-    found = follow(hub.store, lines, [request_id] if delivery else [])
-    written = [_written(line) for line in lines]
+        raise CommandRefused(f"nothing is known of {traced}: no line of it since {timestamp(start)} in {log.place}")
+    found = find_records(hub.store, lines, [request_id] if delivery else [])
+    written = [_line_members(line) for line in lines]
     data = {
         "request_id": traced,
         "since": timestamp(start),
         "searched": log.place,
         "lines": written,
         "relays": [line for line in written if line["message"] == "bank asked"],
-        "deliveries": [deliveries.members(each, hub.clock.time()) for each in found.deliveries],
+        "deliveries": [deliveries.delivery_members(each, hub.clock.time()) for each in found.deliveries],
         "authorizations": found.authorizations,
         "consents": found.consents,
         "payments": found.payments,
@@ -92,10 +92,10 @@ def _delivery(hub: Hub, delivery_id: str) -> Delivery:
         return hub.journal.show(delivery_id)
     except UnknownDelivery:
         text = f"{delivery_id} is neither the id of a request, which is a UUID, nor that of a delivery that is kept"
-        raise Refused(text) from None
+        raise CommandRefused(text) from None
 
 
-def _start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
+def _search_start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
     """The time from which on lines are looked for."""
     now = hub.clock.time()
     if since is not None:
@@ -103,17 +103,17 @@ def _start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
     return min(now - _DAY, delivery.created_at - _BEFORE if delivery else now)
 
 
-def _log(hub: Hub) -> Log:
+def _open_log(hub: Hub) -> Log:
     """Where the stage's lines are."""
     if not hub.settings.is_local:
-        return of_stage(hub.settings.prefix)
+        return stage_log(hub.settings.prefix)
     stack = stackfile.running()
     if stack is None or "log" not in stack:
-        raise Refused("no local stack is running, so there is no log to look through: start it with `make run`")
+        raise CommandRefused("no local stack is running, so there is no log to look through: start it with `make run`")
     return LocalLog(Path(stack["log"]))
 
 
-def _written(line: Line) -> dict[str, Any]:
+def _line_members(line: LogLine) -> dict[str, Any]:
     at = line.at.isoformat(timespec="milliseconds")
     return {"at": at, "function": line.function, "level": line.level, "message": line.message, **line.members}
 
@@ -124,19 +124,19 @@ def _sections(data: Mapping[str, Any]) -> Iterator[str]:
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
     yield f"Request {data['request_id']}\n{count} since {data['since']} in {data['searched']}"
     if lines:
-        yield f"What happened\n{table(map(_event, lines), _TIMELINE)}"
+        yield f"What happened\n{format_table(map(_event, lines), _TIMELINE)}"
     if data["relays"]:
-        yield f"Banks asked\n{table(map(_relay, data['relays']), _RELAYS)}"
+        yield f"Banks asked\n{format_table(map(_relay, data['relays']), _RELAYS)}"
     if data["deliveries"]:
-        yield f"Deliveries, as they stand now\n{table(data['deliveries'], _DELIVERIES)}"
+        yield f"Deliveries, as they stand now\n{format_table(data['deliveries'], _DELIVERIES)}"
     for title, name in _RECORDS.items():
         for record in data[name]:
-            yield f"{title}, as it stands now\n{listing(_flat(record))}"
+            yield f"{title}, as it stands now\n{format_members(_flatten_history(record))}"
 
 
 def _event(line: Mapping[str, Any]) -> dict[str, Any]:
     """A line of the timeline."""
-    details = [f"{name}={_text(value)}" for name, value in line.items() if name not in _NOT_DETAILS]
+    details = [f"{name}={_format_value(value)}" for name, value in line.items() if name not in _NOT_DETAILS]
     return {
         "time": line["at"],
         "function": line["function"],
@@ -156,14 +156,14 @@ def _outcome(line: Mapping[str, Any]) -> Any:
     return next((line[name] for name in _OUTCOMES if name in line), None)
 
 
-def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten_history(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record with its history an entry a line."""
     history = [f"{entry['at']}  {entry['status']}" for entry in record.get("history", ())]
-    flat = {name: _text(value) for name, value in record.items() if name != "history"}
+    flat = {name: _format_value(value) for name, value in record.items() if name != "history"}
     return flat | ({"history": history} if history else {})
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -185,7 +185,7 @@ _TOGETHER = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class TracedRecords:
     """What a request has to do with."""
 
     deliveries: Sequence[Delivery]
@@ -194,40 +194,40 @@ class Records:
     payments: Sequence[Mapping[str, Any]]
 
 
-def follow(store: Store, lines: Sequence[Line], more: Collection[str] = ()) -> Records:
+def find_records(store: Store, lines: Sequence[LogLine], more: Collection[str] = ()) -> TracedRecords:
     """The records that lines name; ``more`` are the ids of deliveries that are known otherwise."""
     said = [line.members for line in lines]
-    ids = [*more, *_named(said, "delivery_id"), *(each for one in said for each in one.get("delivery_ids", ()))]
-    deliveries = [Delivery.from_item(item) for item in _read(store, map(record_key, ids))]
-    authorizations = _read(store, map(authorization_key, _named(said, "authorization_id")))
+    ids = [*more, *_collect(said, "delivery_id"), *(each for one in said for each in one.get("delivery_ids", ()))]
+    deliveries = [Delivery.from_item(item) for item in _read_items(store, map(record_key, ids))]
+    authorizations = _read_items(store, map(authorization_key, _collect(said, "authorization_id")))
     pairs = [(one["bic"], one["payment_id"]) for one in said if "bic" in one and "payment_id" in one]
-    payments = [item for item in _read(store, (payment_key(*pair) for pair in pairs)) if "payment_id" in item]
-    consents = [*_named([*said, *authorizations, *payments], "consent_id")]
+    payments = [item for item in _read_items(store, (payment_key(*pair) for pair in pairs)) if "payment_id" in item]
+    consents = [*_collect([*said, *authorizations, *payments], "consent_id")]
     consents += [delivery.consent_id for delivery in deliveries if delivery.consent_id]
-    return Records(
+    return TracedRecords(
         deliveries=sorted(deliveries, key=lambda delivery: delivery.created_at),
-        authorizations=[_shown(item, _AUTHORIZATION) for item in authorizations],
-        consents=[_shown(item, _CONSENT) for item in _read(store, map(consent_key, consents))],
-        payments=[_shown(item, _PAYMENT) for item in payments],
+        authorizations=[_select_members(item, _AUTHORIZATION) for item in authorizations],
+        consents=[_select_members(item, _CONSENT) for item in _read_items(store, map(consent_key, consents))],
+        payments=[_select_members(item, _PAYMENT) for item in payments],
     )
 
 
-def _named(said: Iterable[Mapping[str, Any]], name: str) -> list[str]:
+def _collect(said: Iterable[Mapping[str, Any]], name: str) -> list[str]:
     return [one[name] for one in said if isinstance(one.get(name), str)]
 
 
-def _read(store: Store, keys: Iterable[tuple[str, Item]]) -> list[Item]:
+def _read_items(store: Store, keys: Iterable[tuple[str, Item]]) -> list[Item]:
     """The items that are there, each once."""
     different = list({repr(key): key for key in keys}.values())
     batches = pieces(different, _TOGETHER)
     return [item for batch in batches for item in store.batch_get(batch) if item is not None]
 
 
-def _shown(item: Item, names: Sequence[str]) -> dict[str, Any]:
-    return {name: _said(name, item[name]) for name in names if item.get(name) is not None}
+def _select_members(item: Item, names: Sequence[str]) -> dict[str, Any]:
+    return {name: _readable_value(name, item[name]) for name in names if item.get(name) is not None}
 
 
-def _said(name: str, value: Any) -> Any:
+def _readable_value(name: str, value: Any) -> Any:
     if name == "history":
         return [{"status": entry["status"], "at": timestamp(entry["at"])} for entry in value]
     return timestamp(value) if name.endswith(("_at", "_until")) else value

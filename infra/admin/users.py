@@ -12,7 +12,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.website.account_flow import OPERATOR_LINK_SECONDS
 from chalicelib.website.records.users import User
 from infra.admin import connection
-from infra.admin.output import ONCE, Refused, Report, command, command_group, listing
+from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members
 
 group = command_group("Users of the web interface.")
 
@@ -44,7 +44,7 @@ def add(
     password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
     user = hub.users.add(email, password, terms_accepted=terms_accepted)
     said = f"{user.email} is registered."
-    return Report({"user": _members(user)}, said) if password_stdin else _with_link(hub, user, said)
+    return Report({"user": _user_members(user)}, said) if password_stdin else _report_link(hub, user, said)
 
 
 @command(group, "link")
@@ -72,9 +72,9 @@ def link(
     hub = connection.connect()
     found = hub.programmes.set_up(manager)
     if not found.revision:
-        raise Refused(f"there is no programme manager {manager}: load one with `programme load`")
+        raise CommandRefused(f"there is no programme manager {manager}: load one with `programme load`")
     user = hub.accounts.link(code_or_email, manager)
-    return Report({"user": _members(user)}, f"{user.email} sees the cards of {found.catalogue.name} ({manager}).")
+    return Report({"user": _user_members(user)}, f"{user.email} sees the cards of {found.catalogue.name} ({manager}).")
 
 
 @command(group, "unlink")
@@ -86,7 +86,7 @@ def unlink(email: EmailArgument) -> Report:
       .venv/bin/python -m infra.admin users unlink ada@example.com
     """
     user = connection.connect().users.unlink(email)
-    return Report({"user": _members(user)}, f"{user.email} sees no cards.")
+    return Report({"user": _user_members(user)}, f"{user.email} sees no cards.")
 
 
 @command(group, "deactivate")
@@ -98,7 +98,7 @@ def deactivate(email: EmailArgument) -> Report:
       .venv/bin/python -m infra.admin users deactivate ada@example.com
     """
     user = connection.connect().users.deactivate(email)
-    return Report({"user": _members(user)}, f"{user.email} is signed out everywhere, and cannot sign in any more.")
+    return Report({"user": _user_members(user)}, f"{user.email} is signed out everywhere, and cannot sign in any more.")
 
 
 @command(group, "activate")
@@ -110,7 +110,7 @@ def activate(email: EmailArgument) -> Report:
       .venv/bin/python -m infra.admin users activate ada@example.com
     """
     user = connection.connect().users.activate(email)
-    return Report({"user": _members(user)}, f"{user.email} can sign in.")
+    return Report({"user": _user_members(user)}, f"{user.email} can sign in.")
 
 
 @command(group, "reset-password")
@@ -133,10 +133,10 @@ def reset_password(
     hub = connection.connect()
     user = hub.users.known(email)
     if not user.active:
-        raise Refused(f"{user.email} is deactivated: activate the user first with `users activate`")
+        raise CommandRefused(f"{user.email} is deactivated: activate the user first with `users activate`")
     if at_once:
         user = hub.users.remove_password(email)
-    return _with_link(hub, user, f"{user.email} may set a new password.")
+    return _report_link(hub, user, f"{user.email} may set a new password.")
 
 
 @command(group, "show")
@@ -148,17 +148,17 @@ def show(email: EmailArgument) -> Report:
       .venv/bin/python -m infra.admin users show ada@example.com
     """
     user = connection.connect().users.known(email)
-    return Report({"user": _members(user)}, listing(_members(user)))
+    return Report({"user": _user_members(user)}, format_members(_user_members(user)))
 
 
-def _with_link(hub: Hub, user: User, said: str) -> Report:
+def _report_link(hub: Hub, user: User, said: str) -> Report:
     address = hub.accounts.make_operator_link(user)
     hours = OPERATOR_LINK_SECONDS // 3600
     text = f"{said}\n\nThe link that sets a password: {address}\nIt is good once, for {hours} hours. {ONCE}"
-    return Report({"user": _members(user), "password_link": address}, text)
+    return Report({"user": _user_members(user), "password_link": address}, text)
 
 
-def _members(user: User) -> dict[str, Any]:
+def _user_members(user: User) -> dict[str, Any]:
     return {
         "email": user.email,
         "active": user.active,

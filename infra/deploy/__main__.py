@@ -17,7 +17,7 @@ _OF_ONE_STACK = "EndpointURL"
 """An output that only the template of a whole stage has."""
 
 
-def resources(stage: str, alarm_topic: str | None, take_over: bool) -> dict[str, str]:
+def deploy_resources(stage: str, alarm_topic: str | None, take_over: bool) -> dict[str, str]:
     """Make or change the stack ``causeway-<stage>``; answers its outputs.
 
     Args:
@@ -39,28 +39,28 @@ def resources(stage: str, alarm_topic: str | None, take_over: bool) -> dict[str,
     source, tags = template.compact(template.load(), stage, alarm_topic)
     if (size := len(template.to_json(source))) > template.LARGEST:
         raise stacks.StackFailed(f"infra/resources.yaml is too large: {size} bytes of {template.LARGEST}")
-    stacks.lay(client, name, source, {"Stage": stage, "AlarmTopicArn": alarm_topic}, pause=5, tags=tags)
+    stacks.deploy_stack(client, name, source, {"Stage": stage, "AlarmTopicArn": alarm_topic}, pause=5, tags=tags)
     return stacks.outputs(client, name)
 
 
-def functions(stage: str) -> None:
+def deploy_functions(stage: str) -> None:
     """Have Chalice make or change the functions, the API and the schedules.
 
     Raises:
         ChaliceFailed: it could not, or what is there already would be made again beside itself.
     """
-    if not chalice_command.is_recorded(stage) and _consumes(boto3.client("lambda"), stage):
+    if not chalice_command.is_recorded(stage) and _has_consumer(boto3.client("lambda"), stage):
         raise chalice_command.ChaliceFailed(
             f"there is an application of the stage {stage} that .chalice/deployed/{stage}.json does not know of: "
             'bring that file here, or see "A deployment that broke off" in docs/deployment.md'
         )
     keep_log(boto3.client("logs"), stage)
-    closed = chalice_command.keep_endpoint_closed(boto3.client("apigateway"), chalice_command.interface(stage), stage)
-    with closed, chalice_command.copied() as project:
+    closed = chalice_command.keep_endpoint_closed(boto3.client("apigateway"), chalice_command.api_id(stage), stage)
+    with closed, chalice_command.project_copy() as project:
         chalice_command.deploy(project, stage)
 
 
-def _consumes(client: Any, stage: str) -> bool:
+def _has_consumer(client: Any, stage: str) -> bool:
     """Whether the queue has a consumer: Chalice makes it among the first, and could not make it again."""
     pages = client.get_paginator("list_event_source_mappings").paginate()
     called = pages.search("EventSourceMappings[].FunctionArn")
@@ -88,14 +88,14 @@ def main(arguments: list[str] | None = None) -> int:
         "--take-over", action="store_true", help="have Chalice make the application of a stage that is one stack"
     )
     options = parser.parse_args(arguments)
-    if problem := chalice_command.unfinished(options.stage):
+    if problem := chalice_command.find_placeholder(options.stage):
         print(f"causeway: {problem}: put the stage's address there first.", file=sys.stderr)
         return 1
     try:
         if options.only != "application":
-            _show(resources(options.stage, options.alarm_topic, options.take_over))
+            _show(deploy_resources(options.stage, options.alarm_topic, options.take_over))
         if options.only != "resources":
-            functions(options.stage)
+            deploy_functions(options.stage)
     except (stacks.StackFailed, chalice_command.ChaliceFailed, ClientError, BotoCoreError) as error:
         print(f"causeway: {error}", file=sys.stderr)
         return 1

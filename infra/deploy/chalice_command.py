@@ -42,7 +42,7 @@ def stage_settings(stage: str) -> dict[str, Any]:
     return settings
 
 
-def unfinished(stage: str) -> str | None:
+def find_placeholder(stage: str) -> str | None:
     """What is wrong with the stage's address in ``.chalice/config.json``, as a sentence without its end."""
     address = stage_settings(stage)["environment_variables"]["PUBLIC_URL"]
     if not f".{urlsplit(address).hostname}".endswith(f".{_PLACEHOLDER}"):
@@ -52,24 +52,24 @@ def unfinished(stage: str) -> str | None:
 
 def is_recorded(stage: str) -> bool:
     """Whether Chalice has written down here what it has deployed."""
-    return _record(stage).is_file()
+    return _read_record(stage).is_file()
 
 
-def interface(stage: str) -> str | None:
+def api_id(stage: str) -> str | None:
     """The id of the API that Chalice has made, as far as it is written down here."""
     if not is_recorded(stage):
         return None
-    made = json.loads(_record(stage).read_text(encoding="utf-8"))["resources"]
+    made = json.loads(_read_record(stage).read_text(encoding="utf-8"))["resources"]
     ids: list[str] = [each["rest_api_id"] for each in made if each["resource_type"] == "rest_api"]
     return ids[0] if ids else None
 
 
-def _record(stage: str) -> Path:
+def _read_record(stage: str) -> Path:
     return ROOT / ".chalice" / "deployed" / f"{stage}.json"
 
 
 @contextmanager
-def copied() -> Iterator[Path]:
+def project_copy() -> Iterator[Path]:
     """A copy of the application for Chalice, as long as the context lasts.
 
     Compiled files would get into the package otherwise, and make equal packages unequal.

@@ -37,17 +37,17 @@ _TEMPLATE = "sam.json"
 def package(stage: str, target: Path) -> list[Path]:
     """Write the package of ``stage`` into the folder ``target``; answers its files. Raises: ChaliceFailed."""
     target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="causeway-package-") as place, chalice_command.copied() as project:
+    with tempfile.TemporaryDirectory(prefix="causeway-package-") as place, chalice_command.project_copy() as project:
         out = Path(place) / "out"
         chalice_command.package(project, stage, out)
         made = json.loads((out / _TEMPLATE).read_text(encoding="utf-8"))
-        _check(made, out)
-        whole = one_stack(made, template.load(), stage)
+        _check_files(made, out)
+        whole = merge_templates(made, template.load(), stage)
         (out / _TEMPLATE).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
         return [Path(shutil.move(file, target / file.name)) for file in sorted(out.iterdir())]
 
 
-def _check(made: dict[str, Any], folder: Path) -> None:
+def _check_files(made: dict[str, Any], folder: Path) -> None:
     """Every file that the template refers to was written."""
     for name, resource in made["Resources"].items():
         place = resource["Properties"].get("CodeUri") or resource["Properties"].get("ContentUri")
@@ -59,7 +59,7 @@ class NotMergeable(Exception):
     """The two templates cannot become one; the message says why."""
 
 
-def one_stack(application: Mapping[str, Any], resources: Mapping[str, Any], stage: str) -> Parts:
+def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any], stage: str) -> Parts:
     """The template of a whole stage.
 
     Args:
@@ -79,7 +79,7 @@ def one_stack(application: Mapping[str, Any], resources: Mapping[str, Any], stag
     for logical, entry in functions(theirs):
         name = function_name(entry, stage)
         entry["Properties"]["FunctionName"] = name
-        log = _log_of(parts, logical, name)
+        log = _name_log(parts, logical, name)
         entry["DependsOn"] = sorted({*used, log} - set(template.references(entry)))
     for properties in _properties(parts, _API):
         properties |= {"TracingEnabled": True, "OpenApiVersion": "2.0"}  # without it SAM adds a public stage, "Stage"
@@ -88,8 +88,8 @@ def one_stack(application: Mapping[str, Any], resources: Mapping[str, Any], stag
     return {
         **ours,
         "Transform": theirs["Transform"],
-        "Resources": _both(ours["Resources"], parts),
-        "Outputs": _both(ours["Outputs"], theirs["Outputs"]),
+        "Resources": _merge(ours["Resources"], parts),
+        "Outputs": _merge(ours["Outputs"], theirs["Outputs"]),
     }
 
 
@@ -110,7 +110,7 @@ def _properties(parts: Mapping[str, Any], kind: str) -> list[Parts]:
     return [entry["Properties"] for entry in parts.values() if entry["Type"] == kind]
 
 
-def _log_of(parts: Parts, function: str, name: str) -> str:
+def _name_log(parts: Parts, function: str, name: str) -> str:
     """Give a function's log its name; answers the log's logical name.
 
     Chalice has it depend on the function, and for the interface on one that does not exist. It comes first instead, so
@@ -133,7 +133,7 @@ def _event_source(application: Mapping[str, Any]) -> Parts:
     return sources[0]
 
 
-def _both(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Parts:
+def _merge(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Parts:
     if common := ours.keys() & theirs.keys():
         raise NotMergeable(f"both templates have {', '.join(sorted(common))}")
     return {**ours, **theirs}
@@ -152,7 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     for file in written:
         print(f"{file}  {file.stat().st_size / 1e6:.1f} MB")
-    if problem := chalice_command.unfinished(options.stage):
+    if problem := chalice_command.find_placeholder(options.stage):
         print(
             f"causeway: warning: {problem}; all addresses that leave the service are built from it. "
             "Put the stage's address there, and package again, before you deploy.",

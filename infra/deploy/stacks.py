@@ -29,7 +29,7 @@ class StackFailed(Exception):
     """CloudFormation did not get the stack into a usable state; the message says why, as far as it tells."""
 
 
-def lay(
+def deploy_stack(
     client: Any,
     name: str,
     template: Mapping[str, Any],
@@ -49,11 +49,11 @@ def lay(
     Raises:
         StackFailed: the stack could not be made or changed.
     """
-    with _reported(client, name):
-        return _lay(client, name, template, parameters, pause, tags)
+    with _report_progress(client, name):
+        return _create_or_update(client, name, template, parameters, pause, tags)
 
 
-def _lay(
+def _create_or_update(
     client: Any,
     name: str,
     template: Mapping[str, Any],
@@ -67,7 +67,7 @@ def _lay(
         "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
         "Tags": list(tags),
     }
-    if stack := _found(client, name):
+    if stack := _describe_stack(client, name):
         if stack["StackStatus"] in _NEVER_MADE:
             raise StackFailed(
                 f"the stack {name} could not be made the last time ({stack['StackStatus']}): "
@@ -93,17 +93,17 @@ def _lay(
 
 def outputs(client: Any, name: str) -> dict[str, str]:
     """The outputs of a stack; empty when there is none."""
-    stack = _found(client, name) or {}
+    stack = _describe_stack(client, name) or {}
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
 def parameters(client: Any, name: str) -> dict[str, str]:
     """What a stack was laid with; empty when there is none."""
-    stack = _found(client, name) or {}
+    stack = _describe_stack(client, name) or {}
     return {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", [])}
 
 
-def _found(client: Any, name: str) -> dict[str, Any] | None:
+def _describe_stack(client: Any, name: str) -> dict[str, Any] | None:
     try:
         stack: dict[str, Any] = client.describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
@@ -114,7 +114,7 @@ def _found(client: Any, name: str) -> dict[str, Any] | None:
 
 
 @contextmanager
-def _reported(client: Any, name: str) -> Iterator[None]:
+def _report_progress(client: Any, name: str) -> Iterator[None]:
     """Say on standard error that CloudFormation is not finished, for as long as this lasts.
 
     A thread of its own does, since a call that nobody answers must not keep it silent.
@@ -124,8 +124,8 @@ def _reported(client: Any, name: str) -> Iterator[None]:
     def report() -> None:
         waited = REPORT_SECONDS
         while not finished.wait(REPORT_SECONDS):
-            _say(f"causeway: CloudFormation has not finished the stack {name} after {waited:.0f} seconds")
-            _say(f"  in progress: {_in_progress(client, name)}")
+            _print_progress(f"causeway: CloudFormation has not finished the stack {name} after {waited:.0f} seconds")
+            _print_progress(f"  in progress: {_in_progress(client, name)}")
             waited += REPORT_SECONDS
 
     threading.Thread(target=report, name="cloudformation-report", daemon=True).start()
@@ -135,7 +135,7 @@ def _reported(client: Any, name: str) -> Iterator[None]:
         finished.set()
 
 
-def _say(line: str) -> None:
+def _print_progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
@@ -151,7 +151,7 @@ def _in_progress(client: Any, name: str) -> str:
 
 def _reason(client: Any, name: str) -> str:
     """What the first resource said that failed by itself, and was not cancelled because of another."""
-    events = list(_latest(client, name))
+    events = list(_recent_events(client, name))
     failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
     causes = [event for event in failed if not event.get("ResourceStatusReason", "").endswith(_CANCELLED)]
     if not causes:
@@ -160,7 +160,7 @@ def _reason(client: Any, name: str) -> str:
     return f"{first['LogicalResourceId']}: {first.get('ResourceStatusReason', first['ResourceStatus'])}"
 
 
-def _latest(client: Any, name: str) -> Iterator[Mapping[str, Any]]:
+def _recent_events(client: Any, name: str) -> Iterator[Mapping[str, Any]]:
     """What happened since the stack was last begun to be made or changed, the newest first."""
     for page in client.get_paginator("describe_stack_events").paginate(StackName=name):
         for event in page["StackEvents"]:

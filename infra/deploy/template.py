@@ -101,7 +101,7 @@ class Template:
             {name: table[name] for name in _TABLE_CALL if name in table} for table in self.resources(TABLE).values()
         ]
 
-    def expiring(self) -> dict[str, str]:
+    def expiry_attributes(self) -> dict[str, str]:
         """Table names and the attribute that their items expire by."""
         return {
             table["TableName"]: table["TimeToLiveSpecification"]["AttributeName"]
@@ -169,7 +169,7 @@ def for_stage(stage: str) -> Template:
     return Template(load(), Stage=stage)
 
 
-def without(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
+def without_type(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """The template without the resources of one type, and without the outputs that name them."""
     gone = {name for name, entry in template["Resources"].items() if entry["Type"] == kind}
     outputs = template.get("Outputs", {})
@@ -222,7 +222,7 @@ def resolve_conditions(resources: Mapping[str, Any], stage: str, *alarm_topics: 
     decided = {name: values.pop() for name, values in each.items() if len(values) == 1}
     parts: Parts = _resolve(copy.deepcopy(dict(resources)), decided)
     for section in ("Resources", "Outputs"):
-        parts[section] = {name: entry for name, entry in parts[section].items() if _stays(entry, decided)}
+        parts[section] = {name: entry for name, entry in parts[section].items() if _keep(entry, decided)}
     parts["Conditions"] = {name: value for name, value in parts["Conditions"].items() if name not in decided}
     parts["Parameters"]["Stage"] |= {"AllowedValues": [stage], "Default": stage}
     return parts
@@ -240,7 +240,7 @@ def _resolve(value: Any, decided: Mapping[str, bool]) -> Any:
     return {name: member for name, member in members.items() if member != {"Ref": "AWS::NoValue"}}
 
 
-def _stays(entry: Parts, decided: Mapping[str, bool]) -> bool:
+def _keep(entry: Parts, decided: Mapping[str, bool]) -> bool:
     """Whether a resource or output exists; its condition goes when it is decided."""
     if entry.get("Condition") not in decided:
         return True

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from infra.local import guard, stackfile
 from infra.local.engines import ENGINES
-from infra.local.process import Child, python
+from infra.local.process import ChildProcess, python_command
 from infra.local.stack import DRAIN_SECONDS
 
 READY_SECONDS = 60.0
@@ -26,7 +26,7 @@ class NotReady(Exception):
 
 
 @contextmanager
-def started(
+def run_stack(
     environ: Mapping[str, str] | None = None,
     output: IO[bytes] | None = None,
     engine: str = ENGINES[0],
@@ -52,8 +52,8 @@ def started(
     with tempfile.TemporaryDirectory(prefix="causeway-stack-") as place:
         file = (folder or Path(place)) / "stack.json"
         options = ["--port", "0", "--engine", engine, "--stack-file", str(file), "--quiet", "--end-with-stdin"]
-        child = Child(
-            python("infra.local", *options),
+        child = ChildProcess(
+            python_command("infra.local", *options),
             environ={name: value for name, value in given.items() if name not in _NOT_HANDED_ON}
             | dict(elsewhere or {}),
             output=output or subprocess.DEVNULL,
@@ -61,12 +61,12 @@ def started(
             folder=stackfile.ROOT,
         )
         try:
-            yield _wait(child, file)
+            yield _wait_until_ready(child, file)
         finally:
             child.stop(DRAIN_SECONDS + 2 * guard.GRACE)
 
 
-def _wait(child: Child, file: Path) -> dict[str, Any]:
+def _wait_until_ready(child: ChildProcess, file: Path) -> dict[str, Any]:
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline and not child.ended():
         content = stackfile.running(file)

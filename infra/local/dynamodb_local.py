@@ -21,7 +21,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from infra import command
-from infra.local.process import Child, guarded
+from infra.local.process import ChildProcess, guarded_command
 from infra.local.stackfile import ROOT
 
 POM = ROOT / "infra" / "dynamodb-local" / "pom.xml"
@@ -36,7 +36,7 @@ class EngineFailed(Exception):
     """DynamoDB Local cannot be fetched or started; the message says what is missing."""
 
 
-def install(folder: Path = INSTALLED) -> Path:
+def fetch_engine(folder: Path = INSTALLED) -> Path:
     """Fetch the engine with Maven unless this version is there; answers the folder. Raises: EngineFailed."""
     stamp = folder / "pom.sha256"
     wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
@@ -75,7 +75,7 @@ class DynamoDBLocal:
     """One engine on a port of its own, in memory or with its data in a folder."""
 
     def __init__(self, data: Path | None = None) -> None:
-        program, folder = java(), install()
+        program, folder = java(), fetch_engine()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port: int = probe.getsockname()[1]
@@ -85,7 +85,9 @@ class DynamoDBLocal:
             place = ["-dbPath", str(data)]
         options = ["-port", str(self._port), "-sharedDb", "-disableTelemetry", *place]
         libraries = [f"-Djava.library.path={folder}", "-cp", f"{folder}/*"]
-        self._child = Child(guarded(program, "-Xmx512m", *libraries, _MAIN, *options), errors=subprocess.DEVNULL)
+        self._child = ChildProcess(
+            guarded_command(program, "-Xmx512m", *libraries, _MAIN, *options), errors=subprocess.DEVNULL
+        )
 
     @property
     def url(self) -> str:

@@ -50,7 +50,7 @@ class Emulator:
         with self._turn:
             answer = self._run(environ, body)
             if self._state:
-                self._state.written(target)
+                self._state.record_call(target)
             if target.startswith("AmazonSQS."):
                 self._turn.notify_all()
             return answer
@@ -152,7 +152,7 @@ def application() -> Callable[..., Iterable[bytes]]:
     """moto's server, with what ``resources.yaml`` needs imported already."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    lean_emulator.install()
+    lean_emulator.patch_moto()
     import moto.cloudformation.responses  # noqa: F401 - the slowest part, so that the first call does not wait
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 

@@ -50,7 +50,7 @@ class EmulatorState:
                 )
         self._save()
 
-    def written(self, target: str) -> None:
+    def record_call(self, target: str) -> None:
         """Note that the call ``target`` was carried out."""
         if not target.startswith("secretsmanager.") or target.startswith(_READING):
             return

@@ -18,8 +18,8 @@ from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
 from infra.local.dynamodb_local import DynamoDBLocal, EngineFailed
-from infra.local.process import Child, ChildFailed, python
-from infra.local.stackfile import CREDENTIALS, ROOT, SETTINGS, endpoints, shown
+from infra.local.process import ChildFailed, ChildProcess, python_command
+from infra.local.stackfile import CREDENTIALS, ROOT, SETTINGS, display_path, endpoints
 
 REGION = "eu-west-1"
 ENGINES = ("emulator", "dynamodb-local")
@@ -45,7 +45,7 @@ class Engines:
         check_engine(engine)
         self._environ = environ
         self._keeps_data = engine == "dynamodb-local"
-        self._emulator: Child | None = None
+        self._emulator: ChildProcess | None = None
         self._dynamodb: DynamoDBLocal | None = None
         self._lock: IO[str] | None = None
         if environ.get("LOCALSTACK") == "1":
@@ -54,14 +54,14 @@ class Engines:
         region = environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or REGION
         environ.update({"AWS_DEFAULT_REGION": region, "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true"})
         _bypass_proxies(environ)
-        self.emulated = "AWS_ENDPOINT_URL" not in environ
+        self.is_emulated = "AWS_ENDPOINT_URL" not in environ
         self._use_credentials()
         self._data = folder / "dynamodb"
         self.seed_file = self._seed_file(folder)
         self._start(folder)
 
     @property
-    def dynamodb_apart(self) -> bool:
+    def has_own_dynamodb(self) -> bool:
         return self._dynamodb is not None or "AWS_ENDPOINT_URL_DYNAMODB" in self._environ
 
     @property
@@ -74,9 +74,9 @@ class Engines:
         """What DynamoDB runs on when it is apart."""
         if self._keeps_data:
             return "dynamodb-local"
-        return "endpoint" if self.dynamodb_apart else None
+        return "endpoint" if self.has_own_dynamodb else None
 
-    def silence(self, address: str) -> str:
+    def explain_silence(self, address: str) -> str:
         """The sentence for a person when nothing answers at ``address``, one of these engines'."""
         if address == self._environ.get("AWS_ENDPOINT_URL_DYNAMODB", "").rstrip("/"):
             return f"nothing answers at {address} (AWS_ENDPOINT_URL_DYNAMODB): is DynamoDB running there?"
@@ -85,7 +85,7 @@ class Engines:
     def wait(self) -> None:
         """Wait until all answer, and complete the environment. Raises: EngineFailed."""
         if self.kind == "localstack":
-            check_localstack(self._environ["AWS_ENDPOINT_URL"].rstrip("/"), self.dynamodb_apart)
+            check_localstack(self._environ["AWS_ENDPOINT_URL"].rstrip("/"), self.has_own_dynamodb)
         if self._emulator:
             try:
                 self._environ["AWS_ENDPOINT_URL"] = self._emulator.first_line()
@@ -101,7 +101,7 @@ class Engines:
         fake = all(self._environ.get(name) == value for name, value in _FAKE_CREDENTIALS.items())
         return shared | (_FAKE_CREDENTIALS if fake else {})
 
-    def broken(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether an engine of ours has ended by itself."""
         return bool(self._emulator and self._emulator.ended()) or bool(self._dynamodb and self._dynamodb.ended())
 
@@ -119,7 +119,7 @@ class Engines:
         address = self._environ.get("AWS_ENDPOINT_URL_DYNAMODB") or self._environ.get("AWS_ENDPOINT_URL")
         return folder / f"seed-{re.sub('[^A-Za-z0-9]+', '-', address).strip('-')}.json" if address else None
 
-    def _take_data(self) -> None:
+    def _lock_data(self) -> None:
         """Two engines on the same files would damage them. The lock ends with this process, whatever ends it."""
         self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (self._data / "lock").open("w")
@@ -128,7 +128,7 @@ class Engines:
         except OSError:
             lock.close()
             raise EngineFailed(
-                f"another stack works on the data in {shown(self._data)}; "
+                f"another stack works on the data in {display_path(self._data)}; "
                 "end it first, or give this one its own folder: CAUSEWAY_STACK_FILE=.local/second/stack.json"
             ) from None
         self._lock = lock
@@ -136,7 +136,7 @@ class Engines:
     def _use_credentials(self) -> None:
         """Made-up credentials for our own emulator, so that no real ones ever sign a local call."""
         self._environ.pop("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", None)
-        if self.emulated:
+        if self.is_emulated:
             for name in (*CREDENTIALS, *(each for each in endpoints(self._environ) if each not in _HONOURED)):
                 self._environ.pop(name, None)
             self._environ.update(_FAKE_CREDENTIALS)
@@ -146,13 +146,13 @@ class Engines:
 
     def _start(self, folder: Path) -> None:
         if self._keeps_data:
-            self._take_data()
-        if self.emulated:
+            self._lock_data()
+        if self.is_emulated:
             # Records that outlive the emulator were sealed with its key, so that key has to come back with them.
             apart = self._keeps_data or "AWS_ENDPOINT_URL_DYNAMODB" in self._environ
             arguments = ["--state", str(folder / "emulator.json")] if apart else []
-            command = python("infra.local.emulator", *arguments)
-            self._emulator = Child(command, environ=self._environ, output=subprocess.PIPE, folder=ROOT)
+            command = python_command("infra.local.emulator", *arguments)
+            self._emulator = ChildProcess(command, environ=self._environ, output=subprocess.PIPE, folder=ROOT)
         if self._keeps_data:
             try:
                 self._dynamodb = DynamoDBLocal(self._data)

@@ -117,7 +117,7 @@ class EventRunner:
         timeout = self._timeouts.get(name, self._timeouts.get("", 60))
         context = LambdaContext(function_name=name, memory_size=512, max_runtime_ms=timeout * 1000)
         handler: Handler = self._application.handler_map[name]
-        with self._running(), logfile.written_by(name):
+        with self._running(), logfile.log_as(name):
             try:
                 handler(event, context)
             except Exception:
@@ -148,7 +148,7 @@ class EventRunner:
         due = schedule.after(self._now())
         while not self._stopped.wait(max(0.0, (due - self._now()).total_seconds())):
             self.run_schedule(source)
-            due = schedule.after(max(due, self._now()) if isinstance(schedule, schedules.Cron) else due)
+            due = schedule.after(max(due, self._now()) if isinstance(schedule, schedules.CronSchedule) else due)
 
     def _begin(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
         threading.Thread(target=work, args=arguments, name=name, daemon=True).start()

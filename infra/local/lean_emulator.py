@@ -14,17 +14,17 @@ _IN_USE = ("dynamodb", "sqs", "kms", "secretsmanager")
 
 
 @cache
-def install() -> None:
+def patch_moto() -> None:
     """Change the emulator of this process, once."""
-    _copy_less()
-    _search_less()
+    _copy_changed_items_only()
+    _search_partition_only()
     _remember_less()
     _look_up_less()
     _read_conditions_once()
     _try_fewer_names()
 
 
-def _copy_less() -> None:
+def _copy_changed_items_only() -> None:
     """Have the emulator keep the items that a transaction may have to restore, instead of copies of whole tables.
 
     So that the kept ones stay as they are, an update works on a copy of its item.
@@ -59,7 +59,7 @@ def _copy_less() -> None:
     tables.DynamoDBBackend.update_item = update_item
 
 
-def _search_less() -> None:
+def _search_partition_only() -> None:
     """Have the emulator look for the items of a partition in that partition: it goes through the whole table."""
     table: Any = import_module("moto.dynamodb.models.table").Table
     real_query = table.query

@@ -29,7 +29,7 @@ class LogFile(logging.Handler):
         self.setFormatter(form)
         self._path = path
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._begin()
+        self._rotate()
 
     def emit(self, record: logging.LogRecord) -> None:
         line = copy.copy(record)
@@ -46,20 +46,20 @@ class LogFile(logging.Handler):
     def _write(self, line: bytes) -> None:
         if self._size and self._size + len(line) > LARGEST:
             self._file.close()
-            self._begin()
+            self._rotate()
         self._size += self._file.write(line)
 
-    def _begin(self) -> None:
+    def _rotate(self) -> None:
         """Open a new file; the one that is there becomes the older one."""
         if self._path.exists():
-            self._path.replace(_older(self._path))
+            self._path.replace(_older_path(self._path))
         self._path.touch(mode=0o600)
         self._file = self._path.open("ab", buffering=0)
         self._size = 0
 
 
 @contextmanager
-def written_by(name: str) -> Iterator[None]:
+def log_as(name: str) -> Iterator[None]:
     """Has the lines that are written meanwhile, in this thread, be those of a function; else they are the API's."""
     before = _function.set(name)
     try:
@@ -68,20 +68,20 @@ def written_by(name: str) -> Iterator[None]:
         _function.reset(before)
 
 
-def beside(stack_file: Path) -> Path:
+def log_path(stack_file: Path) -> Path:
     """Where the log of the stack with this file is."""
     return stack_file.with_suffix(".log.jsonl")
 
 
-def lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[str]:
     """The lines of the older file and of this one, in the order in which they were written."""
-    for each in (_older(path), path):
+    for each in (_older_path(path), path):
         if each.exists():
             with each.open(encoding="utf-8", errors="replace") as file:
                 yield from file
 
 
-def keep(path: Path) -> None:
+def attach(path: Path) -> None:
     """Have everything that the service logs from now on written to ``path``, too."""
     from chalicelib.foundation import log
 
@@ -89,5 +89,5 @@ def keep(path: Path) -> None:
     logger.addHandler(LogFile(path, logger.registered_formatter))
 
 
-def _older(path: Path) -> Path:
+def _older_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.1")

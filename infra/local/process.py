@@ -17,7 +17,7 @@ class ChildFailed(Exception):
     """A child process ended before it was ready."""
 
 
-class Child:
+class ChildProcess:
     """A program whose standard input is a pipe that this process holds; it ends when the pipe closes."""
 
     def __init__(
@@ -67,11 +67,11 @@ class Child:
             self._process.stdout.close()
 
 
-def python(module: str, *arguments: str) -> list[str]:
+def python_command(module: str, *arguments: str) -> list[str]:
     """The command that runs a module of this repository."""
     return [sys.executable, "-m", module, *arguments]
 
 
-def guarded(*command: str) -> list[str]:
+def guarded_command(*command: str) -> list[str]:
     """The command that runs a program which knows nothing of pipes."""
     return [sys.executable, "-S", "-E", _GUARD, *command]

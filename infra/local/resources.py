@@ -30,7 +30,7 @@ _TRUSTING = {
 _CONFIG = Config(connect_timeout=2, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 3})
 
 
-def lay(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
+def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
     """Make whatever is not there yet; safe to repeat on engines that keep their data.
 
     Args:
@@ -41,11 +41,11 @@ def lay(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
     Raises:
         StackFailed: CloudFormation refused the template, or a table that was kept has another form than it describes.
     """
-    source, tags = small(prefix)
+    source, tags = compact_template(prefix)
     local = template.Template(source, Stage=STAGE)
-    laid = template.without(source, template.TABLE) if dynamodb_apart else source
-    understood = _understood(laid, emulated=emulated)
-    stacks.lay(_client("cloudformation"), prefix, understood, {"Stage": STAGE}, pause=1, tags=tags)
+    laid = template.without_type(source, template.TABLE) if dynamodb_apart else source
+    understood = _adapt_to_moto(laid, emulated=emulated)
+    stacks.deploy_stack(_client("cloudformation"), prefix, understood, {"Stage": STAGE}, pause=1, tags=tags)
     dynamodb = _client("dynamodb")
     if dynamodb_apart:
         make_tables(dynamodb, local)
@@ -53,12 +53,12 @@ def lay(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
     _make_secrets(_client("secretsmanager"), local)
 
 
-def small(prefix: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
+def compact_template(prefix: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """The stage's template with nothing that other stages have, so that one call takes it, and the stack's tags."""
-    return template.compact(named(template.load(), prefix), STAGE, alarm_topic="")
+    return template.compact(rename_resources(template.load(), prefix), STAGE, alarm_topic="")
 
 
-def named(source: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def rename_resources(source: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """The template with names that begin with ``prefix`` instead of ``causeway-<stage>``."""
     text = json.dumps(source).replace("causeway-${Stage}", prefix)
     renamed: dict[str, Any] = json.loads(text)
@@ -71,7 +71,7 @@ def make_tables(dynamodb: Any, source: template.Template) -> None:
     for table in source.tables():
         name = table["TableName"]
         if name in present:
-            if _form(dynamodb.describe_table(TableName=name)["Table"]) != _form(table):
+            if _key_schemas(dynamodb.describe_table(TableName=name)["Table"]) != _key_schemas(table):
                 raise stacks.StackFailed(
                     f"the table {name} is from another version: `make clean` removes what was kept"
                 )
@@ -83,7 +83,7 @@ def make_tables(dynamodb: Any, source: template.Template) -> None:
 
 def expire_items(dynamodb: Any, source: template.Template) -> None:
     """Have items expire by the attribute that the template names, where the endpoint does not do so yet."""
-    for table, attribute in source.expiring().items():
+    for table, attribute in source.expiry_attributes().items():
         state = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
         if state.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
             dynamodb.update_time_to_live(
@@ -100,18 +100,18 @@ def _make_secrets(manager: Any, source: template.Template) -> None:
                 raise
 
 
-def _understood(source: Mapping[str, Any], *, emulated: bool) -> dict[str, Any]:
+def _adapt_to_moto(source: Mapping[str, Any], *, emulated: bool) -> dict[str, Any]:
     """The template as the endpoint understands it: moto reads a key's policy as text, and knows no secrets here."""
     if not emulated:
         return dict(source)
-    reduced = copy.deepcopy(template.without(source, template.SECRET))
+    reduced = copy.deepcopy(template.without_type(source, template.SECRET))
     for entry in reduced["Resources"].values():
         if entry["Type"] == _KEY:
             entry["Properties"]["KeyPolicy"] = json.dumps(_TRUSTING)
     return reduced
 
 
-def _form(table: Mapping[str, Any]) -> dict[str, Any]:
+def _key_schemas(table: Mapping[str, Any]) -> dict[str, Any]:
     """What cannot be changed in a table or needs time: its key, and its indexes with theirs."""
     indexes = {index["IndexName"]: index["KeySchema"] for index in table.get("GlobalSecondaryIndexes", ())}
     return {"": table["KeySchema"], **indexes}

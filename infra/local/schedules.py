@@ -25,7 +25,7 @@ class Schedule(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RateSchedule:
     """Due at even distances; the first time one period after the start."""
 
     period: timedelta
@@ -35,7 +35,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Cron:
+class CronSchedule:
     """Due at the minutes that all six fields allow; ``None`` stands for every value."""
 
     minutes: frozenset[int] | None
@@ -76,7 +76,7 @@ def parse(expression: str) -> Schedule:
         number = int(match[1])
         if (number == 1) == bool(match[3]):
             raise InvalidSchedule(f"{expression}: the unit's number does not fit the value")
-        return Rate(timedelta(seconds=number * _UNITS[match[2]]))
+        return RateSchedule(timedelta(seconds=number * _UNITS[match[2]]))
     match = re.fullmatch(r"cron\((.+)\)", expression)
     fields = match[1].split() if match else []
     if len(fields) != 6:
@@ -84,7 +84,7 @@ def parse(expression: str) -> Schedule:
     if (fields[2] == "?") == (fields[4] == "?"):
         raise InvalidSchedule(f"{expression}: exactly one of day-of-month and day-of-week must be ?")
     try:
-        return Cron(
+        return CronSchedule(
             _field(fields[0], 0, 59),
             _field(fields[1], 0, 23),
             _field(fields[2], 1, 31),

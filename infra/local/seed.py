@@ -16,7 +16,7 @@ KEPT = ("user", "client", "programme", "other_programme")
 """The members that hold secrets, which cannot be read again."""
 
 
-def sow(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
+def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     """Make what is missing; answers the members of the stack's file that say what there is, from ``user`` on.
 
     Args:
@@ -92,8 +92,8 @@ def _programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str,
     from chalicelib.cards.programs import credentials
     from infra.programme import file, loading
 
-    wanted = file.read(file.DEMO.read_text(encoding="utf-8"), hub.settings.stage)
-    known = [_known(hub, previous.get("credentials") or {}) for previous in before]
+    wanted = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), hub.settings.stage)
+    known = [_keep_known_credentials(hub, previous.get("credentials") or {}) for previous in before]
     for each, held in zip(wanted, known, strict=True):
         manager_id = each.catalogue.manager_id
         for name, found in hub.programmes.set_up(manager_id).credentials.items():
@@ -110,7 +110,7 @@ def _programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str,
     ]
 
 
-def _known(hub: Hub, before: Mapping[str, Any]) -> dict[str, Any]:
+def _keep_known_credentials(hub: Hub, before: Mapping[str, Any]) -> dict[str, Any]:
     """The credentials of before that are still there."""
     return {
         name: dict(parts)

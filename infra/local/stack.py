@@ -42,7 +42,7 @@ _SECOND = {"emulator": ".local/second.json", "dynamodb-local": ".local/second/st
 """Files for a second stack; where engines keep data beside the file, in a folder of its own."""
 
 
-class Ended(Exception):
+class StopRequested(Exception):
     """Somebody asked for the end before everything had started."""
 
 
@@ -51,7 +51,7 @@ class StartFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class StackOptions:
     """How a stack is started. ``port`` 0 is any free one."""
 
     port: int
@@ -63,7 +63,7 @@ class Options:
 class Stack:
     """A running stack. ``start`` it, ``wait`` for its end, ``stop`` it."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: StackOptions) -> None:
         self._options = options
         self._id = uuid.uuid4().hex
         self._ended = threading.Event()
@@ -85,11 +85,11 @@ class Stack:
         mails = self._options.file.parent / "mail"
         os.environ |= {"STAGE": STAGE, "PORT": str(port), "MAIL_FOLDER": str(mails)}
         self._engines = engines = Engines(os.environ, self._options.engine, self._options.file.parent)
-        laid = _in_a_thread(self._lay, engines)
+        laid = _run_in_thread(self._create_resources, engines)
         application, config = _application()
         self._wait_for(laid)
-        log = logfile.beside(self._options.file)
-        logfile.keep(log)
+        log = logfile.log_path(self._options.file)
+        logfile.attach(log)
         content = {**self._content(port, engines), "log": str(log), "mails": str(mails)}
         self._server = build(application, config, taken, self._id)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
@@ -102,16 +102,16 @@ class Stack:
         """Until the resources are laid. Raises: Ended when somebody asks for the end first, and what laying raises."""
         while not wait([laid], timeout=0.2).done:
             if self._ended.is_set():
-                raise Ended
+                raise StopRequested
         laid.result()
 
     def wait(self) -> None:
         """Until somebody asks for the end. Raises: StartFailed when an engine ended by itself."""
         while not self._ended.wait(1):
-            if self._engines and self._engines.broken():
+            if self._engines and self._engines.has_failed():
                 raise StartFailed("an engine has ended by itself, so the stack ends too")
 
-    def end(self) -> None:
+    def request_stop(self) -> None:
         """Ask for the end, from a signal's handler or another thread; whoever asks twice does not want to wait."""
         if self._ended.is_set():
             os._exit(130)
@@ -127,10 +127,13 @@ class Stack:
             self._close(self._server)
         if self._engines:
             self._engines.stop()
-            stackfile.leave(self._options.file, self._id)
+            stackfile.remove_own(self._options.file, self._id)
         if self._ended.is_set() and not self._options.quiet:
             kept = self._options.engine == "dynamodb-local"
-            print(f"ended, data kept in {stackfile.shown(self._options.file.parent)}/" if kept else "ended", flush=True)
+            print(
+                f"ended, data kept in {stackfile.display_path(self._options.file.parent)}/" if kept else "ended",
+                flush=True,
+            )
 
     def _close(self, server: Server) -> None:
         """Answer what is in flight, and then what came in meanwhile; ``DRAIN_SECONDS`` is the end of patience."""
@@ -148,12 +151,12 @@ class Stack:
         if other := stackfile.running(file):
             raise StartFailed(
                 f"a stack is running already at {other.get('base_url')}, and the tour and the command line find it by "
-                f"{stackfile.shown(file)}; end it first, or give the second one its own file: "
+                f"{stackfile.display_path(file)}; end it first, or give the second one its own file: "
                 f"{stackfile.VARIABLE}={_SECOND[self._options.engine]} make run PORT=8080"
             )
 
     @staticmethod
-    def _lay(engines: Engines) -> None:
+    def _create_resources(engines: Engines) -> None:
         from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
 
         from infra.deploy.stacks import StackFailed
@@ -161,13 +164,13 @@ class Stack:
 
         engines.wait()
         try:
-            resources.lay(
-                emulated=engines.emulated,
-                dynamodb_apart=engines.dynamodb_apart,
+            resources.create_resources(
+                emulated=engines.is_emulated,
+                dynamodb_apart=engines.has_own_dynamodb,
                 prefix=engines.prefix or resources.STACK,
             )
         except (EndpointConnectionError, ConnectTimeoutError) as error:
-            raise StartFailed(engines.silence(str(error.kwargs["endpoint_url"]).rstrip("/"))) from None
+            raise StartFailed(engines.explain_silence(str(error.kwargs["endpoint_url"]).rstrip("/"))) from None
         except (StackFailed, BotoCoreError, ClientError) as error:
             raise StartFailed(f"the resources could not be made: {error}") from None
 
@@ -176,7 +179,7 @@ class Stack:
         from infra.local import seed
 
         kept = engines.seed_file
-        seeded = seed.sow(hub(), stackfile.read(kept) if kept else None)
+        seeded = seed.seed_stack(hub(), stackfile.read(kept) if kept else None)
         if kept:
             stackfile.write(kept, {name: seeded[name] for name in seed.KEPT})
         return {
@@ -190,7 +193,7 @@ class Stack:
         }
 
 
-def _in_a_thread(work: Callable[[Engines], None], engines: Engines) -> Future[None]:
+def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[None]:
     """Do ``work`` beside this thread, in one that keeps no process from ending."""
     future: Future[None] = Future()
 
@@ -248,7 +251,7 @@ def _no_port(port: int, error: OSError) -> str:
     return f"port {port} cannot be used: {error.strerror}"
 
 
-def _options(arguments: list[str] | None) -> tuple[Options, bool]:
+def _options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     parser = command.parser("infra.local", __doc__)
     parser.add_argument("--port", default=os.environ.get("PORT") or str(DEFAULT_PORT), help="0 for any free one")
     parser.add_argument("--engine", default=default_engine(), help=f"one of {', '.join(ENGINES)}")
@@ -261,7 +264,7 @@ def _options(arguments: list[str] | None) -> tuple[Options, bool]:
     file = given.stack_file.absolute()
     if file.exists() and not file.is_file():  # as /dev/null is, which would be replaced, and removed in the end
         raise StartFailed(f"{file} is no file that could be replaced")
-    options = Options(int(given.port), given.engine, file, given.quiet)
+    options = StackOptions(int(given.port), given.engine, file, given.quiet)
     return options, given.end_with_stdin
 
 
@@ -269,7 +272,7 @@ def _end_with_stdin(stack: Stack) -> None:
     def watch() -> None:
         while os.read(0, 1024):
             pass
-        stack.end()
+        stack.request_stop()
 
     threading.Thread(target=watch, name="stdin-watch", daemon=True).start()
 
@@ -284,13 +287,13 @@ def main(arguments: list[str] | None = None) -> int:
         options, end_with_stdin = _options(arguments)
         stack = Stack(options)
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stack.end() if stack else None)
+            signal.signal(number, lambda *_: stack.request_stop() if stack else None)
         if end_with_stdin:
             _end_with_stdin(stack)
         content = stack.start()
-        summary.show(content, options.file, time.monotonic() - started, quiet=options.quiet)
+        summary.print_summary(content, options.file, time.monotonic() - started, quiet=options.quiet)
         stack.wait()
-    except Ended:
+    except StopRequested:
         return command.INTERRUPTED
     except (StartFailed, EngineFailed) as error:
         print(f"causeway: {error}" + ("" if str(error).endswith("?") else "."), file=sys.stderr)

@@ -80,14 +80,14 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     write_private(path, json.dumps(content, indent=2) + "\n")
 
 
-def leave(path: Path, stack_id: str) -> None:
+def remove_own(path: Path, stack_id: str) -> None:
     """What a stack does with its file when it ends: remove it, unless it is another stack's."""
     content = read(path)
     if content and content.get("id") == stack_id:
         path.unlink(missing_ok=True)
 
 
-def follow(environ: MutableMapping[str, str], variables: Mapping[str, str]) -> None:
+def point_at_stack(environ: MutableMapping[str, str], variables: Mapping[str, str]) -> None:
     """Lead ``environ`` to the stack that wrote these ``variables``, past what else it says of AWS and of settings."""
     own = CREDENTIALS if "AWS_ACCESS_KEY_ID" in variables else ()
     for name in (*endpoints(environ), *SETTINGS, *own, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"):
@@ -100,7 +100,7 @@ def endpoints(environ: Mapping[str, str]) -> list[str]:
     return [name for name in environ if name.startswith("AWS_ENDPOINT_URL")]
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """A path as a person in the repository writes it."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 

@@ -12,7 +12,7 @@ from infra.local.engines import ENGINES
 _BOLD, _DIM, _GREEN, _RESET = "\033[1m", "\033[2m", "\033[32m", "\033[0m"
 
 
-def lines(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
+def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
     """Labels and values, in the order of reading."""
     user, client = content["user"], content["client"]
     rows = [
@@ -52,13 +52,13 @@ def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def show(content: Mapping[str, Any], file: Path, seconds: float, *, quiet: bool) -> None:
+def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, quiet: bool) -> None:
     """Print it; with colour on a terminal only, and without any credential when ``quiet``."""
     colour = sys.stdout.isatty()
     bold, dim, green, reset = (_BOLD, _DIM, _GREEN, _RESET) if colour else ("", "", "", "")
     if not quiet:
         print(f"\n{bold}Causeway{reset}\n")
-        for label, value in lines(content, file):
+        for label, value in summary_rows(content, file):
             print(f"  {dim}{label:<11}{reset}{value}")
         print("\n  The tour: make tour    The end: Ctrl-C\n")
     print(f"{green}ready{reset} at {content['base_url']} after {seconds:.1f} s", flush=True)

@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     stale = [(file, text) for file, text in texts().items() if not file.exists() or file.read_text("utf-8") != text]
     for file, text in stale:
-        shown = stackfile.shown(file)
+        shown = stackfile.display_path(file)
         if options.check:
             print(f"{shown} is out of date: make openapi", file=sys.stderr)
             continue

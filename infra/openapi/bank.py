@@ -69,7 +69,7 @@ def build(version: Version) -> Json:
     """The document of a version."""
     suffix, number = f"V{version}", version.number
     responses = Responses(Schemas(lambda model: model.__name__.removesuffix(suffix)))
-    made = _Operations(version, responses)
+    made = _BankOperations(version, responses)
     calls = [call for call in BANK_CALLS if call.name in version.calls]
     paths = {f"{version.base}{call.path}": {"post": made.call(call)} for call in calls}
     paths |= {PUBLIC_KEY: {"get": made.public_key()}, version.cancel_path: {"get": made.cancel()}}
@@ -118,7 +118,7 @@ def _token() -> str:
     return token
 
 
-class _Operations:
+class _BankOperations:
     """Makes the operations of one version."""
 
     def __init__(self, version: Version, responses: Responses) -> None:
@@ -130,9 +130,9 @@ class _Operations:
         """What the bank calls."""
         path = f"{self._version.base}{call.path}"
         request, answer = self._version.calls[call.name], BANK_ANSWERS[call.name][self._version.number]
-        good = self._responses.good(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
+        good = self._responses.success(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
         return {
-            **_described(call.path.strip("/").replace("/", "_"), *self._purpose(call.name)),
+            **_operation_head(call.path.strip("/").replace("/", "_"), *self._purpose(call.name)),
             "security": [{"bankKey": []}],
             "parameters": [_ref("RequestId"), _ref("Signature")],
             "requestBody": body(json_content(self._schemas.ref(request), {"usual": ("Usual", self._example(request))})),
@@ -143,7 +143,7 @@ class _Operations:
         keys = self._responses.text(PUBLIC_KEY, "The keys.", "application/x-pem-file", _PEM)
         refused = self._responses.refusals(PUBLIC_KEY, refusals_of_calls.of_own_call(PUBLIC_KEY))
         return {
-            **_described("public_key", *self._purpose("public_key")),
+            **_operation_head("public_key", *self._purpose("public_key")),
             "security": [],
             "parameters": [_ref("RequestIdIfAny")],
             "responses": {"200": keys} | refused,
@@ -160,7 +160,7 @@ class _Operations:
             "example": f"d04b98f48e8f8bcc15c6ae.{_token().rpartition('.')[2]}",
         }
         return {
-            **_described("cancel", *self._purpose("cancel")),
+            **_operation_head("cancel", *self._purpose("cancel")),
             "security": [],
             "parameters": [secret, *self._schemas.parameters(CancelQuery), _ref("RequestIdIfAny")],
             "responses": {
@@ -176,7 +176,7 @@ class _Operations:
         purpose = WEBHOOK_PURPOSES[row.path]
         scope = f"The consent has the scope `{row.scope}`." if row.scope else ""
         return {
-            **_described(
+            **_operation_head(
                 f"webhook_{row.path.strip('/')}", purpose.title, " ".join(filter(None, (purpose.text, scope))), 1
             ),
             "security": [{"bankKey": []}],
@@ -232,7 +232,7 @@ def _success(value: Json) -> Json:
     return {"success": {"summary": "Success", "value": value}}
 
 
-def _described(operation: str, title: str, text: str, tag: int = 0) -> Json:
+def _operation_head(operation: str, title: str, text: str, tag: int = 0) -> Json:
     return {"operationId": operation, "tags": [_TAGS[tag][0]], "summary": title, "description": text}
 
 

@@ -22,11 +22,11 @@ def names_of(model: Model) -> list[str]:
     return [base.__name__ for base in model.__mro__]
 
 
-def nested(model: Model) -> dict[str, Model]:
+def nested_models(model: Model) -> dict[str, Model]:
     """The models inside a model, by name, at any depth, and itself."""
     found = {model.__name__: model}
     for inner in _inner(model):
-        found |= nested(inner)
+        found |= nested_models(inner)
     return found
 
 

@@ -91,9 +91,9 @@ class Responses:
         for case in cases:
             answer = answers.refused(route, case.refusal, _EXAMPLE_ID, _TIME)
             answered[answer.status_code].append((case, json.loads(answer.body), answer.headers))
-        return {str(status): self._refused(route, status, found) for status, found in sorted(answered.items())}
+        return {str(status): self._refusal(route, status, found) for status, found in sorted(answered.items())}
 
-    def good(self, route: str, schema: Json, examples: Mapping[str, Json], description: str, *extra: str) -> Json:
+    def success(self, route: str, schema: Json, examples: Mapping[str, Json], description: str, *extra: str) -> Json:
         """The response to a request that succeeds."""
         return {
             "description": description,
@@ -120,8 +120,8 @@ class Responses:
 
     # -- inside
 
-    def _refused(self, route: str, status: int, found: list[tuple[Case, Json, Mapping[str, Any]]]) -> Json:
-        member = "error_code" if _is_refused_as_in_version_1(route) else "code"
+    def _refusal(self, route: str, status: int, found: list[tuple[Case, Json, Mapping[str, Any]]]) -> Json:
+        member = "error_code" if _uses_version_1_errors(route) else "code"
         model: Model = own_answers.ErrorV1 if member == "error_code" else own_answers.Error
         model = own_answers.TokenError if route in _TOKEN_ROUTES else model
         codes = sorted({body[member] for _, body, _ in found})
@@ -136,7 +136,7 @@ class Responses:
         }
 
     def _example(self, route: str, case: Case, body: Json) -> Json:
-        prefix = "v1_" if _is_refused_as_in_version_1(route) else "token_" if route in _TOKEN_ROUTES else ""
+        prefix = "v1_" if _uses_version_1_errors(route) else "token_" if route in _TOKEN_ROUTES else ""
         name = f"{prefix}{case.name}"
         self.examples[name] = {"summary": case.when, "value": body}
         return {"$ref": f"#/components/examples/{name}"}
@@ -147,7 +147,7 @@ class Responses:
         return {_ON_THE_WIRE.get(name, name): {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def _is_refused_as_in_version_1(route: str) -> bool:
+def _uses_version_1_errors(route: str) -> bool:
     return error_form(route) is v1.VERSION.errors
 
 

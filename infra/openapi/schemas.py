@@ -9,7 +9,7 @@ from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
 from chalicelib.foundation.fields.field_types import AN, A, OpenMessage
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.openapi.models import Model, alias, example, meaning, module_of, names_of, nested, table
+from infra.openapi.models import Model, alias, example, meaning, module_of, names_of, nested_models, table
 
 Json = dict[str, Any]
 Way = Literal["body", "texts", "sent"]
@@ -93,11 +93,11 @@ class Schemas:
         """
         raw = self._raw(model)
         definitions = raw.pop("$defs", {})
-        models = {self._naming(inner): inner for inner in nested(model).values()}
+        models = {self._naming(inner): inner for inner in nested_models(model).values()}
         own = name or self._naming(model)
         for key, schema in definitions.items():
             inner = models.get(key)
-            self._add(key, (inner, way), _object(inner, schema, way) if inner else _plain(schema))
+            self._add(key, (inner, way), _object(inner, schema, way) if inner else _simplify(schema))
         schema = _object(model, raw, way)
         if extra:
             more = _object(extra, self._raw(extra), way)
@@ -106,7 +106,7 @@ class Schemas:
         self._add(own, (model, way, extra), schema)
         return {"$ref": f"#/components/schemas/{own}"}
 
-    def form(self, model: Model) -> Json:
+    def form_ref(self, model: Model) -> Json:
         """A reference to the schema of a model that comes as a form: texts only, and unknown members are ignored."""
         schema = _object(model, self._raw(model), "texts")
         name = f"{self._naming(model)}Form"
@@ -123,7 +123,7 @@ class Schemas:
 
     def _raw(self, model: Model) -> Json:
         raw = _raw(model, self._naming)
-        handed_on: Json = _with_texts(raw) if self._handed_on else raw
+        handed_on: Json = _numbers_as_texts(raw) if self._handed_on else raw
         return handed_on
 
     def _add(self, name: str, origin: Any, schema: Json) -> None:
@@ -143,19 +143,19 @@ def _parameter(name: str, member: Json, place: str, *, required: bool) -> Json:
 def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
     """Pydantic's schema of a model, with this document's names."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    names = {inner.__name__: naming(inner) for inner in nested(model).values()}
-    renamed: Json = _renamed(schema, names)
+    names = {inner.__name__: naming(inner) for inner in nested_models(model).values()}
+    renamed: Json = _rename_refs(schema, names)
     renamed["$defs"] = {names.get(key, key): value for key, value in renamed.get("$defs", {}).items()}
     return renamed
 
 
-def _with_texts(value: Any) -> Any:
+def _numbers_as_texts(value: Any) -> Any:
     """Schemas in which what a bank may write as a number is a text."""
     if isinstance(value, list):
-        return [_with_texts(inner) for inner in value]
+        return [_numbers_as_texts(inner) for inner in value]
     if not isinstance(value, dict):
         return value
-    found = {key: _with_texts(inner) for key, inner in value.items()}
+    found = {key: _numbers_as_texts(inner) for key, inner in value.items()}
     kind = found.get("description")
     if isinstance(kind, str) and kind.endswith(OR_A_NUMBER):
         found |= {"type": "string", "description": kind.removesuffix(OR_A_NUMBER)}
@@ -163,19 +163,19 @@ def _with_texts(value: Any) -> Any:
     return found
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def _rename_refs(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, list):
-        return [_renamed(inner, names) for inner in value]
+        return [_rename_refs(inner, names) for inner in value]
     if not isinstance(value, dict):
         return value
-    found = {key: _renamed(inner, names) for key, inner in value.items()}
+    found = {key: _rename_refs(inner, names) for key, inner in value.items()}
     if isinstance(found.get("$ref"), str):
         place, _, last = found["$ref"].rpartition("/")
         found["$ref"] = f"{place}/{names.get(last, last)}"
     return found
 
 
-def _plain(schema: Json) -> Json:
+def _simplify(schema: Json) -> Json:
     return {key: value for key, value in schema.items() if key not in ("title", "minLength", "maxLength")}
 
 
@@ -222,7 +222,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
     if member == "payment_status" and model.__name__ in _NUMBERS:
         found = {"enum": _NUMBERS[model.__name__]}
     found |= _rule(_RULES_OF_MEMBERS, model, f".{member}")
-    parts = [text, "" if kind in _SELF_EVIDENT or "$ref" in found else kind, _shown(table(model, member))]
+    parts = [text, "" if kind in _SELF_EVIDENT or "$ref" in found else kind, _list_values(table(model, member))]
     found["description"] = ". ".join(part for part in parts if part)
     found.pop("examples", None)
     if value is not None:
@@ -235,7 +235,7 @@ def _is_answer(model: Model) -> bool:
     return issubclass(model, OpenMessage) or module_of(model) == "own_answers"
 
 
-def _shown(values: Mapping[Any, str]) -> str:
+def _list_values(values: Mapping[Any, str]) -> str:
     return "; ".join(f"`{value}`: {text}" for value, text in values.items())
 
 
@@ -244,9 +244,9 @@ def _without_null(schema: Json) -> Json:
     found = dict(schema)
     found.pop("default", None) if found.get("default") is None else None
     if "anyOf" in found:
-        kept = [_cleaned(inner) for inner in found.pop("anyOf") if inner != {"type": "null"}]
+        kept = [_remove_titles(inner) for inner in found.pop("anyOf") if inner != {"type": "null"}]
         found |= kept[0] if len(kept) == 1 else {"anyOf": kept}
-    return _cleaned(found)
+    return _remove_titles(found)
 
 
 def with_null(schema: Json) -> Json:
@@ -264,7 +264,7 @@ def with_null(schema: Json) -> Json:
     return found
 
 
-def _cleaned(schema: Json) -> Json:
+def _remove_titles(schema: Json) -> Json:
     """Without titles and examples of its parts."""
     found = {key: value for key, value in schema.items() if key != "title"}
     if "items" in found:

@@ -126,10 +126,10 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
 def build() -> Json:
     """The document."""
     responses = Responses(Schemas(lambda model: model.__name__ + version_suffix(model), handed_on=True))
-    made = _Operations(responses)
-    paths = {call.path: {call.method.lower(): made.own(call)} for call in OWN_CALLS}
+    made = _TppOperations(responses)
+    paths = {call.path: {call.method.lower(): made.own_call(call)} for call in OWN_CALLS}
     paths |= {FRONT_DOOR: {"get": made.front_door()}}
-    paths |= {call.path: {call.method.lower(): made.relayed(call)} for call in RELAYED}
+    paths |= {call.path: {call.method.lower(): made.relayed_call(call)} for call in RELAYED}
     paths |= {call.path: {"post": made.payment(call)} for call in PAYMENTS}
     paths |= {STATUS_PATH: {"get": made.payment_status()}}
     tables = [
@@ -149,14 +149,14 @@ def build() -> Json:
     )
 
 
-class _Operations:
+class _TppOperations:
     """Makes the operations."""
 
     def __init__(self, responses: Responses) -> None:
         self._responses = responses
         self._schemas = responses.schemas
 
-    def own(self, call: OwnCall) -> Json:
+    def own_call(self, call: OwnCall) -> Json:
         """A call that the service answers by itself."""
         parameters = self._schemas.parameters(call.query) if call.query else []
         parameters += self._schemas.parameters(call.place, "path") if call.place else []
@@ -178,7 +178,7 @@ class _Operations:
         parameters = self._schemas.parameters(FrontDoorQuery)
         return _operation(FRONT_DOOR, "Authorization", "anybody", parameters, responses)
 
-    def relayed(self, call: RelayedCall) -> Json:
+    def relayed_call(self, call: RelayedCall) -> Json:
         """A question that goes on to the bank."""
         rows = webhooks_of(call)
         models: dict[int, Model] = {version: row.answer for version, row in rows.items()}
@@ -186,13 +186,13 @@ class _Operations:
             models = {1: own_answers.FundsConfirmation}
         answer = self._good(call.path, models)
         refused = self._responses.refusals(call.path, refusals_of_calls.of_relayed_call(call))
-        parameters = self._union(rows) if call.method == "GET" else []
+        parameters = self._merge_parameters(rows) if call.method == "GET" else []
         made = _operation(
             call.path,
             "Account",
             "consent",
             [*parameters, _ref("PsuAddress"), _ref("Prefer")],
-            {"200": answer, "202": self._accepted(call.path)} | refused,
+            {"200": answer, "202": self._accepted_response(call.path)} | refused,
             _needs(rows),
         )
         return made if call.method == "GET" else made | {"requestBody": self._bodies(rows)}
@@ -205,7 +205,7 @@ class _Operations:
         refused = self._responses.refusals(call.path, refusals_of_calls.of_payment_call(call))
         caller = "client" if call.kind == "direct" else "consent"
         parameters = [_ref("IdempotencyKey"), _ref("PsuAddress"), _ref("Prefer")]
-        responses = {"200": answer, "202": self._accepted(call.path)} | refused
+        responses = {"200": answer, "202": self._accepted_response(call.path)} | refused
         made = _operation(call.path, "Payments", caller, parameters, responses, _needs(rows))
         return made | {"requestBody": self._bodies(rows, extra)}
 
@@ -214,7 +214,7 @@ class _Operations:
         answer = self._good(STATUS_PATH, {1: own_answers.ReportedStatus, 2: own_answers.AskedStatus})
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status())
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref("PsuAddress"), _ref("Prefer")]
-        responses = {"200": answer, "202": self._accepted(STATUS_PATH)} | refused
+        responses = {"200": answer, "202": self._accepted_response(STATUS_PATH)} | refused
         return _operation(STATUS_PATH, "Payments", "consent or client", parameters, responses)
 
     # -- inside
@@ -228,21 +228,21 @@ class _Operations:
             }
             for version, model in models.items()
         }
-        return self._responses.good(path, schema, shown, "Success.")
+        return self._responses.success(path, schema, shown, "Success.")
 
-    def _accepted(self, path: str) -> Json:
+    def _accepted_response(self, path: str) -> Json:
         """The answer to a call that is carried out later."""
         shown = {"accepted": {"summary": "Accepted", "value": example(own_answers.Accepted)}}
         text = "Accepted, with `Prefer: respond-async`: it is carried out later."
         headers = ("Accepted-At", "Preference-Applied")
-        return self._responses.good(path, self._schemas.ref(own_answers.Accepted), shown, text, *headers)
+        return self._responses.success(path, self._schemas.ref(own_answers.Accepted), shown, text, *headers)
 
     def _own_body(self, model: Model) -> Json:
         examples = {"usual": ("Usual", example(model)), **_MORE_EXAMPLES.get(model, {})}
         content = json_content(self._schemas.ref(model), examples)
         if model in (TokenRequest, RevokeRequest):
             content["application/x-www-form-urlencoded"] = {
-                "schema": self._schemas.form(model),
+                "schema": self._schemas.form_ref(model),
                 "example": example(model),
             }
         return body(content)
@@ -257,16 +257,16 @@ class _Operations:
             examples[f"version_{version}"] = f"A bank of version {version}", value
         return body(json_content(_any_of(schemas), examples))
 
-    def _union(self, webhooks: Mapping[int, Webhook]) -> list[Json]:
+    def _merge_parameters(self, webhooks: Mapping[int, Webhook]) -> list[Json]:
         """The parameters of both versions; each says where it exists when that is not everywhere."""
         found: dict[str, dict[int, Json]] = {}
         for version, row in webhooks.items():
             for parameter in self._schemas.parameters(row.request):
                 found.setdefault(parameter["name"], {})[version] = parameter
-        return [_united(versions, len(webhooks)) for versions in found.values()]
+        return [_merge_parameter(versions, len(webhooks)) for versions in found.values()]
 
 
-def _united(versions: Mapping[int, Json], count: int) -> Json:
+def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
     """One parameter out of those of the versions."""
     *_, last = versions.values()
     schemas = [parameter["schema"] for parameter in versions.values()]

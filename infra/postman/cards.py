@@ -14,7 +14,7 @@ from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from infra.openapi.cards import examples
 from infra.openapi.cards.schemas import name_of
-from infra.postman.item import Json, Request
+from infra.postman.item import Json, PostmanRequest
 
 _OF_NEW_HOLDER = ("holder_", "kyc_")
 _CREDENTIAL = ("access_key", "access_api_id", "access_api_key")
@@ -181,19 +181,19 @@ STEPS = (
 )
 
 
-def requests(document: Json) -> Iterator[Request]:
+def requests(document: Json) -> Iterator[PostmanRequest]:
     """The requests of the folder."""
     for step in STEPS:
         yield _request(document, step)
 
 
-def _request(document: Json, step: Step) -> Request:
+def _request(document: Json, step: Step) -> PostmanRequest:
     action = ACTIONS.get(step.action) or SIMULATED[step.action]
     described = document["components"]["schemas"][name_of(action, "Request")]["description"]
     operation = {"summary": step.action, "description": described, "responses": {"200": {}}}
     body = {name: value for name, value in examples.request(action).items() if not name.startswith(step.without)}
     body |= {name: _var(name) for name in _CREDENTIAL} | {"request_reference_id": _var("$guid"), **step.members}
-    return Request(
+    return PostmanRequest(
         operation,
         "POST",
         "/api" if step.action in ACTIONS else "/simulator",

@@ -26,8 +26,8 @@ from infra.openapi.own_calls import (
     PUBLIC_KEY,
 )
 from infra.postman import cards
-from infra.postman.item import Json, Request
-from infra.postman.scene import AtBank
+from infra.postman.item import Json, PostmanRequest
+from infra.postman.scene import BankFixtures
 
 _FORMAT = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _REVOKE = "/tpp/token/revoke"
@@ -48,7 +48,7 @@ def build(
     documents: Mapping[str, Json],
     base: str,
     client_id: str,
-    banks: Mapping[int, AtBank],
+    banks: Mapping[int, BankFixtures],
     credential: Mapping[str, str],
 ) -> Json:
     """The collection.
@@ -61,7 +61,9 @@ def build(
     variables = {"base_url": base, "client_id": client_id}
     folders = [_folder("Without credentials", _public(documents["tpp"], documents["bank-v1"]))]
     for version, bank in banks.items():
-        variables |= {f"{name}_{version}": getattr(bank, name) for name in ("bic", "api_key", *bank.real().values())}
+        variables |= {
+            f"{name}_{version}": getattr(bank, name) for name in ("bic", "api_key", *bank.placeholders().values())
+        }
         requests = _TppRequests(documents["tpp"], bank)
         folders.append(_folder(f"TPP at {bank.name} (version {version})", requests.all()))
         calls = _BankRequests(documents[f"bank-v{version}"], bank, base)
@@ -85,28 +87,28 @@ def environment(base: str, client_id: str) -> Json:
     }
 
 
-def _folder(name: str, requests: Iterator[Request]) -> Json:
+def _folder(name: str, requests: Iterator[PostmanRequest]) -> Json:
     return {"name": name, "item": [request.item() for request in requests]}
 
 
-def _public(tpp: Json, bank: Json) -> Iterator[Request]:
+def _public(tpp: Json, bank: Json) -> Iterator[PostmanRequest]:
     for call in OWN_CALLS:
         if call.caller == "anybody":
-            yield Request(tpp["paths"][call.path]["get"], "GET", call.path, {}, {})
-    yield Request(bank["paths"][PUBLIC_KEY]["get"], "GET", PUBLIC_KEY, {}, {})
+            yield PostmanRequest(tpp["paths"][call.path]["get"], "GET", call.path, {}, {})
+    yield PostmanRequest(bank["paths"][PUBLIC_KEY]["get"], "GET", PUBLIC_KEY, {}, {})
 
 
 class _TppRequests:
     """What the TPP asks at one bank, in an order that runs: the end of a consent comes last."""
 
-    def __init__(self, document: Json, bank: AtBank) -> None:
+    def __init__(self, document: Json, bank: BankFixtures) -> None:
         self._document = document
         self._bank = bank
-        self._variables = {made_up: f"{{{{{name}_{bank.version}}}}}" for made_up, name in bank.real().items()}
+        self._variables = {made_up: f"{{{{{name}_{bank.version}}}}}" for made_up, name in bank.placeholders().items()}
         self._variables |= {OWN_ADDRESS: "{{base_url}}", meaning(TokenRequest, "client_id")[1]: "{{client_id}}"}
         self._bics = {str(meaning(ScopeQuery, "bic")[1]), "DEMOGB21"}
 
-    def all(self) -> Iterator[Request]:
+    def all(self) -> Iterator[PostmanRequest]:
         version = self._bank.version
         for call in OWN_CALLS:
             if call.caller != "anybody" and call.path != _REVOKE:
@@ -130,9 +132,9 @@ class _TppRequests:
 
     # -- inside
 
-    def _request(self, method: str, path: str, query: Mapping[str, Any], body: str, name: str = "") -> Request:
+    def _request(self, method: str, path: str, query: Mapping[str, Any], body: str, name: str = "") -> PostmanRequest:
         operation = self._document["paths"][path][method.lower()]
-        parameters = [_resolved(self._document, each) for each in operation["parameters"]]
+        parameters = [_resolve_ref(self._document, each) for each in operation["parameters"]]
         headers = {"X-Api-Key": "{{client_id}}"}
         if any("bearer" in each for each in operation["security"]):
             headers["Authorization"] = f"Bearer {{{{access_token_{self._bank.version}}}}}"
@@ -143,17 +145,17 @@ class _TppRequests:
         asked = {key: self._real(value) for key, value in query.items()}
         others = [each["name"] for each in parameters if each["in"] == "query" and each["name"] not in asked]
         content = self._body(operation, body) if body else None
-        return Request(operation, method, self._place(path), headers, asked, tuple(others), content, name)
+        return PostmanRequest(operation, method, self._place(path), headers, asked, tuple(others), content, name)
 
     def _place(self, path: str) -> str:
         """A path with what it names."""
         return re.sub(r"\{(.+?)\}", rf"{{{{\1_{self._bank.version}}}}}", path)
 
-    def _front_door(self) -> Request:
+    def _front_door(self) -> PostmanRequest:
         operation = self._document["paths"][FRONT_DOOR]["get"]
         scope = next(iter(VERSIONS[self._bank.version].scopes))
         query = {"response_type": "code", "client_id": "{{client_id}}", "scope": scope, "state": "{{$guid}}"}
-        return Request(operation, "GET", FRONT_DOOR, {}, query | {"bic": self._bank.bic})
+        return PostmanRequest(operation, "GET", FRONT_DOOR, {}, query | {"bic": self._bank.bic})
 
     def _body(self, operation: Json, name: str) -> str:
         shown = operation["requestBody"]["content"]["application/json"]["examples"][name]["value"]
@@ -174,26 +176,26 @@ class _TppRequests:
 class _BankRequests:
     """What the bank calls, signed; its request ids are fixed, so that a repeat gets the same success again."""
 
-    def __init__(self, document: Json, bank: AtBank, base: str) -> None:
+    def __init__(self, document: Json, bank: BankFixtures, base: str) -> None:
         self._document = document
         self._bank = bank
         self._base = base
         self._key = load_private_key(bank.signing_key)
 
-    def all(self) -> Iterator[Request]:
+    def all(self) -> Iterator[PostmanRequest]:
         version = VERSIONS[self._bank.version]
         for call in [call for call in BANK_CALLS if call.name in version.calls and call.name != "revoke_token"]:
             yield self._call(f"{version.base}{call.path}")
         yield self._call(f"{version.base}/token/revoke")
         operation = self._document["paths"][version.cancel_path]["get"]
         path = version.cancel_path.format(secret=f"{{{{cancel_secret_{version}}}}}")
-        yield Request(operation, "GET", path, {}, {})
+        yield PostmanRequest(operation, "GET", path, {}, {})
 
-    def _call(self, path: str) -> Request:
+    def _call(self, path: str) -> PostmanRequest:
         operation = self._document["paths"][path]["post"]
         shown = operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"]
         body = json.dumps(shown, indent=2, ensure_ascii=False).replace(OWN_ADDRESS, self._base)
-        for made_up, attribute in self._bank.real().items():
+        for made_up, attribute in self._bank.placeholders().items():
             body = body.replace(made_up, getattr(self._bank, attribute))
         headers = {
             "X-Api-Key": f"{{{{api_key_{self._bank.version}}}}}",
@@ -201,10 +203,10 @@ class _BankRequests:
             "X-Signature": sign(self._key, body.encode()),
             "Content-Type": "application/json",
         }
-        return Request(operation, "POST", path, headers, {}, body=body)
+        return PostmanRequest(operation, "POST", path, headers, {}, body=body)
 
 
-def _resolved(document: Json, parameter: Json) -> Json:
+def _resolve_ref(document: Json, parameter: Json) -> Json:
     """A parameter in the place of its reference."""
     name = parameter.get("$ref", "").rpartition("/")[2]
     found: Json = document["components"]["parameters"][name] if name else parameter

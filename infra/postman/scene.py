@@ -25,17 +25,17 @@ from chalicelib.openbanking.records.authorizations import Authorization, authori
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.openapi.meanings import OWN_ADDRESS
 from infra.openapi.models import Model, example, meaning
-from infra.tour.browser import Browser, approve
+from infra.tour.browser import Browser, approve_consent
 
 Json = dict[str, Any]
 
 
-class SceneFailed(Exception):
+class PreparationFailed(Exception):
     """The stack did not answer as it should have; the message says what it said."""
 
 
 @dataclass(frozen=True, slots=True)
-class AtBank:
+class BankFixtures:
     """What there is at one bank. The tokens are of different consents, so that the use of one leaves the others be.
 
     Attributes:
@@ -71,7 +71,7 @@ class AtBank:
     signing_key: str
     day: str
 
-    def real(self) -> dict[str, str]:
+    def placeholders(self) -> dict[str, str]:
         """The attribute that has the real value for each made-up one of the examples."""
         names = {_example(model, member): name for name, (model, member) in _MADE_UP.items()}
         cancel_url = _example(own_answers.InitAuthorizationAnswer, "cancel_url")
@@ -103,14 +103,14 @@ def _example(model: Model, member: str) -> str:
     return found
 
 
-def prepare(stack: Mapping[str, Any]) -> dict[int, AtBank]:
+def prepare(stack: Mapping[str, Any]) -> dict[int, BankFixtures]:
     """Be the TPP and the PSU at both banks of a running stack, whose environment this process has.
 
     Raises:
         SceneFailed, Stuck.
     """
     tpp = _Tpp(stack)
-    return {bank["api_version"]: tpp.at(bank) for bank in stack["banks"]}
+    return {bank["api_version"]: tpp.prepare_bank(bank) for bank in stack["banks"]}
 
 
 class _Tpp:
@@ -121,7 +121,7 @@ class _Tpp:
         self._client = stack["client"]
         self._hub = bootstrap.Hub(Settings.from_environment(stack["environment"]))
 
-    def at(self, bank: Mapping[str, Any]) -> AtBank:
+    def prepare_bank(self, bank: Mapping[str, Any]) -> BankFixtures:
         """Everything at one bank."""
         version, bic = bank["api_version"], bank["bic"]
         bearer = self._tokens(bic, list(VERSIONS[version].scopes))["access_token"]
@@ -130,7 +130,7 @@ class _Tpp:
         account_id = account[VERSIONS[version].relayed["accounts"].account_id or ""]
         kept = self._hub.secrets.get(self._hub.settings.demo_banks_secret).values()
         keys = next(entry for entry in kept if bic.startswith(entry["bic"]) or entry["bic"].startswith(bic))
-        return AtBank(
+        return BankFixtures(
             version=version,
             bic=bic,
             name=bank["name"],
@@ -141,8 +141,8 @@ class _Tpp:
             request_url=self._ask(bic, few)["redirect_url"],
             cancel_secret=self._cancel_secret(self._ask(bic, few)["state"]),
             payment_id=self._payment(version, bearer),
-            request_id=self._accepted(bearer),
-            listed_payment_id=self._listed(version, account_id, bearer),
+            request_id=self._accepted_request_id(bearer),
+            listed_payment_id=self._listed_payment_id(version, account_id, bearer),
             account_id=account_id,
             iban=account["iban"],
             api_key=keys["api_key"],
@@ -157,7 +157,7 @@ class _Tpp:
 
     def _code(self, bic: str, scopes: list[str]) -> str:
         browser = Browser(self._client["callback_url"], lambda *_: None)
-        callback = approve(browser, self._ask(bic, scopes)["redirect_url"])
+        callback = approve_consent(browser, self._ask(bic, scopes)["redirect_url"])
         return parse_qs(urlsplit(callback).query)["code"][0]
 
     def _tokens(self, bic: str, scopes: list[str]) -> Json:
@@ -169,11 +169,11 @@ class _Tpp:
         payment_id: str = self._call("POST", "/tpp/payment_initiation", order, bearer)["payment_id"]
         return payment_id
 
-    def _accepted(self, bearer: str) -> str:
+    def _accepted_request_id(self, bearer: str) -> str:
         request_id: str = self._call("GET", "/tpp/accounts", bearer=bearer, later=True)["request_id"]
         return request_id
 
-    def _listed(self, version: int, account_id: str, bearer: str) -> str:
+    def _listed_payment_id(self, version: int, account_id: str, bearer: str) -> str:
         if "account_payments" not in VERSIONS[version].relayed:
             return ""
         found = self._call("GET", f"/tpp/account_payments?account_id={account_id}", bearer=bearer)["payments"]
@@ -196,6 +196,6 @@ class _Tpp:
             session.trust_env = False
             answer = session.request(method, f"{self._base}{path}", json=body, headers=headers, timeout=30)
         if answer.status_code != (202 if later else 200):
-            raise SceneFailed(f"{method} {path} was answered with {answer.status_code}: {answer.text}")
+            raise PreparationFailed(f"{method} {path} was answered with {answer.status_code}: {answer.text}")
         found: Json = answer.json()
         return found

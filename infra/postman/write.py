@@ -12,7 +12,7 @@ import requests
 from infra import command
 from infra.local import stackfile
 from infra.openapi.__main__ import DOCUMENTS
-from infra.tour.browser import Stuck
+from infra.tour.browser import NavigationFailed
 
 TARGET = stackfile.ROOT / "build"
 
@@ -20,12 +20,12 @@ TARGET = stackfile.ROOT / "build"
 def write(target: Path) -> list[Path]:
     """Write both files for the running stack; answers them. Raises: SceneFailed, Stuck, RequestException."""
     from infra.postman.collection import build, environment
-    from infra.postman.scene import SceneFailed, prepare
+    from infra.postman.scene import PreparationFailed, prepare
 
     stack = stackfile.running()
     if stack is None:
-        raise SceneFailed("no stack is running: make run, in another terminal")
-    stackfile.follow(os.environ, stack["environment"])
+        raise PreparationFailed("no stack is running: make run, in another terminal")
+    stackfile.point_at_stack(os.environ, stack["environment"])
     base, client_id = stack["base_url"], stack["client"]["client_id"]
     documents = {name: make() for name, make in DOCUMENTS.items()}
     credential = stack["programme"]["credentials"]["full"]
@@ -41,13 +41,13 @@ def write(target: Path) -> list[Path]:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
-    from infra.postman.scene import SceneFailed
+    from infra.postman.scene import PreparationFailed
 
     command.parser("infra.postman", __doc__).parse_args(arguments)
     try:
         for file in write(TARGET):
-            print(stackfile.shown(file))
-    except (SceneFailed, Stuck, requests.RequestException) as error:
+            print(stackfile.display_path(file))
+    except (PreparationFailed, NavigationFailed, requests.RequestException) as error:
         print(f"causeway: {error}.", file=sys.stderr)
         return 1
     return 0

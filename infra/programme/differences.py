@@ -17,38 +17,38 @@ from chalicelib.cards.programs.catalogue import ENTRIES_OF, KINDS, Catalogue, En
 Differences = dict[str, tuple[Any, Any]]
 
 
-def of_members(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
+def compare_members(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
     """Those of plain data."""
     names = dict.fromkeys([*before, *after])
     pairs = {name: (before.get(name), after.get(name)) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def of_heads(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
+def compare_heads(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
     """Those of two programme managers' heads, as ``loading.spoken_head`` gives them."""
-    return of_members(_flat(before, "rates", before["rates"]), _flat(after, "rates", after["rates"]))
+    return compare_members(_flatten(before, "rates", before["rates"]), _flatten(after, "rates", after["rates"]))
 
 
-def of_entries(before: Entry, after: Entry) -> Differences:
+def compare_entries(before: Entry, after: Entry) -> Differences:
     """Those of an entry; of a group, the entries too, and their order when it is another."""
     member = ENTRIES_OF.get(type(before))
     if member is None:
-        return of_members(members(before), members(after))
+        return compare_members(members(before), members(after))
     here, there = by_name(getattr(before, member)), by_name(getattr(after, member))
-    found = of_members(
-        _flat(members(before), member, {name: _told(entry) for name, entry in here.items()}),
-        _flat(members(after), member, {name: _told(entry) for name, entry in there.items()}),
+    found = compare_members(
+        _flatten(members(before), member, {name: _entry_members(entry) for name, entry in here.items()}),
+        _flatten(members(after), member, {name: _entry_members(entry) for name, entry in there.items()}),
     )
     was, becomes = [name for name in here if name in there], [name for name in there if name in here]
     return found if was == becomes else found | {member: (was, becomes)}
 
 
-def _flat(plain: Mapping[str, Any], member: str, inner: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten(plain: Mapping[str, Any], member: str, inner: Mapping[str, Any]) -> dict[str, Any]:
     """With the parts of a member in its place."""
     return {**plain, member: None, **{f"{member}.{name}": each for name, each in inner.items()}}
 
 
-def _told(entry: GroupEntry) -> dict[str, Any]:
+def _entry_members(entry: GroupEntry) -> dict[str, Any]:
     """What a file has to say of an entry: neither when it changed nor what holds anyway."""
     plain = members(entry)
     anyway = {each.name: each.default for each in fields(entry)} | {"updated_at": entry.updated_at}
@@ -58,14 +58,16 @@ def _told(entry: GroupEntry) -> dict[str, Any]:
 SomeEntry = TypeVar("SomeEntry", bound=GroupEntry)
 
 
-def dated(found: Catalogue, wanted: Catalogue, now: int) -> Catalogue:
+def keep_timestamps(found: Catalogue, wanted: Catalogue, now: int) -> Catalogue:
     """What a file wants, with the times at which the entries of its groups last changed; ``now`` in Unix seconds."""
     changed: dict[str, Any] = {}
     for kind, made in KINDS.items():
         if member := ENTRIES_OF.get(made):
             there = found.of(kind)
             groups = wanted.of(kind).items()
-            changed[f"{kind}s"] = {number: _dated(member, there.get(number), group, now) for number, group in groups}
+            changed[f"{kind}s"] = {
+                number: _keep_timestamps_of_group(member, there.get(number), group, now) for number, group in groups
+            }
     return replace(wanted, **changed)
 
 
@@ -83,14 +85,16 @@ def by_name(entries: Iterable[SomeEntry]) -> dict[str, SomeEntry]:
     return named
 
 
-def _dated(member: str, before: Entry | None, group: Entry, now: int) -> Entry:
+def _keep_timestamps_of_group(member: str, before: Entry | None, group: Entry, now: int) -> Entry:
     there = by_name(getattr(before, member, ()))
-    entries = tuple(_entry(there.get(name), entry, now) for name, entry in by_name(getattr(group, member)).items())
+    entries = tuple(
+        _keep_timestamp(there.get(name), entry, now) for name, entry in by_name(getattr(group, member)).items()
+    )
     changed: dict[str, Any] = {member: entries}
     return replace(group, **changed)
 
 
-def _entry(before: SomeEntry | None, entry: SomeEntry, now: int) -> SomeEntry:
+def _keep_timestamp(before: SomeEntry | None, entry: SomeEntry, now: int) -> SomeEntry:
     """Compared as plain data, since a percentage that is written otherwise is shown otherwise, too."""
     if before is not None and members(before) == members(entry) | {"updated_at": before.updated_at}:
         return before

@@ -18,7 +18,7 @@ from chalicelib.cards.programs.credentials import Rights
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Stage
 from infra.programme import validation
-from infra.programme.models import ALL, CredentialPart, File, ManagerPart, NamedPart
+from infra.programme.models import ALL, CredentialPart, ManagerPart, NamedPart, ProgrammeFile
 
 
 class InvalidYaml(ValueError):
@@ -52,7 +52,7 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"<<\Z"), ["
 _Loader.add_constructor("tag:yaml.org,2002:int", _decimal)
 
 
-def loads(text: str) -> Any:
+def parse_yaml(text: str) -> Any:
     """What the text says. Raises: InvalidYaml."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
@@ -88,7 +88,7 @@ class InvalidProgramme(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedManager:
     """What a file says of one programme manager; ``rights`` are its credentials' by their names.
 
     It does not say when the entries of groups last changed: ``updated_at`` is 0.
@@ -98,20 +98,20 @@ class Wanted:
     rights: Mapping[str, Rights]
 
 
-def read(text: str, stage: Stage) -> list[Wanted]:
+def read_programmes(text: str, stage: Stage) -> list[WantedManager]:
     """The programme managers of a file, in its order. Raises: InvalidProgramme."""
     try:
-        managers = File.model_validate(loads(text)).programme_managers
+        managers = ProgrammeFile.model_validate(parse_yaml(text)).programme_managers
     except InvalidYaml as error:
         raise InvalidProgramme([str(error)]) from None
     except ValidationError as error:
-        raise InvalidProgramme(map(_sentence, error.errors(include_input=False, include_url=False))) from None
-    if faults := [f"{place} {said}" for place, said in validation.faults(managers, stage)]:
+        raise InvalidProgramme(map(_explain, error.errors(include_input=False, include_url=False))) from None
+    if faults := [f"{place} {said}" for place, said in validation.find_faults(managers, stage)]:
         raise InvalidProgramme(faults)
-    return [_wanted(manager) for manager in managers]
+    return [_build_manager(manager) for manager in managers]
 
 
-def _sentence(error: Any) -> str:
+def _explain(error: Any) -> str:
     place = ".".join(map(str, error["loc"])) or "the file"
     if said := _SENTENCES.get(error["type"]):
         return f"{place} {said}"
@@ -121,11 +121,11 @@ def _sentence(error: Any) -> str:
     return f"{place} {message[:1].lower()}{message[1:]}"
 
 
-def _wanted(manager: ManagerPart) -> Wanted:
-    return Wanted(_catalogue(manager), {each.name: _rights(each) for each in manager.credentials})
+def _build_manager(manager: ManagerPart) -> WantedManager:
+    return WantedManager(_build_catalogue(manager), {each.name: _build_rights(each) for each in manager.credentials})
 
 
-def _catalogue(manager: ManagerPart) -> Catalogue:
+def _build_catalogue(manager: ManagerPart) -> Catalogue:
     made: dict[str, Any] = {}
     for kind in KINDS:
         parts: list[NamedPart] = getattr(manager, f"{kind}s")
@@ -138,21 +138,21 @@ def _catalogue(manager: ManagerPart) -> Catalogue:
         tuple(manager.test_bins),
         {(each.of, each.to): Rate(Decimal(each.rate), Decimal(each.markup_percent)) for each in manager.exchange_rates},
         manager.events_url,
-        _public(manager.events_encryption_key),
+        _normalize_key(manager.events_encryption_key),
         manager.delivers_validation_values,
         **made,
     )
 
 
-def _rights(credential: CredentialPart) -> Rights:
+def _build_rights(credential: CredentialPart) -> Rights:
     return Rights(
         access_level=credential.access_level,
         actions=None if credential.actions == [ALL] else frozenset(credential.actions),
         modes=credential.modes.model_dump(),
-        encryption_key=_public(credential.encryption_key),
+        encryption_key=_normalize_key(credential.encryption_key),
     )
 
 
-def _public(pem: str | None) -> str | None:
+def _normalize_key(pem: str | None) -> str | None:
     """A public key in the one form that it is kept in."""
     return pem and signatures.public_pem(signatures.load_public_key(pem))

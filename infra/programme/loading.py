@@ -23,8 +23,8 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
 from chalicelib.foundation.parallel import pieces
 from infra.programme import differences
-from infra.programme.differences import dated
-from infra.programme.file import Wanted
+from infra.programme.differences import keep_timestamps
+from infra.programme.file import WantedManager
 
 TOGETHER = 99
 """A transaction holds a hundred operations, and the head is one of them."""
@@ -36,20 +36,20 @@ _STAYS = {"limit_group": "limit_type", "special_account": "currency"}
 What = Literal["add", "change", "remove"]
 
 
-class InUse(Exception):
+class EntryInUse(Exception):
     """What is in use cannot be removed; the message names it, and nothing of the programme manager was changed."""
 
 
-class TooMuch(Exception):
+class LoadTooLarge(Exception):
     """A load changes and removes more of a programme manager than can be done at once."""
 
 
-class LoadedMeanwhile(Exception):
+class LoadConflict(Exception):
     """Somebody else loads the same programme manager at the same time; theirs holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlannedChange:
     """One difference. ``differences`` are the members that change, as the module of that name has them."""
 
     what: What
@@ -77,7 +77,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LoadPlan:
     """What is to be done to one programme manager, as it was found.
 
     ``secrets`` are those of its new credentials, by their names; ``changes`` are in the order of reading. With its
@@ -86,39 +86,39 @@ class Plan:
 
     found: SetUp
     catalogue: Catalogue
-    changes: Sequence[Change]
+    changes: Sequence[PlannedChange]
     secrets: Mapping[str, Secret] = field(repr=False)
     events_secret: str | None = field(default=None, repr=False)
 
     @property
-    def refused(self) -> list[Change]:
+    def refused_changes(self) -> list[PlannedChange]:
         """The changes of what is in use and must not be."""
         return [each for each in self.changes if each.needs_unused and (each.kind, each.id) in self.found.used]
 
-    def operations(self, *, before: bool) -> list[tuple[Operation, Change]]:
+    def operations(self, *, before: bool) -> list[tuple[Operation, PlannedChange]]:
         """What may be written before the rest, or the rest."""
         wanted = [each for each in self.changes if each.goes_before == before]
         return [(operation, each) for each in wanted for operation in each.operations]
 
 
-def plans(hub: Hub, wanted: Iterable[Wanted]) -> list[Plan]:
+def make_plans(hub: Hub, wanted: Iterable[WantedManager]) -> list[LoadPlan]:
     """What a load would do now. Raises: StoreError."""
-    return [_planned(hub, each) for each in wanted]
+    return [_make_plan(hub, each) for each in wanted]
 
 
-def check(made: Iterable[Plan]) -> None:
+def check_plans(made: Iterable[LoadPlan]) -> None:
     """Whether plans can be carried out, as far as is known. Raises: InUse, TooMuch."""
     for plan in made:
-        if plan.refused:
-            raise _in_use(plan, plan.refused)
+        if plan.refused_changes:
+            raise _explain_in_use(plan, plan.refused_changes)
         if len(plan.operations(before=False)) > TOGETHER:
-            raise TooMuch(
+            raise LoadTooLarge(
                 f"more than {TOGETHER} records of programme manager {plan.catalogue.manager_id} would be changed or "
                 "removed at once: change the file in steps, and load each of them"
             )
 
 
-def carry_out(hub: Hub, plan: Plan) -> None:
+def carry_out(hub: Hub, plan: LoadPlan) -> None:
     """Do it; nothing is written when there is nothing to change.
 
     Raises:
@@ -137,10 +137,10 @@ def carry_out(hub: Hub, plan: Plan) -> None:
     _transact(hub, plan, revision, last, head_members(plan.catalogue))
 
 
-def load(hub: Hub, wanted: Iterable[Wanted]) -> list[Plan]:
+def load(hub: Hub, wanted: Iterable[WantedManager]) -> list[LoadPlan]:
     """All of it; the plans say what was done. Raises: InUse, TooMuch, LoadedMeanwhile, StoreError."""
-    made = plans(hub, wanted)
-    check(made)
+    made = make_plans(hub, wanted)
+    check_plans(made)
     for plan in made:
         carry_out(hub, plan)
     return made
@@ -149,32 +149,34 @@ def load(hub: Hub, wanted: Iterable[Wanted]) -> list[Plan]:
 # -- the difference
 
 
-def _planned(hub: Hub, wanted: Wanted) -> Plan:
+def _make_plan(hub: Hub, wanted: WantedManager) -> LoadPlan:
     found = hub.programmes.set_up(wanted.catalogue.manager_id)
     held, now = hub.credentials.read(found.credentials), hub.clock.time()
     secrets = {name: new_secret(with_access_key=True) for name in wanted.rights if name not in held}
-    catalogue = dated(found.catalogue, wanted.catalogue, now)
+    catalogue = keep_timestamps(found.catalogue, wanted.catalogue, now)
     changes = [
-        *_of_head(found, catalogue),
-        *_of_entries(found.catalogue, catalogue),
-        *_of_credentials(found, held, wanted, secrets, now),
+        *_changes_of_head(found, catalogue),
+        *_changes_of_entries(found.catalogue, catalogue),
+        *_changes_of_credentials(found, held, wanted, secrets, now),
     ]
     if catalogue.events_url is None or hub.card_event_secrets.has_any(catalogue.manager_id):
-        return Plan(found, catalogue, changes, secrets)
+        return LoadPlan(found, catalogue, changes, secrets)
     events_secret, put = hub.card_event_secrets.first(catalogue.manager_id)
-    changes.append(Change("add", EVENTS_SECRET, catalogue.manager_id, catalogue.name, (put,)))
-    return Plan(found, catalogue, changes, secrets, events_secret)
+    changes.append(PlannedChange("add", EVENTS_SECRET, catalogue.manager_id, catalogue.name, (put,)))
+    return LoadPlan(found, catalogue, changes, secrets, events_secret)
 
 
-def _of_head(found: SetUp, wanted: Catalogue) -> Iterator[Change]:
-    before, after = spoken_head(found.catalogue), spoken_head(wanted)
+def _changes_of_head(found: SetUp, wanted: Catalogue) -> Iterator[PlannedChange]:
+    before, after = readable_head(found.catalogue), readable_head(wanted)
     if not found.revision:
-        yield Change("add", MANAGER, wanted.manager_id, wanted.name)
+        yield PlannedChange("add", MANAGER, wanted.manager_id, wanted.name)
     elif before != after:
-        yield Change("change", MANAGER, wanted.manager_id, wanted.name, (), differences.of_heads(before, after))
+        yield PlannedChange(
+            "change", MANAGER, wanted.manager_id, wanted.name, (), differences.compare_heads(before, after)
+        )
 
 
-def _of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Change]:
+def _changes_of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[PlannedChange]:
     here = {(kind, entry.id): entry for kind, entry in found.entries()}
     there = {(kind, entry.id): entry for kind, entry in wanted.entries()}
     for (kind, number), entry in there.items():
@@ -182,41 +184,41 @@ def _of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Change]:
         before = here.get((kind, number))
         if before is None:
             put = Put(table, {**key, **members(entry)}, absent("owner"))
-            yield Change("add", kind, number, entry.name, (put,))
-        elif different := differences.of_entries(before, entry):
-            changed = _changed(table, key, before, entry, _UNUSED if _STAYS.get(kind) in different else _THERE)
-            yield Change("change", kind, number, entry.name, (changed,), different)
+            yield PlannedChange("add", kind, number, entry.name, (put,))
+        elif different := differences.compare_entries(before, entry):
+            changed = _update_entry(table, key, before, entry, _UNUSED if _STAYS.get(kind) in different else _THERE)
+            yield PlannedChange("change", kind, number, entry.name, (changed,), different)
     for (kind, number), entry in here.items():
         if (kind, number) not in there:
             deleted = Delete(*entry_key(found.manager_id, kind, number), _UNUSED)
-            yield Change("remove", kind, number, entry.name, (deleted,))
+            yield PlannedChange("remove", kind, number, entry.name, (deleted,))
 
 
-def _changed(table: str, key: Item, before: Entry, entry: Entry, condition: ConditionBase) -> Update:
+def _update_entry(table: str, key: Item, before: Entry, entry: Entry, condition: ConditionBase) -> Update:
     """What changes an entry and leaves alone whether it is used."""
-    different = differences.of_members(members(before), members(entry))
+    different = differences.compare_members(members(before), members(entry))
     new = {name: after for name, (_, after) in different.items() if after is not None}
     return Update(table, key, new, [name for name in different if name not in new], condition=condition)
 
 
-def _of_credentials(
-    found: SetUp, held: Mapping[str, Credential], wanted: Wanted, secrets: Mapping[str, Secret], now: int
-) -> Iterator[Change]:
+def _changes_of_credentials(
+    found: SetUp, held: Mapping[str, Credential], wanted: WantedManager, secrets: Mapping[str, Secret], now: int
+) -> Iterator[PlannedChange]:
     manager_id = wanted.catalogue.manager_id
     for name, rights in wanted.rights.items():
         if name in secrets:
             made = credentials.adding(manager_id, name, rights, secrets[name], now)
-            yield Change("add", CREDENTIAL, name, name, tuple(made))
-        elif different := differences.of_members(spoken(held[name].rights), spoken(rights)):
+            yield PlannedChange("add", CREDENTIAL, name, name, tuple(made))
+        elif different := differences.compare_members(readable_rights(held[name].rights), readable_rights(rights)):
             changed = credentials.changing(found.credentials[name], rights)
-            yield Change("change", CREDENTIAL, name, name, (changed,), different)
+            yield PlannedChange("change", CREDENTIAL, name, name, (changed,), different)
     for name, digest in sorted(found.credentials.items()):
         if name not in wanted.rights:
             ended = credentials.ending(manager_id, name, digest)
-            yield Change("remove", CREDENTIAL, name, name, tuple(ended))
+            yield PlannedChange("remove", CREDENTIAL, name, name, tuple(ended))
 
 
-def spoken_head(catalogue: Catalogue) -> dict[str, Any]:
+def readable_head(catalogue: Catalogue) -> dict[str, Any]:
     """What belongs to a programme manager as a whole, as a person reads it; of its key, the key's short name."""
     return head_members(catalogue) | {
         "events_encryption_key": _short_name(catalogue.events_encryption_key),
@@ -224,7 +226,7 @@ def spoken_head(catalogue: Catalogue) -> dict[str, Any]:
     }
 
 
-def spoken(rights: Rights) -> dict[str, Any]:
+def readable_rights(rights: Rights) -> dict[str, Any]:
     """A credential's rights as a person reads them; of its key, the key's short name."""
     return {
         "access_level": rights.access_level,
@@ -242,7 +244,7 @@ def _short_name(pem: str | None) -> str | None:
 
 
 def _transact(
-    hub: Hub, plan: Plan, revision: int, writes: Sequence[tuple[Operation, Change]], head: Mapping[str, Any]
+    hub: Hub, plan: LoadPlan, revision: int, writes: Sequence[tuple[Operation, PlannedChange]], head: Mapping[str, Any]
 ) -> None:
     """One transaction, which takes the head from a revision to the next. Raises: InUse, LoadedMeanwhile, StoreError."""
     table, key = head_key(plan.catalogue.manager_id)
@@ -254,10 +256,12 @@ def _transact(
     except ConditionFailed as failure:
         used = [writes[position - 1][1] for position in failure.failed if position]
         if 0 in failure.failed or not all(change.needs_unused for change in used):
-            raise LoadedMeanwhile("somebody else loads this programme manager at the same time: load again") from None
-        raise _in_use(plan, used) from None
+            raise LoadConflict("somebody else loads this programme manager at the same time: load again") from None
+        raise _explain_in_use(plan, used) from None
 
 
-def _in_use(plan: Plan, changes: Iterable[Change]) -> InUse:
+def _explain_in_use(plan: LoadPlan, changes: Iterable[PlannedChange]) -> EntryInUse:
     named = ", ".join(change.title for change in changes)
-    return InUse(f"nothing of programme manager {plan.catalogue.manager_id} is changed, for this is in use: {named}")
+    return EntryInUse(
+        f"nothing of programme manager {plan.catalogue.manager_id} is changed, for this is in use: {named}"
+    )

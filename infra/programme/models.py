@@ -29,30 +29,30 @@ ENTRIES = 100
 """So many entries a group may have: it is one item, and so are the counters of all its limits."""
 
 
-def _printable(text: str) -> str:
+def _check_printable(text: str) -> str:
     if not text.isprintable() or text != text.strip():
         raise ValueError("must be printable text without spaces at its ends")
     return text
 
 
-def _currency(number: int) -> int:
+def _check_currency(number: int) -> int:
     if number not in minor_units():
         raise ValueError("must be a numeric code of ISO 4217 of a currency that has minor units")
     return number
 
 
-def _country(number: int) -> int:
+def _check_country(number: int) -> int:
     if number not in country_numbers():
         raise ValueError("must be a numeric code of ISO 3166-1")
     return number
 
 
-def _currency_or_any(number: int) -> int:
-    return number and _currency(number)
+def _check_currency_or_any(number: int) -> int:
+    return number and _check_currency(number)
 
 
-def _country_or_any(number: int) -> int:
-    return number and _country(number)
+def _check_country_or_any(number: int) -> int:
+    return number and _check_country(number)
 
 
 def _one_of(values: Iterable[int | str]) -> AfterValidator:
@@ -76,7 +76,7 @@ def _at_most(highest: int) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _different(values: list[Any]) -> list[Any]:
+def _check_distinct(values: list[Any]) -> list[Any]:
     if len(set(values)) < len(values):
         raise ValueError("must not name anything twice")
     return values
@@ -85,11 +85,11 @@ def _different(values: list[Any]) -> list[Any]:
 Id = Annotated[int, Field(ge=1, le=999_999_999)]
 Level = Annotated[int, Field(ge=0, le=1000)]
 Months = Annotated[int, Field(ge=1, le=300)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_printable)]
-Currency = Annotated[int, AfterValidator(_currency)]
-Country = Annotated[int, AfterValidator(_country)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(_check_printable)]
+Currency = Annotated[int, AfterValidator(_check_currency)]
+Country = Annotated[int, AfterValidator(_check_country)]
 Bin = Annotated[str, StringConstraints(pattern="^[0-9]{6,8}$")]
-Rate = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
+DecimalRate = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
 _Decimals = StringConstraints(pattern=r"^[0-9]{1,3}(\.[0-9]{1,6})?$")
 Percent = Annotated[str, _Decimals, _at_most(100)]
 MarkupPercent = Annotated[str, _Decimals, _at_most(50)]
@@ -100,12 +100,12 @@ Mcc = Annotated[int, Field(ge=0, le=HIGHEST_MCC)]
 FeeCode = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9]{1,8}$")]
 TransactionType = Annotated[int, _one_of([*TRANSACTION_TYPES, ANY_TYPE])]
 EntryMode = Annotated[int, _one_of([*ENTRY_MODES, ANY_TYPE])]
-MaybeCountry = Annotated[int, AfterValidator(_country_or_any)]
-MaybeCountries = Annotated[list[Country], AfterValidator(_different)]
+MaybeCountry = Annotated[int, AfterValidator(_check_country_or_any)]
+MaybeCountries = Annotated[list[Country], AfterValidator(_check_distinct)]
 MaybeRegion = Annotated[int, Field(ge=0, le=999_999_999)]
-Currencies = Annotated[list[Currency], Field(min_length=1), AfterValidator(_different)]
-MaybeIds = Annotated[list[Id], AfterValidator(_different)]
-Ids = Annotated[list[Id], Field(min_length=1), AfterValidator(_different)]
+Currencies = Annotated[list[Currency], Field(min_length=1), AfterValidator(_check_distinct)]
+MaybeIds = Annotated[list[Id], AfterValidator(_check_distinct)]
+Ids = Annotated[list[Id], Field(min_length=1), AfterValidator(_check_distinct)]
 """Ids of other entries, the default first."""
 
 
@@ -127,7 +127,7 @@ class ProductPart(NamedPart):
 
 
 class RegionPart(NamedPart):
-    countries: Annotated[list[Country], Field(min_length=1), AfterValidator(_different)]
+    countries: Annotated[list[Country], Field(min_length=1), AfterValidator(_check_distinct)]
 
 
 class FeeEntryPart(Part):
@@ -170,7 +170,7 @@ class LimitEntryPart(Part):
     holder_region: MaybeRegion = 0
     transaction_region: MaybeRegion = 0
     region_type: Annotated[int, _one_of(REGION_TYPES)] = ANY_REGION
-    currency: Annotated[int, AfterValidator(_currency_or_any)] = Field(0, alias="transaction_currency")
+    currency: Annotated[int, AfterValidator(_check_currency_or_any)] = Field(0, alias="transaction_currency")
     mcc_low: Mcc = 0
     mcc_high: Mcc = HIGHEST_MCC
 
@@ -188,8 +188,8 @@ class MccRangePart(Part):
 class UsageGroupPart(NamedPart):
     """Where and how cards may be used."""
 
-    blocked_channels: Annotated[list[Annotated[str, _one_of(CHANNELS)]], AfterValidator(_different)] = []
-    blocked_mccs: Annotated[list[MccRangePart], Field(max_length=ENTRIES), AfterValidator(_different)] = []
+    blocked_channels: Annotated[list[Annotated[str, _one_of(CHANNELS)]], AfterValidator(_check_distinct)] = []
+    blocked_mccs: Annotated[list[MccRangePart], Field(max_length=ENTRIES), AfterValidator(_check_distinct)] = []
     countries: MaybeCountries = []
     blocked_countries: MaybeCountries = []
     authenticated_online: bool = False
@@ -209,7 +209,9 @@ class RiskRulePart(NamedPart):
     amount_currency: Currency | None = Field(None, alias="currency")
     count: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
     duration: Annotated[int, _one_of(each for each in DURATIONS if each != PER_TRANSACTION)] | None = None
-    actions: Annotated[list[Annotated[str, _one_of(RISK_ACTIONS)]], Field(min_length=1), AfterValidator(_different)]
+    actions: Annotated[
+        list[Annotated[str, _one_of(RISK_ACTIONS)]], Field(min_length=1), AfterValidator(_check_distinct)
+    ]
 
 
 class RiskGroupPart(NamedPart):
@@ -266,7 +268,7 @@ class ExchangeRatePart(Part):
 
     of: Currency
     to: Currency
-    rate: Rate
+    rate: DecimalRate
     markup_percent: MarkupPercent = "0"
 
 
@@ -286,7 +288,7 @@ class CredentialPart(Part):
     actions: Annotated[
         list[str],
         Field(min_length=1),
-        AfterValidator(_different),
+        AfterValidator(_check_distinct),
         BeforeValidator(lambda given: [ALL] if given == ALL else given),
     ]
     modes: ModesPart
@@ -298,7 +300,7 @@ class ManagerPart(NamedPart):
     """A programme manager with everything that belongs to it."""
 
     currencies: Currencies
-    test_bins: Annotated[list[Bin], AfterValidator(_different)] = []
+    test_bins: Annotated[list[Bin], AfterValidator(_check_distinct)] = []
     exchange_rates: list[ExchangeRatePart] = []
     events_url: str | None = None
     events_encryption_key: str | None = None
@@ -317,7 +319,7 @@ class ManagerPart(NamedPart):
     credentials: list[CredentialPart] = []
 
 
-class File(Part):
+class ProgrammeFile(Part):
     """The whole file."""
 
     programme_managers: Annotated[list[ManagerPart], Field(min_length=1)]

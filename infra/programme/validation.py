@@ -58,28 +58,28 @@ _LIMIT_TYPES = {
 }
 
 
-def faults(managers: Sequence[ManagerPart], stage: Stage) -> Iterator[Fault]:
+def find_faults(managers: Sequence[ManagerPart], stage: Stage) -> Iterator[Fault]:
     """What does not fit together; a place begins with ``programme_managers``."""
-    yield from _repeated("programme_managers", managers)
+    yield from _find_repeats("programme_managers", managers)
     for position, manager in enumerate(managers):
-        yield from _within(f"programme_managers.{position}", _wrong_manager(manager, stage))
+        yield from _prefix_places(f"programme_managers.{position}", _wrong_manager(manager, stage))
 
 
-def _within(place: str, found: Iterable[Fault]) -> Iterator[Fault]:
+def _prefix_places(place: str, found: Iterable[Fault]) -> Iterator[Fault]:
     yield from ((f"{place}.{inner}", said) for inner, said in found)
 
 
 def _wrong_manager(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
     for kind in KINDS:
         entries: list[NamedPart] = getattr(manager, f"{kind}s")
-        yield from _repeated(f"{kind}s", entries)
+        yield from _find_repeats(f"{kind}s", entries)
         for position, entry in enumerate(entries):
             place = f"{kind}s.{position}"
-            yield from _within(place, _wrong_references(manager, kind, entry))
-            yield from _within(place, _wrong_currencies(manager, entry))
+            yield from _prefix_places(place, _wrong_references(manager, kind, entry))
+            yield from _prefix_places(place, _wrong_currencies(manager, entry))
     yield from _wrong_group_entries(manager)
     for position, programme in enumerate(manager.card_programmes):
-        yield from _within(f"card_programmes.{position}", _wrong_programme(manager, programme, stage))
+        yield from _prefix_places(f"card_programmes.{position}", _wrong_programme(manager, programme, stage))
     yield from _wrong_rates(manager)
     yield from _wrong_events(manager, stage)
     names = [each.name for each in manager.credentials]
@@ -87,10 +87,10 @@ def _wrong_manager(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
         place = f"credentials.{position}"
         if credential.name in names[:position]:
             yield f"{place}.name", "is there already"
-        yield from _within(place, _wrong_credential(credential))
+        yield from _prefix_places(place, _wrong_credential(credential))
 
 
-def _repeated(place: str, entries: Iterable[NamedPart | LimitEntryPart]) -> Iterator[Fault]:
+def _find_repeats(place: str, entries: Iterable[NamedPart | LimitEntryPart]) -> Iterator[Fault]:
     seen = set()
     for position, entry in enumerate(entries):
         if entry.id in seen:
@@ -105,7 +105,7 @@ def _wrong_references(manager: ManagerPart, kind: str, entry: NamedPart) -> Iter
         named = getattr(entry, member, None)
         for number in named if isinstance(named, list) else [named] if named is not None else []:
             if number not in there:
-                yield member, f"names the {_spoken(target)} {number}, which is not in the file"
+                yield member, f"names the {_readable_kind(target)} {number}, which is not in the file"
             elif limit_type and getattr(there[number], "limit_type", None) != limit_type:
                 yield member, f"names the limit group {number}, whose limit_type is not {limit_type}"
 
@@ -136,19 +136,19 @@ def _wrong_group_entries(manager: ManagerPart) -> Iterator[Fault]:
             problem = f"must not have more than {MOST_FEE_CODES} different codes for one type of transactions"
             yield f"fee_groups.{position}.entries", problem
         for number, fee in enumerate(fees.entries):
-            yield from _within(f"fee_groups.{position}.entries.{number}", _wrong_fee(manager, fee))
+            yield from _prefix_places(f"fee_groups.{position}.entries.{number}", _wrong_fee(manager, fee))
     for position, limits in enumerate(manager.limit_groups):
         place = f"limit_groups.{position}.entries"
-        yield from _repeated(place, limits.entries)
+        yield from _find_repeats(place, limits.entries)
         for number, limit in enumerate(limits.entries):
-            yield from _within(f"{place}.{number}", _wrong_limit(manager, limit))
+            yield from _prefix_places(f"{place}.{number}", _wrong_limit(manager, limit))
     for position, usage in enumerate(manager.usage_groups):
-        yield from _within(f"usage_groups.{position}", _wrong_usage(usage))
+        yield from _prefix_places(f"usage_groups.{position}", _wrong_usage(usage))
     for position, risks in enumerate(manager.risk_groups):
         place = f"risk_groups.{position}.rules"
-        yield from _repeated(place, risks.rules)
+        yield from _find_repeats(place, risks.rules)
         for number, rule in enumerate(risks.rules):
-            yield from _within(f"{place}.{number}", _wrong_rule(manager, rule))
+            yield from _prefix_places(f"{place}.{number}", _wrong_rule(manager, rule))
 
 
 def _wrong_fee(manager: ManagerPart, fee: FeeEntryPart) -> Iterator[Fault]:
@@ -178,7 +178,7 @@ def _wrong_limit(manager: ManagerPart, limit: LimitEntryPart) -> Iterator[Fault]
 
 def _wrong_usage(usage: UsageGroupPart) -> Iterator[Fault]:
     for position, blocked in enumerate(usage.blocked_mccs):
-        yield from _within(f"blocked_mccs.{position}", _wrong_range(blocked))
+        yield from _prefix_places(f"blocked_mccs.{position}", _wrong_range(blocked))
     if usage.countries and usage.blocked_countries:
         yield "blocked_countries", "must be empty when countries is not"
 
@@ -188,11 +188,11 @@ def _wrong_rule(manager: ManagerPart, rule: RiskRulePart) -> Iterator[Fault]:
         yield from _wrong_currency(manager, "currency", rule.amount_currency)
     yield from _wrong_region(manager, "region", rule.region)
     yield from _wrong_range(rule)
-    yield from _unpaired(amount=rule.amount, currency=rule.amount_currency)
-    yield from _unpaired(count=rule.count, duration=rule.duration)
+    yield from _find_unpaired(amount=rule.amount, currency=rule.amount_currency)
+    yield from _find_unpaired(count=rule.count, duration=rule.duration)
 
 
-def _unpaired(**pair: int | None) -> Iterator[Fault]:
+def _find_unpaired(**pair: int | None) -> Iterator[Fault]:
     """Of two members that need each other, the one that is missing."""
     there = [name for name, value in pair.items() if value is not None]
     if len(there) == 1:
@@ -269,16 +269,16 @@ def _wrong_credential(credential: CredentialPart) -> Iterator[Fault]:
         yield "encryption_key", "is missing, and a mode is encrypted"
     yield from _wrong_key("encryption_key", credential.encryption_key)
     if credential.actions != [ALL]:
-        known = _actions()
+        known = _known_actions()
         unknown = [position for position, name in enumerate(credential.actions) if name not in known]
         yield from ((f"actions.{position}", "is no action") for position in unknown)
 
 
-def _spoken(kind: str) -> str:
+def _readable_kind(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _actions() -> set[str]:
+def _known_actions() -> set[str]:
     from chalicelib.cards.protocol.actions import ACTIONS
     from chalicelib.cards.protocol.simulator_actions import SIMULATED
 

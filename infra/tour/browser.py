@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 import requests
 
 
-class Stuck(Exception):
+class NavigationFailed(Exception):
     """The page is not one that the PSU can go on from."""
 
 
@@ -36,7 +36,7 @@ class Page:
     texts: Mapping[str, str]
     headers: list[list[str]]
 
-    def beside(self, text: str) -> list[str]:
+    def text_after(self, text: str) -> list[str]:
         """What stands in the page's first header that begins with ``text``, after it."""
         return next((rest for first, *rest in self.headers if first == text), [])
 
@@ -46,7 +46,7 @@ class Page:
             names = candidate.fields.keys() | {name for name, _ in candidate.boxes}
             if holds in names and (candidate.fields.get(holds) or not filled):
                 return candidate
-        raise Stuck(f"«{self.title}» ({self.status}) has no form with {holds}")
+        raise NavigationFailed(f"«{self.title}» ({self.status}) has no form with {holds}")
 
 
 class _Reader(HTMLParser):
@@ -127,7 +127,7 @@ class Browser:
             method, url, form = "GET", urljoin(url, location), None
             if url.startswith(self._stops_at):
                 return url
-        raise Stuck("the redirects do not end")
+        raise NavigationFailed("the redirects do not end")
 
     def _read(self, answer: requests.Response) -> Page:
         reader = _Reader()
@@ -135,7 +135,7 @@ class Browser:
         return Page(answer.url, answer.status_code, reader.title, reader.forms, reader.texts, reader.headers)
 
 
-def approve(browser: Browser, redirect_url: str) -> str:
+def approve_consent(browser: Browser, redirect_url: str) -> str:
     """Be a PSU of a demonstration bank who says yes to everything; answers the callback address with the code.
 
     Raises:
@@ -146,11 +146,11 @@ def approve(browser: Browser, redirect_url: str) -> str:
     page = _page(browser.submit(page, page.form("account"), boxes=True))
     back = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
     if isinstance(back, Page):
-        raise Stuck(f"«{back.title}» ({back.status})")
+        raise NavigationFailed(f"«{back.title}» ({back.status})")
     return back
 
 
-def confirm(browser: Browser, confirmation_url: str) -> str:
+def confirm_payment(browser: Browser, confirmation_url: str) -> str:
     """Be a PSU of a demonstration bank who confirms a payment; answers the callback address with its outcome.
 
     Raises:
@@ -168,7 +168,7 @@ def confirm(browser: Browser, confirmation_url: str) -> str:
     return page
 
 
-def look_up(browser: Browser, url: str) -> Page:
+def open_signed_in(browser: Browser, url: str) -> Page:
     """Load a page of a demonstration bank as the PSU who has approved; signs in if it asks for that. Raises: Stuck."""
     page = _page(browser.open(url))
     if any("password" in form.fields for form in page.forms):
@@ -178,5 +178,5 @@ def look_up(browser: Browser, url: str) -> Page:
 
 def _page(arrived: Page | str) -> Page:
     if isinstance(arrived, str):
-        raise Stuck(f"the bank sent the PSU back at once: {arrived}")
+        raise NavigationFailed(f"the bank sent the PSU back at once: {arrived}")
     return arrived

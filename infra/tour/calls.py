@@ -25,7 +25,7 @@ class TourFailed(Exception):
     """Something was not as the tour needs it to go on; the message is one sentence."""
 
 
-def until(look: Callable[[], _Seen], complaint: str) -> _Seen:
+def wait_for(look: Callable[[], _Seen], complaint: str) -> _Seen:
     """Look again and again, until there is something to see. Raises: TourFailed, with ``complaint``."""
     deadline = time.monotonic() + SECONDS
     while not (seen := look()):
@@ -38,7 +38,7 @@ def until(look: Callable[[], _Seen], complaint: str) -> _Seen:
 _SHOWN = ("Location", "Preference-Applied")
 
 
-class Calls:
+class TppCalls:
     """One client's calls of a stack at ``base``."""
 
     def __init__(self, base: str, client_id: str, guide: Guide) -> None:
@@ -74,7 +74,7 @@ class Calls:
             found = self.call("GET", place, bearer=bearer)
             return found if found["state"] in ("done", "failed") else None
 
-        outcome = until(look, f"nothing came of {method} {path}")
+        outcome = wait_for(look, f"nothing came of {method} {path}")
         if outcome["state"] == "failed":
             raise TourFailed(f"{method} {path} failed with status {outcome['status']}")
         return outcome["body"]
@@ -114,7 +114,7 @@ class CardCalls:
         self._session.trust_env = False
 
     @property
-    def unseen(self) -> CardCalls:
+    def unprinted(self) -> CardCalls:
         """The same caller, whose requests are told in other words."""
         return CardCalls(self._base, self._credential, None)
 

@@ -14,10 +14,10 @@ from chalicelib.cards.programs.credentials import Rights
 from chalicelib.cards.protocol.card_fields import CARD_FIELDS, PLAIN
 from chalicelib.foundation.dynamodb.store import StoreError
 from infra.programme import loading
-from infra.programme.file import Wanted
+from infra.programme.file import WantedManager
 from infra.tour.calls import CardCalls
 from infra.tour.guide import Guide
-from infra.tour.receiver import Receiver, listening
+from infra.tour.receiver import Receiver, listen
 from infra.tour.shops import CORNER_SHOP, EURO, GERMANY, PURCHASE
 
 _RIGHTS = {"tour": Rights(access_level=1000, actions=None, modes=dict.fromkeys(CARD_FIELDS, PLAIN))}
@@ -54,18 +54,18 @@ class CardEventsTour:
         guide = self._guide
         guide.chapter("Card events")
         guide.step("The operator loads a programme manager with an Events URL, which the tour listens at")
-        with listening() as receiver, self._loaded(like, receiver) as calls:
+        with listen() as receiver, self._load_manager(like, receiver) as calls:
             self._card(calls, receiver, next(iter(like.card_programmes)))
             return receiver.count
 
     # -- inside
 
     @contextmanager
-    def _loaded(self, like: Catalogue, receiver: Receiver) -> Iterator[CardCalls]:
+    def _load_manager(self, like: Catalogue, receiver: Receiver) -> Iterator[CardCalls]:
         """A new programme manager's caller; afterwards it is told nothing more."""
         number = _NUMBERS + secrets.randbelow(_NUMBERS)
         made = replace(like, manager_id=number, name=f"Guided Tour {number}", events_url=receiver.url)
-        (plan,) = loading.load(self._hub, [Wanted(made, _RIGHTS)])
+        (plan,) = loading.load(self._hub, [WantedManager(made, _RIGHTS)])
         assert plan.events_secret is not None, "it has an Events URL for the first time"
         receiver.secret = plan.events_secret
         shown = {"id": number, "events_url": receiver.url, "events_secret": plan.events_secret}
@@ -74,37 +74,37 @@ class CardEventsTour:
             yield CardCalls(self._base, asdict(plan.secrets["tour"]), None)
         finally:
             with suppress(StoreError):  # the stack may be gone
-                loading.load(self._hub, [Wanted(replace(made, events_url=None), _RIGHTS)])
+                loading.load(self._hub, [WantedManager(replace(made, events_url=None), _RIGHTS)])
 
     def _card(self, calls: CardCalls, receiver: Receiver, card_programme_id: int) -> None:
         guide = self._guide
         guide.step("A card is made and activated")
         card = calls.ask("createCard", card_program_id=card_programme_id, **_ORDER)["data"]
         number = {"card_id": card["card_id"]}
-        self._told(receiver, "card.created", **number)
+        self._expect_event(receiver, "card.created", **number)
         calls.ask("activateCard", **number)
-        self._told(receiver, "card.activated", **number)
+        self._expect_event(receiver, "card.activated", **number)
 
         guide.step("Money comes in, and a purchase is approved and cleared")
         address = {"account_id": card["account_id"], "epm_method_id": 2, "currency_ison": EURO}
         (opened,) = calls.ask("assignExternalPaymentAddress", **address)["data"]
         payment = {"amount": 10_000, "currency_ison": EURO, "scheme": "SCT", "sender_name": "Meadow Ltd"}
         calls.simulate("simulateInboundPayment", epm_address_id=opened["id"], **payment)
-        self._told(receiver, "external_payment", account_id=card["account_id"])
+        self._expect_event(receiver, "external_payment", account_id=card["account_id"])
         asked = {"transaction_type": PURCHASE, "amount": _AMOUNT, "currency_ison": EURO, **CORNER_SHOP.members}
         held = calls.simulate("simulateAuthorization", **asked, **number)["data"]
-        self._told(receiver, "card.authorization", authorize_id=held["authorize_id"])
+        self._expect_event(receiver, "card.authorization", authorize_id=held["authorize_id"])
         collected = {"trans_link": held["trans_link"], "amount": _AMOUNT, "currency_ison": EURO}
         cleared = calls.simulate("simulateClearing", **collected)["data"]
-        self._told(receiver, "card.clearing", transaction_id=cleared["transaction_id"])
+        self._expect_event(receiver, "card.clearing", transaction_id=cleared["transaction_id"])
 
         guide.step("An online shop asks the cardholder, and then the card is blocked")
         asked = calls.simulate("simulateAuthentication", amount=_AMOUNT, currency_ison=EURO, **number)["data"]
-        self._told(receiver, "three_d_secure.requested", auth_request_id=asked["auth_request_id"])
+        self._expect_event(receiver, "three_d_secure.requested", auth_request_id=asked["auth_request_id"])
         calls.ask("changeCardStatus", **number, status="B")
-        self._told(receiver, "card.status_changed", **number)
+        self._expect_event(receiver, "card.status_changed", **number)
 
-    def _told(self, receiver: Receiver, name: str, **members: Any) -> None:
+    def _expect_event(self, receiver: Receiver, name: str, **members: Any) -> None:
         """Wait for an event, and show it. Raises: TourFailed."""
         event = receiver.expect(name, **members)
         self._guide.event(event.type, event.message_id, event.data)

@@ -84,12 +84,12 @@ class CardTour:
         self._ask("setPin", Status.PIN_TOO_SIMPLE, card_id=card_id, pin="1234")
         self._ask("setPin", card_id=card_id, pin=_OWN_PIN)
         guide.step("Three wrong PINs at a terminal (the simulator plays the card network) block it")
-        codes = [self._verified(card_id, pin) for pin in _WRONG_PINS]
-        if codes != ["55", "55", "75"] or self._verified(card_id, _OWN_PIN) != "75":
+        codes = [self._verify_pin(card_id, pin) for pin in _WRONG_PINS]
+        if codes != ["55", "55", "75"] or self._verify_pin(card_id, _OWN_PIN) != "75":
             raise TourFailed("three wrong PINs did not block the card's PIN")
         guide.step("The programme manager unblocks it, and the right PIN is good again")
         self._ask("unblockPin", card_id=card_id)
-        if self._verified(card_id, _OWN_PIN) != "00":
+        if self._verify_pin(card_id, _OWN_PIN) != "00":
             raise TourFailed("the right PIN was declined")
 
     def _secrets(self, card_id: int) -> None:
@@ -125,7 +125,7 @@ class CardTour:
 
     # -- requests
 
-    def _verified(self, card_id: int, pin: str) -> str:
+    def _verify_pin(self, card_id: int, pin: str) -> str:
         """The network's answer to a verification with a PIN."""
         asked: dict[str, Any] = {
             "card_id": card_id,
@@ -232,4 +232,6 @@ class MoneyTour:
         found = answer["available_balance"], answer["settled_balance"]
         if found != (available, settled):
             raise TourFailed(f"the balances are {found} instead of {(available, settled)}")
-        self._guide.seen("available {}.{:02}, settled {}.{:02}".format(*divmod(available, 100), *divmod(settled, 100)))
+        self._guide.print_finding(
+            "available {}.{:02}, settled {}.{:02}".format(*divmod(available, 100), *divmod(settled, 100))
+        )

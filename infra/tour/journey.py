@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from chalicelib.openbanking.records.client_record import Client
-from infra.tour.browser import Browser, approve, confirm, look_up
-from infra.tour.calls import Calls, TourFailed, until
+from infra.tour.browser import Browser, approve_consent, confirm_payment, open_signed_in
+from infra.tour.calls import TourFailed, TppCalls, wait_for
 from infra.tour.guide import Guide
 from infra.tour.receiver import Receiver
 
@@ -30,7 +30,7 @@ _FETCHED_LATER = "; the TPP does not wait for the bank, and fetches its answer w
 _RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
 
 
-class Tour:
+class BankTour:
     """One client's way through one bank after the other."""
 
     def __init__(self, base: str, client: Client, receiver: Receiver, guide: Guide) -> None:
@@ -38,7 +38,7 @@ class Tour:
         self._client = client
         self._receiver = receiver
         self._guide = guide
-        calls = Calls(base, client.client_id, guide)
+        calls = TppCalls(base, client.client_id, guide)
         self._call, self._call_later = calls.call, calls.call_later
 
     def bank(self, bank: Mapping[str, Any]) -> None:
@@ -51,13 +51,13 @@ class Tour:
         asked = self._call("POST", "/tpp/authorize", {"bic": bic, "scopes": _SCOPES[version]})
 
         guide.step("The PSU follows the redirect to the bank, signs in, chooses accounts and confirms")
-        callback = approve(Browser(self._client.callback_url, guide.page), asked["redirect_url"])
+        callback = approve_consent(Browser(self._client.callback_url, guide.page), asked["redirect_url"])
         query = _query(callback)
         if query.get("state") != asked["state"]:
             raise TourFailed("the state that came back is not the one that was sent")
 
         guide.step("The TPP is told, too: an event arrives, and its signature is verified")
-        self._told("consent.authorised", state=asked["state"])
+        self._expect_event("consent.authorised", state=asked["state"])
 
         guide.step("The TPP exchanges the code for tokens")
         tokens = self._call("POST", "/tpp/token", {"authorization_code": query["authorization_code"]})
@@ -75,25 +75,25 @@ class Tour:
         browser, place = Browser(self._client.callback_url, guide.page), f"{bank['domain']}/consents"
 
         guide.step(f"The PSU looks at its consents at the bank: {title} has one")
-        if look_up(browser, place).beside(title) != [_ACTIVE]:
+        if open_signed_in(browser, place).text_after(title) != [_ACTIVE]:
             raise TourFailed(f"the bank does not show the consent given to {title}")
-        guide.seen(f"{title}: active")
+        guide.print_finding(f"{title}: active")
 
         guide.step("The TPP ends the consent; from the very next call on its token is worth nothing")
         self._call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
         self._call("GET", "/tpp/accounts", bearer=tokens["access_token"], expected=401)
 
         guide.step("The event about it arrives, and is verified")
-        self._told("consent.revoked", consent_id=tokens["consent_id"], revoked_by="tpp")
+        self._expect_event("consent.revoked", consent_id=tokens["consent_id"], revoked_by="tpp")
 
         guide.step("The revocation arrives at the bank: the PSU finds the consent among those that have ended")
-        until(
-            lambda: look_up(browser, place).beside(title) == [_ENDED],
+        wait_for(
+            lambda: open_signed_in(browser, place).text_after(title) == [_ENDED],
             f"{bank['name']} did not show the end of the consent given to {title}",
         )
-        guide.seen(f"{title}: {_ENDED.lower()}")
+        guide.print_finding(f"{title}: {_ENDED.lower()}")
 
-    def _told(self, type_: str, **members: Any) -> None:
+    def _expect_event(self, type_: str, **members: Any) -> None:
         """Wait for an event, and show it. Raises: TourFailed."""
         event = self._receiver.expect(type_, **members)
         self._guide.event(event.type, event.message_id, event.data)
@@ -129,7 +129,7 @@ class Tour:
 
     def _payments(self, bic: str, version: int, account: Mapping[str, Any], bearer: str) -> None:
         guide = self._guide
-        orders = orders_of(version, account, f"{self._base}/payments/callback?{urlencode({'bic': bic})}")
+        orders = payment_requests(version, account, f"{self._base}/payments/callback?{urlencode({'bic': bic})}")
 
         guide.step("A single payment: the TPP initiates it, the PSU confirms it at the bank")
         key = {"Idempotency-Key": str(uuid.uuid4())}
@@ -153,7 +153,7 @@ class Tour:
 
     def _confirm(self, taken: Mapping[str, Any], bearer: str, bic: str = "") -> None:
         """The PSU confirms; the TPP does not trust the address that the PSU comes back to, asks, and is told."""
-        back = confirm(Browser(f"{self._base}/payments/callback", self._guide.page), taken["confirmation_url"])
+        back = confirm_payment(Browser(f"{self._base}/payments/callback", self._guide.page), taken["confirmation_url"])
         if _query(back).get("payment_id") != taken["payment_id"]:
             raise TourFailed("the payment that came back is not the one that was initiated")
         query = urlencode({"payment_id": taken["payment_id"], **({"bic": bic} if bic else {})})
@@ -161,10 +161,10 @@ class Tour:
         if status.get("payment_status", 4) != 4 or status.get("transaction_status") in ("RJCT", "CANC"):
             raise TourFailed("the payment was not executed")
         reported = {name: status[name] for name in _STATUSES if name in status}
-        self._told("payment.status_changed", payment_id=taken["payment_id"], **reported)
+        self._expect_event("payment.status_changed", payment_id=taken["payment_id"], **reported)
 
 
-def orders_of(version: int, account: Mapping[str, Any], callback: str) -> dict[str, dict[str, Any]]:
+def payment_requests(version: int, account: Mapping[str, Any], callback: str) -> dict[str, dict[str, Any]]:
     """A single, a bulk and a direct payment as the version spells them."""
     currency = account["currency"]
     if version == 1:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from infra.tour.calls import CardCalls, TourFailed
-from infra.tour.guide import Guide, major
+from infra.tour.guide import Guide, format_amount
 from infra.tour.shops import (
     BOOKS,
     CAR_HIRE,
@@ -36,7 +36,7 @@ class NetworkTour:
     """The demonstration programme's card with one account in EUR; ``order`` has createCard's members for that."""
 
     def __init__(self, calls: CardCalls, guide: Guide, order: Mapping[str, Any]) -> None:
-        self._calls = calls.unseen
+        self._calls = calls.unprinted
         self._guide = guide
         self._order = order
 
@@ -47,18 +47,18 @@ class NetworkTour:
         guide.step("The holder gets another card. A line for all that happens, with what is available of the balance")
         made = self._calls.ask("createCard", **self._order)["data"]
         card_id, account_id = made["card_id"], made["account_id"]
-        guide.told(f"card {card_id}, account {account_id}, PIN {made['pin']}")
+        guide.print_row(f"card {card_id}, account {account_id}, PIN {made['pin']}")
         till = Till(self._calls, guide, card_id, EURO)
         statement = Statement(self._calls, guide, card_id, account_id)
-        self._first(till, made)
+        self._fund_account(till, made)
         held = self._spend(till, made)
-        self._declined(till, made)
-        self._cleared(till, held)
+        self._show_declines(till, made)
+        self._clear_purchases(till, held)
         statement.show(till.answered, held=_DEPOSIT)
 
     # -- chapters
 
-    def _first(self, till: Till, made: Mapping[str, Any]) -> None:
+    def _fund_account(self, till: Till, made: Mapping[str, Any]) -> None:
         guide, calls = self._guide, self._calls
         guide.step("Before it is activated it pays nothing, and without money neither")
         till.pay(CORNER_SHOP, 4590, "before activation", "78")
@@ -85,14 +85,14 @@ class NetworkTour:
             "books": till.pay(BOOKS, 3150, "online, authenticated", eci_indicator=5, cvc2=made["cvc2"]),
             "car": till.pay(CAR_HIRE, _DEPOSIT, "the deposit"),
         }
-        till.more(held["hotel"], HOTEL, 5000)
-        till.give_up(held["books"], BOOKS, 3150)
+        till.increment(held["hotel"], HOTEL, 5000)
+        till.reverse(held["books"], BOOKS, 3150)
         part = till.pay(CORNER_SHOP, 250000, "a part would do", "10", partial_approval=1)
-        till.give_up(part, CORNER_SHOP, part["approved_amount"])
+        till.reverse(part, CORNER_SHOP, part["approved_amount"])
         held["ferry"] = till.advise(FERRY, 1240, "at sea: the network said yes")
         return held
 
-    def _declined(self, till: Till, made: Mapping[str, Any]) -> None:
+    def _show_declines(self, till: Till, made: Mapping[str, Any]) -> None:
         guide, card_id, year = self._guide, made["card_id"], made["expiration"]["year"]
         wrong_code = f"{(int(made['cvc2']) + 1) % 1000:03}"
         guide.step("Declined for each of the usual reasons; nothing is held for any of them")
@@ -111,21 +111,23 @@ class NetworkTour:
         till.pay(CORNER_SHOP, 2000, "while temporarily blocked", "62")
         self._calls.ask("changeCardStatus", card_id=card_id, status="A")
 
-    def _cleared(self, till: Till, held: Mapping[str, Any]) -> None:
+    def _clear_purchases(self, till: Till, held: Mapping[str, Any]) -> None:
         guide = self._guide
         guide.step("The shops collect: exactly, more, less, in parts, in dollars, and without having asked")
-        till.collect(CORNER_SHOP, 4590, "exactly", held["shop"])
-        dinner = till.collect(RESTAURANT, 9200, "with the tip", held["restaurant"])
-        till.collect(FUEL, 6135, "less than was held", held["fuel"])
-        till.collect(HOTEL, 15000, "the first part", held["hotel"], last=False)
-        till.collect(HOTEL, 10000, "the rest", held["hotel"])
-        till.collect(MUSEUM, 6200, "in dollars", held["museum"])
-        till.collect(MACHINE, 5000, "cash", held["cash"])
-        till.collect(FERRY, 1240, "at last", held["ferry"])
-        toll = till.collect(FUEL, 760, "without authorization")
+        till.clear(CORNER_SHOP, 4590, "exactly", held["shop"])
+        dinner = till.clear(RESTAURANT, 9200, "with the tip", held["restaurant"])
+        till.clear(FUEL, 6135, "less than was held", held["fuel"])
+        till.clear(HOTEL, 15000, "the first part", held["hotel"], last=False)
+        till.clear(HOTEL, 10000, "the rest", held["hotel"])
+        till.clear(MUSEUM, 6200, "in dollars", held["museum"])
+        till.clear(MACHINE, 5000, "cash", held["cash"])
+        till.clear(FERRY, 1240, "at last", held["ferry"])
+        toll = till.clear(FUEL, 760, "without authorization")
         guide.step("One gives some of it back, and another one's is disputed: reserved until the holder has won")
         till.refund(dinner, RESTAURANT, 2000, "one dish")
         till.dispute(toll, FUEL, "opened", "given back")
         if till.dispute(toll, FUEL, "won", "kept")["reserved_balance"]:
             raise TourFailed("a dispute that was won still keeps money back")
-        guide.told(f"{major(_DEPOSIT, EURO)} stay held: {CAR_HIRE.name} has 7 days to collect the deposit.")
+        guide.print_row(
+            f"{format_amount(_DEPOSIT, EURO)} stay held: {CAR_HIRE.name} has 7 days to collect the deposit."
+        )

@@ -19,20 +19,20 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import Clients
 from infra import command
 from infra.local import stackfile
-from infra.tour.browser import Stuck
+from infra.tour.browser import NavigationFailed
 from infra.tour.calls import TourFailed
 from infra.tour.card_events import CardEventsTour
 from infra.tour.cards import CardTour
 from infra.tour.guide import Guide
-from infra.tour.journey import Tour
-from infra.tour.receiver import Receiver, listening
+from infra.tour.journey import BankTour
+from infra.tour.receiver import Receiver, listen
 
 
 def run(stack: Mapping[str, Any], hub: Hub) -> None:
     """Play the tour against a stack whose parts ``hub`` has. Raises: TourFailed, Stuck."""
     guide = Guide()
-    with listening() as receiver, _client(hub.clients, stack, receiver, guide) as client:
-        tour = Tour(stack["base_url"], client, receiver, guide)
+    with listen() as receiver, _client(hub.clients, stack, receiver, guide) as client:
+        tour = BankTour(stack["base_url"], client, receiver, guide)
         for bank in stack["banks"]:
             tour.bank(bank)
     print(f"\n{guide.colour('green', f'Both banks done. {receiver.count} events arrived, and each was verified.')}")
@@ -78,14 +78,14 @@ def main(arguments: list[str] | None = None) -> int:
             _run(running)
             return 0
         print("No stack is running: starting one for the tour.")
-        with background.started() as own:
+        with background.run_stack() as own:
             _run(own)
-    except (TourFailed, Stuck, StoreError, requests.RequestException) as error:
+    except (TourFailed, NavigationFailed, StoreError, requests.RequestException) as error:
         print(f"The tour ended early: {error}", file=sys.stderr)
         return 1
     return 0
 
 
 def _run(stack: Mapping[str, Any]) -> None:
-    stackfile.follow(os.environ, stack["environment"])
+    stackfile.point_at_stack(os.environ, stack["environment"])
     run(stack, Hub(Settings.from_environment(stack["environment"])))

@@ -18,7 +18,7 @@ from infra.tour.calls import TourFailed
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ReceivedEvent:
     """An event whose signature was verified; ``message_id`` is the same when it is sent again."""
 
     message_id: str
@@ -40,14 +40,14 @@ class Receiver:
         self.count = 0
         self._known: set[str] = set()
         self._lock = threading.Lock()
-        self._arrivals: SimpleQueue[Event | None] = SimpleQueue()  # None is one that cannot be trusted
-        self._waiting: list[Event] = []
+        self._arrivals: SimpleQueue[ReceivedEvent | None] = SimpleQueue()  # None is one that cannot be trusted
+        self._waiting: list[ReceivedEvent] = []
 
-    def take(self, headers: Mapping[str, str], body: bytes) -> int:
+    def receive(self, headers: Mapping[str, str], body: bytes) -> int:
         """One request, its ``headers`` by their lower-case names; answers the HTTP status."""
         try:
             told = Webhook(self.secret).verify(body, dict(headers))
-            event = Event(headers["webhook-id"], told["type"], told["data"])
+            event = ReceivedEvent(headers["webhook-id"], told["type"], told["data"])
         except (WebhookVerificationError, ValueError, LookupError):
             self._arrivals.put(None)
             return 400
@@ -59,7 +59,7 @@ class Receiver:
             self._arrivals.put(event)
         return 204
 
-    def expect(self, type_: str, **members: Any) -> Event:
+    def expect(self, type_: str, **members: Any) -> ReceivedEvent:
         """Wait for an event of a type, with these members in its data; others stay for later.
 
         Raises:
@@ -81,9 +81,9 @@ class Receiver:
 
 
 @contextmanager
-def listening() -> Iterator[Receiver]:
+def listen() -> Iterator[Receiver]:
     """A receiver on a free port of this machine."""
-    door = _Door(("127.0.0.1", 0), _Handler)
+    door = _ReceiverServer(("127.0.0.1", 0), _Handler)
     door.receiver = Receiver(f"http://127.0.0.1:{door.server_port}/events")
     threading.Thread(target=door.serve_forever, args=(0.05,), name="receiver", daemon=True).start()
     try:
@@ -93,19 +93,19 @@ def listening() -> Iterator[Receiver]:
         door.server_close()
 
 
-class _Door(ThreadingHTTPServer):
+class _ReceiverServer(ThreadingHTTPServer):
     daemon_threads = True
     receiver: Receiver
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Door
+    server: _ReceiverServer
     timeout = 10
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.send_response(self.server.receiver.take(headers, body))
+        self.send_response(self.server.receiver.receive(headers, body))
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:

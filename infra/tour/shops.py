@@ -9,7 +9,7 @@ from typing import Any
 
 from chalicelib.cards.protocol.values import APPROVALS, APPROVED, APPROVED_IN_PART, RESPONSE_CODES
 from infra.tour.calls import CardCalls, TourFailed
-from infra.tour.guide import Guide, major
+from infra.tour.guide import Guide, format_amount
 
 EURO, DOLLAR = 978, 840
 GERMANY, AMERICA = 276, 840
@@ -86,7 +86,7 @@ class Till:
         self.line(amount, shop.currency, f"{shop.name}, {note}", "noted", answer)
         return answer
 
-    def more(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
+    def increment(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
         """Ask for more on an authorization. Raises: TourFailed."""
         answer = self._simulate("simulateIncrement", trans_link=held["trans_link"], amount=amount)
         self.answered[answer["response_code"]] += 1
@@ -94,22 +94,22 @@ class Till:
             raise TourFailed(f"{shop.name} did not get more")
         self.line(amount, shop.currency, f"{shop.name}, more on top", "approved", answer)
 
-    def give_up(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
+    def reverse(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
         """Give up what is left of an authorization of ``amount``."""
         answer = self._simulate("simulateReversal", trans_link=held["trans_link"])
         self.answered[APPROVED] += 1
-        released = major(answer["released_amount"], self._account)
+        released = format_amount(answer["released_amount"], self._account)
         self.line(amount, shop.currency, f"{shop.name}, cancelled", f"{released} released", answer)
 
-    def collect(
+    def clear(
         self, shop: Shop, amount: int, note: str, held: Mapping[str, Any] | None = None, *, last: bool = True
     ) -> Any:
         """Clear an amount, of an authorization if there is one; answers the clearing."""
         named = {"trans_link": held["trans_link"]} if held else self._card
         asked = {"amount": amount, "currency_ison": shop.currency, "final": int(last), **shop.members, **named}
         answer = self._simulate("simulateClearing", **asked)
-        booked = major(answer["holder_amount"], self._account)
-        released = major(answer["released_amount"], self._account)
+        booked = format_amount(answer["holder_amount"], self._account)
+        released = format_amount(answer["released_amount"], self._account)
         said = f"{booked} booked, {released} released"
         self.line(amount, shop.currency, f"{shop.name}, {note}", said, answer)
         return answer
@@ -124,7 +124,7 @@ class Till:
         """Dispute a clearing, or end its dispute."""
         asked = {"transaction_id": cleared["transaction_id"], "step": step}
         answer = self._simulate("simulateDispute", **asked)
-        said = f"{said}, {major(answer['reserved_balance'], self._account)} reserved"
+        said = f"{said}, {format_amount(answer['reserved_balance'], self._account)} reserved"
         self.line(cleared["holder_amount"], self._account, f"{shop.name}, dispute {step}", said, answer)
         return answer
 
@@ -132,18 +132,18 @@ class Till:
         self, amount: int, currency: int, what: str, said: str, answer: Mapping[str, Any], *, good: bool = True
     ) -> None:
         """One thing that happened, and what is available and booked afterwards."""
-        left, booked = (major(answer[f"{name}_balance"], self._account) for name in ("available", "settled"))
-        self._guide.line(f"{major(amount, currency):>13}  {what:<43}", said, f"{left} of {booked}", good=good)
+        left, booked = (format_amount(answer[f"{name}_balance"], self._account) for name in ("available", "settled"))
+        self._guide.line(f"{format_amount(amount, currency):>13}  {what:<43}", said, f"{left} of {booked}", good=good)
 
     def _approval(self, answer: Mapping[str, Any], shop: Shop) -> str:
         """What was approved: the part, where it is one, and what that is on the account, where it is something else."""
         said = "approved"
         if answer["response_code"] == APPROVED_IN_PART:
-            said = f"{APPROVED_IN_PART} approved: {major(answer['approved_amount'], shop.currency)}"
+            said = f"{APPROVED_IN_PART} approved: {format_amount(answer['approved_amount'], shop.currency)}"
         if shop.currency != self._account:
-            said += f" as {major(answer['holder_amount'], self._account)}"
+            said += f" as {format_amount(answer['holder_amount'], self._account)}"
         if answer["fee_amount"]:
-            said += f", fee {major(answer['fee_amount'], self._account)}"
+            said += f", fee {format_amount(answer['fee_amount'], self._account)}"
         return said
 
     def _simulate(self, action: str, **members: Any) -> Any:

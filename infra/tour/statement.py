@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.cards.protocol.values import APPROVALS, CREDIT_TYPES, RESPONSE_CODES, TRANSACTION_TYPES
 from infra.tour.calls import CardCalls, TourFailed
-from infra.tour.guide import Guide, major
+from infra.tour.guide import Guide, format_amount
 
 _PAGE = 10
 _LATEST = 99999999999
@@ -41,8 +41,10 @@ class Statement:
             raise TourFailed(f"the transactions come to {opening + came - went}, but {settled} is settled")
         if settled - reserved - held != available:
             raise TourFailed(f"{held} is held of {settled}, but {available} is available")
-        told = [major(each, self._currency) for each in (opening, came, went, settled, held, available)]
-        self._guide.seen("It adds up: {} at first + {} in - {} out = {} booked, - {} held = {} available".format(*told))
+        told = [format_amount(each, self._currency) for each in (opening, came, went, settled, held, available)]
+        self._guide.print_finding(
+            "It adds up: {} at first + {} in - {} out = {} booked, - {} held = {} available".format(*told)
+        )
 
     # -- inside
 
@@ -57,13 +59,13 @@ class Statement:
         rows = list(self._rows("getCardsActivity", "authorize_id", self._card))
         codes = Counter(row["response_code"] for row in rows)
         for code, count in sorted(codes.items()):
-            self._guide.told(f"{count:>2}  {code} {RESPONSE_CODES[code]}")
+            self._guide.print_row(f"{count:>2}  {code} {RESPONSE_CODES[code]}")
         if codes != answered:
             raise TourFailed(f"the report has {dict(codes)}, and the network was answered {dict(answered)}")
         fired = {row["risk_rule_ids"] for row in rows if "risk_rule_ids" in row}
-        self._guide.told(f"the risk rule that fired: {', '.join(sorted(fired))}")
+        self._guide.print_row(f"the risk rule that fired: {', '.join(sorted(fired))}")
         financial = list(self._rows("getFinancialAuthorizes", "authorize_id", self._card))
-        self._guide.told(f"{len(financial)} of these {len(rows)} messages were approved and have held money.")
+        self._guide.print_row(f"{len(financial)} of these {len(rows)} messages were approved and have held money.")
         if any(row["response_code"] not in APPROVALS for row in financial):
             raise TourFailed("a declined message is among the financial ones")
 
@@ -72,18 +74,21 @@ class Statement:
         self._guide.step(f"The account's transactions, fetched {_PAGE} at a time, with the balance after each")
         settled, amounts = self._opening["settled_balance"], list[int]()
         for row in self._rows("getTransactions", "transaction_id", self._account):
-            amounts.append(_effect(row))
+            amounts.append(_signed_amount(row))
             settled += amounts[-1]
-            amount, after = major(amounts[-1], self._currency, signed=True), major(settled, self._currency)
-            self._guide.told(f"{amount:>14}  {self._called(row):<48} {after:>14}")
+            amount, after = (
+                format_amount(amounts[-1], self._currency, signed=True),
+                format_amount(settled, self._currency),
+            )
+            self._guide.print_row(f"{amount:>14}  {self._title(row):<48} {after:>14}")
         return amounts
 
-    def _called(self, row: Mapping[str, Any]) -> str:
+    def _title(self, row: Mapping[str, Any]) -> str:
         """What a transaction is, and its own amount if that is in another currency than the account's."""
         kind = TRANSACTION_TYPES[row["transaction_type"]]
         what = f"{kind}: {row['description']}" if "description" in row else kind
         amount, currency = row["transaction_amount"], row["transaction_currency_ison"]
-        return what if currency == self._currency else f"{what} ({major(amount, currency)})"
+        return what if currency == self._currency else f"{what} ({format_amount(amount, currency)})"
 
     def _rows(self, action: str, name: str, members: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """The rows of a report, page after page."""
@@ -96,7 +101,7 @@ class Statement:
             last = {"last_id": page["data"][-1][name]}
 
 
-def _effect(row: Mapping[str, Any]) -> int:
+def _signed_amount(row: Mapping[str, Any]) -> int:
     """What a transaction brings, or takes, as docs/card-api.md says that rows add up."""
     amount = row["holder_amount"] if row["transaction_type"] in CREDIT_TYPES else -row["holder_amount"]
     return int(amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)))

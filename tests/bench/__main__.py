@@ -12,9 +12,9 @@ import requests
 
 from chalicelib.bootstrap import Hub
 from infra import command
-from infra.local.background import started
+from infra.local.background import run_stack
 from infra.local.dynamodb_local import EngineFailed
-from infra.tour.browser import Browser, approve
+from infra.tour.browser import Browser, approve_consent
 from tests.bench import against_bare, bulk, cards, reports
 from tests.bench.against_bare import Make, bare
 from tests.bench.authorizations import Authorizations
@@ -93,13 +93,13 @@ def _reports(hub: Hub, credentials: Mapping[str, str]) -> None:
 
 
 def _latency() -> None:
-    with started() as stack, requests.Session() as session:
+    with run_stack() as stack, requests.Session() as session:
         session.trust_env = False
         base, client = stack["base_url"], stack["client"]
         headers = {"X-Api-Key": client["client_id"]}
         asked = {"bic": "DEMOGB21", "scopes": ["account.list"]}
         url = session.post(f"{base}/tpp/authorize", json=asked, headers=headers).json()["redirect_url"]
-        code = approve(Browser(client["callback_url"], lambda *_: None), url).split("code=")[1].split("&")[0]
+        code = approve_consent(Browser(client["callback_url"], lambda *_: None), url).split("code=")[1].split("&")[0]
         tokens = session.post(f"{base}/tpp/token", json={"code": code}, headers=headers).json()
         headers |= {"Authorization": f"Bearer {tokens['access_token']}"}
         for path, what in (

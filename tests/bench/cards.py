@@ -196,7 +196,7 @@ def _process(ciphers: bool) -> tuple[Hub, Mapping[str, str]]:
     hub.card_keys.initialise()
     if not ciphers:
         hub.__dict__["card_data"] = NoCryptography()
-    made = loading.load(hub, file.read(file.DEMO.read_text(encoding="utf-8"), "local"))
+    made = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
     store.transact([_account().making("bench")])
     store.settle()
     return hub, asdict(made[0].secrets["full"])

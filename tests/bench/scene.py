@@ -46,9 +46,9 @@ def _furnish() -> None:
     from chalicelib.foundation.settings import Settings
     from chalicelib.openbanking.records.authorizations import Wish
     from chalicelib.openbanking.records.bank_record import NewBank
-    from infra.local.resources import lay
+    from infra.local.resources import create_resources
 
-    lay(emulated=True, dynamodb_apart=False)
+    create_resources(emulated=True, dynamodb_apart=False)
     hub = Hub(Settings.from_environment(os.environ))
     hub.keyring.initialise()
     client = hub.clients.create(owner="bench@example.com", title="Bench").client

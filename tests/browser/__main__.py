@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from infra import command
-from infra.local.background import started
+from infra.local.background import run_stack
 from tests.browser import chromium
 from tests.browser.checks import SCHEMES, seen_at, shown_in
 from tests.browser.pages import WALKS
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     print("Starting a stack and a browser", flush=True)
-    with started() as stack, chromium.launched() as browser:
+    with run_stack() as stack, chromium.launched() as browser:
         complaints = list(_pictured(browser, stack, walks, FOLDER))
     for complaint in complaints:
         print(complaint)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from infra.tour import browser as scripted
-from infra.tour.journey import orders_of
+from infra.tour.journey import payment_requests
 from tests.browser.visitor import Visitor
 from tests.e2e.parties import SCOPES
 
@@ -39,11 +39,11 @@ def bulk_payment(visitor: Visitor, version: int) -> str:
     bank, tpp = visitor.bank(version), visitor.tpp
     request = {"bic": bank["bic"], "scopes": [*SCOPES[version], _PAYMENTS[version]]}
     asked = _answered(tpp.call("POST", "/tpp/authorize", request))
-    callback = scripted.approve(scripted.Browser(tpp.callback, lambda *_: None), asked["redirect_url"])
+    callback = scripted.approve_consent(scripted.Browser(tpp.callback, lambda *_: None), asked["redirect_url"])
     code = parse_qs(urlsplit(callback).query)["authorization_code"][0]
     bearer = _answered(tpp.redeem(code))["access_token"]
     account = _answered(tpp.call("GET", "/tpp/accounts", bearer=bearer))["accounts"][0]
-    order = _twice(orders_of(version, account, f"{visitor.stack['base_url']}/payments/callback")["bulk"])
+    order = _twice(payment_requests(version, account, f"{visitor.stack['base_url']}/payments/callback")["bulk"])
     return _answered(tpp.call("POST", "/tpp/bulk_payment_initiation", order, bearer))["confirmation_url"]
 
 

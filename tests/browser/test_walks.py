@@ -41,7 +41,7 @@ def test_every_walk_is_told_when_it_is_pictured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command, "started", nullcontext)
+    monkeypatch.setattr(command, "run_stack", nullcontext)
     monkeypatch.setattr(command.chromium, "launched", nullcontext)
     monkeypatch.setattr(command.chromium, "MISSING", "")
     monkeypatch.setattr(command, "picture", lambda browser, stack, walk, folder: [f"{walk.name}: a complaint"])

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.foundation.dynamodb.store import Item, Store
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.books import Books
 from tests.openbanking.faults import items
 from tests.world import World
@@ -64,7 +64,7 @@ class PastTheStore:
 def check(world: World, before: Collection[tuple[str, int]] = ()) -> None:
     """Whether all of it belongs together, and the ledger proves."""
     Books(world).check(before)
-    prove(cast(Store, PastTheStore(world)))
+    prove_ledger(cast(Store, PastTheStore(world)))
 
 
 def shape(world: World) -> list[str]:

@@ -11,7 +11,7 @@ import yaml
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.programs.credentials import Secret
 from infra.programme import file, loading
-from infra.programme.loading import Plan
+from infra.programme.loading import LoadPlan
 
 Content = dict[str, Any]
 PLAIN = dict.fromkeys(("pan", "pin", "cvc2", "acs_password", "expiry"), "plain")
@@ -98,12 +98,12 @@ def written(*managers: Mapping[str, Any]) -> str:
     return yaml.safe_dump({"programme_managers": [*managers]})
 
 
-def planned(hub: Hub, *managers: Mapping[str, Any]) -> list[Plan]:
-    return loading.plans(hub, file.read(written(*managers), "local"))
+def planned(hub: Hub, *managers: Mapping[str, Any]) -> list[LoadPlan]:
+    return loading.make_plans(hub, file.read_programmes(written(*managers), "local"))
 
 
-def loaded(hub: Hub, *managers: Mapping[str, Any]) -> list[Plan]:
-    return loading.load(hub, file.read(written(*managers), "local"))
+def loaded(hub: Hub, *managers: Mapping[str, Any]) -> list[LoadPlan]:
+    return loading.load(hub, file.read_programmes(written(*managers), "local"))
 
 
 def shown(secret: Secret) -> tuple[str, str, str]:

@@ -282,7 +282,7 @@ def test_an_entry_is_used_or_removed_and_never_both(scenes: list[Scene], world: 
     members = of_new_card(card_program_id=1, card_design_id=2, holder_limit_group_id=3, **HOLDER_BLOCK)
 
     def remove() -> bool:
-        with suppress(loading.InUse):
+        with suppress(loading.EntryInUse):
             loading.carry_out(world.hub, plan)
             return True
         return False
@@ -295,7 +295,7 @@ def test_an_entry_is_used_or_removed_and_never_both(scenes: list[Scene], world: 
     assert found == {Status.NO_CARD_DESIGN if removed else None: len(makes)}
 
 
-def _callers(scenes: Sequence[Scene], plan: loading.Plan) -> list[Scene]:
+def _callers(scenes: Sequence[Scene], plan: loading.LoadPlan) -> list[Scene]:
     """The processes, called with a programme manager's new credential; each has read the set-up."""
     made = []
     for scene in scenes:

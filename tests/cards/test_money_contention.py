@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.cards.payments.provider import Order, Receipt
 from chalicelib.cards.protocol.status_codes import Status
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.money_books import MoneyBooks
 from tests.cards.scenes import BRITAIN, EUR, GBP, Envelope, Scene
@@ -52,7 +52,7 @@ def check(scene: Scene, *accounts: int) -> MoneyBooks:
     books = MoneyBooks(scene.world, accounts)
     books.check(at_rest=True)
     if DYNAMODB_ENDPOINT:  # the emulator is not made for the threads of the proof
-        prove(scene.hub.store)
+        prove_ledger(scene.hub.store)
     return books
 
 

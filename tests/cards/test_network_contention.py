@@ -14,7 +14,7 @@ import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import Store
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.scenes import EUR, GBP, PIN, Envelope, MadeCard, Scene
 
@@ -64,7 +64,7 @@ def outcomes(answers: Sequence[Envelope]) -> Counter[str]:
 def check(scene: Scene) -> None:
     """The whole ledger proves; one thing after the other, for the emulator is not made for threads."""
     with patch("chalicelib.foundation.parallel.WIDTH", 1):
-        prove(scene.hub.store)
+        prove_ledger(scene.hub.store)
 
 
 def listed(scene: Scene, card: MadeCard) -> list[Any]:

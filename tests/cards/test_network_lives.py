@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards import setups
 from tests.cards.network_model import (
     ACCOUNT_STATUS,
@@ -521,7 +521,7 @@ class NetworkLife(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if self.cards:
-            prove(self.scene.hub.store)
+            prove_ledger(self.scene.hub.store)
 
 
 def _effect(row: Any) -> int:

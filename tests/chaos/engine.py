@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.foundation.clock import ManualClock
 from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.emulator import Emulator, Server, application
-from infra.local.resources import lay
+from infra.local.resources import create_resources
 from tests import lean_emulator
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
@@ -35,7 +35,7 @@ class Engine:
         if self._dynamodb:
             self.environment["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
         os.environ.update(self.environment)
-        lay(emulated=True, dynamodb_apart=dynamodb_local)
+        create_resources(emulated=True, dynamodb_apart=dynamodb_local)
 
     def next_message(self, queue: str) -> float | None:
         """When a message of a queue can be received next, in Unix seconds; ``None`` when it has none."""

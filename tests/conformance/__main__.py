@@ -12,7 +12,7 @@ from pathlib import Path
 from chalicelib.website.openapi_documents import DOCUMENTS
 from infra import command
 from infra.local import stackfile
-from infra.local.background import started
+from infra.local.background import run_stack
 from infra.postman.scene import prepare
 from tests.conformance.parties import Parties
 from tests.conformance.runner import Outcome, run
@@ -33,8 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{options.examples} requests per operation, --seed {options.seed}", flush=True)
     begun = time.monotonic()
     _LOG.parent.mkdir(exist_ok=True)
-    with _LOG.open("wb") as log, started(output=log) as stack:
-        stackfile.follow(os.environ, stack["environment"])
+    with _LOG.open("wb") as log, run_stack(output=log) as stack:
+        stackfile.point_at_stack(os.environ, stack["environment"])
         parties = Parties(stack["base_url"], stack["client"]["client_id"], prepare(stack))
         outcomes = _run(parties, options)
     failed = [outcome for outcome in outcomes if outcome.failures]

@@ -15,7 +15,7 @@ from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.openbanking.protocol import tpp_calls
 from chalicelib.website.openapi_documents import description
 from infra.openapi.models import meaning
-from infra.postman.scene import AtBank
+from infra.postman.scene import BankFixtures
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Parties:
 
     base: str
     client_id: str
-    at_banks: Mapping[int, AtBank]
+    at_banks: Mapping[int, BankFixtures]
 
     def document(self, name: str) -> dict[str, Any]:
         """A document whose examples name what there is on this stack."""
         at_bank = self.at_banks[2 if name == "bank-v2" else 1]
-        real = {made_up: getattr(at_bank, attribute) for made_up, attribute in at_bank.real().items()}
+        real = {made_up: getattr(at_bank, attribute) for made_up, attribute in at_bank.placeholders().items()}
         real[meaning(tpp_calls.TokenRequest, "client_id")[1]] = self.client_id
         text = description(name, self.base).text
         for made_up, value in real.items():

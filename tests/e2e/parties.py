@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
-from infra.tour.browser import Browser, approve
-from infra.tour.calls import until
-from infra.tour.journey import orders_of
+from infra.tour.browser import Browser, approve_consent
+from infra.tour.calls import wait_for
+from infra.tour.journey import payment_requests
 
 SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}
 
@@ -54,17 +54,17 @@ class Tpp:
             found = self.call("GET", accepted.headers["Location"], bearer=bearer).json()
             return found if found["state"] in ("done", "failed") else None
 
-        return until(look, f"nothing came of {method} {path}")
+        return wait_for(look, f"nothing came of {method} {path}")
 
     def direct_payment(self, bank: Mapping[str, Any]) -> dict[str, Any]:
         """The body of an order that needs no consent."""
         account = {"iban": "unused", "currency": "GBP" if bank["api_version"] == 1 else "EUR"}
-        order = orders_of(bank["api_version"], account, f"{self.base}/payments/callback")["direct"]
+        order = payment_requests(bank["api_version"], account, f"{self.base}/payments/callback")["direct"]
         return {"bic": bank["bic"], **order}
 
     def journey(self, bank: Mapping[str, Any]) -> Journey:
         asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": SCOPES[bank["api_version"]]}).json()
-        callback = approve(Browser(self.callback, lambda *_: None), asked["redirect_url"])
+        callback = approve_consent(Browser(self.callback, lambda *_: None), asked["redirect_url"])
         return Journey(bank, parse_qs(urlsplit(callback).query)["code"][0], callback)
 
     def redeem(self, code: str) -> requests.Response:

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from chalicelib import bootstrap
 from chalicelib.foundation.identifiers import new_id
 from infra.admin.commands import program
-from infra.tour.browser import Browser, confirm
-from infra.tour.calls import until
+from infra.tour.browser import Browser, confirm_payment
+from infra.tour.calls import wait_for
 from tests.e2e.parties import Journey, Tpp
 from tests.foundation.servers import Connection, serving
 
@@ -54,7 +54,7 @@ def test_an_event_that_its_receiver_did_not_take_comes_again_under_the_same_id(i
                 (shown,) = command("deliveries", "list", "--client", client_id)["deliveries"]
                 return shown if shown["attempts"] == attempts and not shown["attempt_under_way"] else None
 
-            return until(look, f"there were no {attempts} attempts")
+            return wait_for(look, f"there were no {attempts} attempts")
 
         waiting = after(1)
         command("deliveries", "resend", delivery_id)  # instead of waiting for the 5 seconds of the schedule
@@ -84,7 +84,7 @@ def test_a_payment_that_nobody_waited_for_is_confirmed_like_any_other(tpp: Tpp, 
     outcome = tpp.later("POST", "/tpp/direct_payment_initiation", tpp.direct_payment(journey.bank), headers=key)
 
     assert (outcome["state"], outcome["status"]) == ("done", 200)
-    confirm(Browser(callback, lambda *_: None), outcome["body"]["confirmation_url"])
+    confirm_payment(Browser(callback, lambda *_: None), outcome["body"]["confirmation_url"])
     path = f"/tpp/payment_status?payment_id={outcome['body']['payment_id']}&bic={bic}"
     status = tpp.call("GET", path).json()
     assert status.get("payment_status", status.get("transaction_status")) in (4, "ACSC")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infra.tour.browser import Browser, approve
+from infra.tour.browser import Browser, approve_consent
 from tests.documents import TPP, blocks
 
 pytestmark = pytest.mark.e2e
@@ -25,7 +25,7 @@ def test_the_examples_with_oauth_libraries_complete_the_flow(
         printed.append(values[-1])
 
     def be_the_psu(_: str) -> str:
-        return approve(Browser(stack["client"]["callback_url"], lambda *_: None), printed[-1])
+        return approve_consent(Browser(stack["client"]["callback_url"], lambda *_: None), printed[-1])
 
     for variable in ("AUTHLIB_INSECURE_TRANSPORT", "OAUTHLIB_INSECURE_TRANSPORT"):
         monkeypatch.setenv(variable, "")

@@ -17,9 +17,9 @@ from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import RESPONSE_CODES
 from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
 from infra.deploy import template
-from infra.tour.calls import until
+from infra.tour.calls import wait_for
 from infra.tour.play import run
-from infra.tour.receiver import listening
+from infra.tour.receiver import listen
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
 
 pytestmark = pytest.mark.e2e
@@ -90,7 +90,7 @@ def test_a_revocation_by_the_tpp_reaches_the_bank(tpp: Tpp, journey: Journey, op
         items = operator.store.scan("deliveries")
         return [item["state"] for item in items if item.get("consent_id") == tokens["consent_id"]] == ["delivered"]
 
-    until(look, "the bank was not told")
+    wait_for(look, "the bank was not told")
 
 
 def test_of_50_parallel_redemptions_one_succeeds_and_its_tokens_are_dead(tpp: Tpp, journey: Journey) -> None:
@@ -166,7 +166,7 @@ def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
 
 def _events_secrets_in_use(operator: bootstrap.Hub) -> list[str]:
     """Of a client whose secret was rotated: both of them sign."""
-    with listening() as receiver:
+    with listen() as receiver:
         made = operator.clients.create(owner="careful@example.com", title="Careful", events_url=receiver.url)
         rotated = operator.clients.rotate_events_secret(made.client.client_id, overlap=3600)
         secrets = [secret for secret in (made.events_secret, rotated.events_secret) if secret]

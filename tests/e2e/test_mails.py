@@ -39,6 +39,6 @@ def test_a_forgotten_password_is_replaced_by_a_mail_that_is_a_file(stack: dict[s
 
     assert "/account" in other.get("/").text
     assert "Forgot your password?" in window.get("/account").text, "the session of before has ended"
-    (line,) = [line for line in logfile.lines(Path(stack["log"])) if f'"{email}"' in line]
+    (line,) = [line for line in logfile.read_lines(Path(stack["log"])) if f'"{email}"' in line]
     assert str(file) in line
     assert found[1].rpartition("/")[2] not in line

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import requests
 
-from infra.tour.browser import Browser, approve
+from infra.tour.browser import Browser, approve_consent
 
 pytestmark = pytest.mark.e2e
 
@@ -25,7 +25,7 @@ def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def psu(stack: dict[str, Any], url: str) -> str:
-    return approve(Browser(stack["client"]["callback_url"], lambda *_: None), url)
+    return approve_consent(Browser(stack["client"]["callback_url"], lambda *_: None), url)
 
 
 def test_authlib_completes_the_flow(stack: dict[str, Any], metadata: Any) -> None:

@@ -11,7 +11,7 @@ import requests
 
 from chalicelib import bootstrap
 from chalicelib.website.records.attempts import LIMITS
-from infra.tour.browser import Browser, approve
+from infra.tour.browser import Browser, approve_consent
 from tests.e2e.parties import at_once
 from tests.website.person import known
 
@@ -91,7 +91,7 @@ def test_a_callback_that_is_loaded_10_times_at_once_is_exchanged_once(
     assert draft is not None
     fields = {"client_id": client.client_id, "bic": bic, "draft": draft[1], "scope": "account.list", "pkce": "yes"}
     asked = window.post("/authorize", shown, consent_type="reusable", **fields)
-    callback = approve(Browser(client.callback_url, lambda *_: None), asked.headers["Location"])
+    callback = approve_consent(Browser(client.callback_url, lambda *_: None), asked.headers["Location"])
     path = callback.removeprefix(stack["base_url"])
 
     answers = at_once(10, lambda: window.get(path))

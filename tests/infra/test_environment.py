@@ -155,7 +155,7 @@ def test_an_interruption_is_one_line(
 def test_a_second_making_says_that_it_waits_for_the_first(
     tmp_path: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with environment._alone(tmp_path / "venv"):
+    with environment._lock(tmp_path / "venv"):
         second = Thread(target=environment.make, args=(tmp_path / "venv",))
         second.start()
         deadline = time.monotonic() + 5

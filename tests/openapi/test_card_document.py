@@ -23,7 +23,7 @@ from infra.openapi.cards import examples
 from infra.openapi.cards.meanings import MEANINGS, meaning
 from infra.openapi.cards.purposes import FURTHER, NOTES
 from infra.openapi.cards.schemas import name_of
-from infra.openapi.models import nested
+from infra.openapi.models import nested_models
 from infra.programme import file
 
 PATHS: Mapping[str, Mapping[str, Action]] = {"/api": ACTIONS, "/simulator": SIMULATED}
@@ -145,7 +145,7 @@ def test_nothing_is_explained_that_does_not_exist() -> None:
             *(row.data for row in EVENTS.values()),
         )
         if model
-        for inner in nested(model).values()
+        for inner in nested_models(model).values()
         for base in inner.__mro__
     }
     members = {name for model in models for name in getattr(model, "model_fields", ())}
@@ -183,7 +183,7 @@ def test_the_example_of_an_answer_is_read_by_its_model_and_fits_its_schema(actio
 
 
 def test_the_examples_name_what_the_demonstration_programme_has() -> None:
-    catalogue = file.read(file.DEMO.read_text("utf-8"), "local")[0].catalogue
+    catalogue = file.read_programmes(file.DEMO.read_text("utf-8"), "local")[0].catalogue
     programme = catalogue.card_programmes[shown(EVERY["createCard"])["card_program_id"]]
     kinds = {
         "fee_group": catalogue.fee_groups,

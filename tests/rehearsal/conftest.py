@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from infra.deploy.chalice_command import STAGES
-from infra.local.process import Child, python
+from infra.local.process import ChildProcess, python_command
 from tests.rehearsal.project import Project
 
 
 @pytest.fixture(scope="session")
 def emulator() -> Iterator[None]:
     """An account that has nothing, which all clients of this process and its children talk to."""
-    child = Child(python("tests.rehearsal.emulator"), output=subprocess.PIPE)
+    child = ChildProcess(python_command("tests.rehearsal.emulator"), output=subprocess.PIPE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", child.first_line())
         yield

@@ -109,7 +109,7 @@ class Project:
 def _understood(source: dict[str, Any]) -> dict[str, Any]:
     """The resources without those that moto's CloudFormation does not know and that refer to each other."""
     for kind in ("AWS::CloudWatch::Dashboard", "AWS::CloudWatch::Alarm"):
-        source = template.without(source, kind)
+        source = template.without_type(source, kind)
     return source
 
 

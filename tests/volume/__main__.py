@@ -16,7 +16,7 @@ from chalicelib.bootstrap import Hub
 from chalicelib.delivery.delivery_record import TABLE
 from chalicelib.foundation.settings import Settings
 from infra import command
-from infra.local.resources import lay
+from infra.local.resources import create_resources
 from tests.volume.loading import load
 from tests.volume.records import records
 from tests.volume.round_trips import RoundTrips
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.exit("causeway: run this on DynamoDB Local, as `make volume` does.")
     os.environ.update(ENVIRONMENT)
     with mock_aws():
-        lay(emulated=True, dynamodb_apart=True)
+        create_resources(emulated=True, dynamodb_apart=True)
         hub = Hub(Settings.from_environment(os.environ))
         items = records(hub.outbox, options.records, options.due, hub.clock.time())
         load(f"{hub.settings.prefix}-{TABLE}", items, _progress(options.records))

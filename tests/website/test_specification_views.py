@@ -94,7 +94,7 @@ def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(world: W
     )
 
     assert [(name, html.unescape(summary)) for name, summary in found] == [
-        (action.name, action.summary) for title in groups for action in purposes.grouped()[title]
+        (action.name, action.summary) for title in groups for action in purposes.group_members()[title]
     ]
     assert re.findall("<h2>(.+?)</h2>", text) == groups
     assert "/openapi/cards.json" in text

@@ -45,20 +45,20 @@ def as_schemas(model: RequestModel) -> list[Json]:
 def _schema(model: RequestModel, condition: Condition) -> Json:
     match condition:
         case NeedsOne(fields):
-            return {"anyOf": [_given(field) for field in fields]}
+            return {"anyOf": [_is_given(field) for field in fields]}
         case Excludes(field, other):
-            return {"not": _given(field, other)}
+            return {"not": _is_given(field, other)}
         case Needs(fields, when):
-            return {"if": _all([*map(_holds, when), *_not_ignored(model, when)]), "then": _given(*fields)}
+            return {"if": _all([*map(_holds, when), *_not_ignored(model, when)]), "then": _is_given(*fields)}
 
 
-def _given(*fields: str) -> Json:
+def _is_given(*fields: str) -> Json:
     return {"required": list(fields), "properties": dict.fromkeys(fields, _GIVEN)}
 
 
 def _holds(when: When) -> Json:
     if when.value is None:
-        return _given(when.field) if when.present else {"not": _given(when.field)}
+        return _is_given(when.field) if when.present else {"not": _is_given(when.field)}
     values = [when.value, str(when.value)]
     if when.value == when.default:
         return {"properties": {when.field: {"enum": [*values, None]}}}
@@ -78,34 +78,34 @@ def _all(schemas: list[Json]) -> Json:
 # -- Words
 
 
-def in_words(model: RequestModel) -> list[str]:
+def as_sentences(model: RequestModel) -> list[str]:
     """The same in sentences, and what is ignored."""
-    late = [_decided_late(model.late)] if model.late else []
-    return [*map(_sentence, model.conditions), *map(_ignored, model.ignored), *late]
+    late = [_sentences_on_late_checks(model.late)] if model.late else []
+    return [*map(_sentence, model.conditions), *map(_ignored_fields, model.ignored), *late]
 
 
 def _sentence(condition: Condition) -> str:
     match condition:
         case NeedsOne(fields):
-            return f"At least one of {_listed(fields, 'or')} is required."
+            return f"At least one of {_join_words(fields, 'or')} is required."
         case Excludes(field, other):
             return f"`{field}` must not be given with `{other}`."
         case Needs(fields, when):
-            return f"{_listed(fields)} {_are(fields)} required when {_when(when)}."
+            return f"{_join_words(fields)} {_are(fields)} required when {_when(when)}."
 
 
-def _ignored(ignores: Ignores) -> str:
-    named = _named(ignores.fields)
+def _ignored_fields(ignores: Ignores) -> str:
+    named = _name_blocks(ignores.fields)
     whole, verb = " and ".join(named), "are" if len(named) > 1 else "is"
     return f"{whole[0].upper()}{whole[1:]} {verb} ignored, not even checked, when {_when((ignores.when,))}."
 
 
-def _decided_late(late: Late) -> str:
-    named = " and ".join(_named(late.fields))
+def _sentences_on_late_checks(late: Late) -> str:
+    named = " and ".join(_name_blocks(late.fields))
     return f"When {_when((late.when,))}, the card as it is decides whether {named} count or are ignored."
 
 
-def _named(fields: frozenset[str]) -> list[str]:
+def _name_blocks(fields: frozenset[str]) -> list[str]:
     """Fields by the blocks that they are, and those that are left."""
     named, left = [], set(fields)
     for name, block in BLOCKS.items():
@@ -126,7 +126,7 @@ def _clause(when: When) -> str:
     return f"`{when.field}` is {when.value}"
 
 
-def _listed(fields: tuple[str, ...], word: str = "and") -> str:
+def _join_words(fields: tuple[str, ...], word: str = "and") -> str:
     *first, last = (f"`{field}`" for field in fields)
     return f"{', '.join(first)} {word} {last}" if first else last
 

@@ -10,7 +10,7 @@ from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from infra.openapi import texts, webhooks
 from infra.openapi.cards import examples, tables
-from infra.openapi.cards.schemas import ERROR, Json, Schemas, name_of, reference
+from infra.openapi.cards.schemas import ERROR, CardSchemas, Json, name_of, reference
 from infra.openapi.document import ANY_REQUEST_ID, body, document, json_content
 from infra.openapi.responses import HEADERS
 
@@ -41,7 +41,7 @@ _SIMULATOR = "The same envelope and credentials. A decline is a success, with an
 
 def build() -> Json:
     """The document."""
-    schemas = Schemas()
+    schemas = CardSchemas()
     outside_prod = {"x-outside-prod-only": True}
     paths = {
         "/api": {"post": _operation(0, "Carry out an action", ACTIONS, schemas)},
@@ -62,7 +62,7 @@ def build() -> Json:
     )
 
 
-def _operation(tag: int, summary: str, actions: Mapping[str, Action], schemas: Schemas, text: str = "") -> Json:
+def _operation(tag: int, summary: str, actions: Mapping[str, Action], schemas: CardSchemas, text: str = "") -> Json:
     name, _ = _TAGS[tag]
     return {
         "operationId": name.lower(),
@@ -81,7 +81,7 @@ def _about(actions: Mapping[str, Action], more: str) -> str:
     return "\n\n".join(part for part in (more, texts.table(("Action", "Purpose"), rows)) if part)
 
 
-def _requests(actions: Mapping[str, Action], schemas: Schemas) -> Json:
+def _requests(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
     made = {name: schemas.request(action) for name, action in actions.items()}
     mapping = {name: found["$ref"] for name, found in made.items()}
     return {"oneOf": list(made.values()), "discriminator": {"propertyName": "action", "mapping": mapping}}
@@ -95,7 +95,7 @@ def _request_examples(actions: Mapping[str, Action]) -> Mapping[str, tuple[str, 
     return shown
 
 
-def _answers(actions: Mapping[str, Action], schemas: Schemas) -> Json:
+def _answers(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
     shown = {name: (action.summary, examples.answer(action)) for name, action in actions.items()}
     shown |= {name: (refused.message, examples.error(refused)) for name, refused in examples.ERRORS.items()}
     answers = [schemas.response(action) for action in actions.values()]
@@ -109,7 +109,7 @@ def _answers(actions: Mapping[str, Action], schemas: Schemas) -> Json:
     }
 
 
-def _webhooks(schemas: Schemas) -> Mapping[str, Json]:
+def _webhooks(schemas: CardSchemas) -> Mapping[str, Json]:
     """One operation for each type of event."""
     return {
         name: {

@@ -13,7 +13,7 @@ from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
 from infra.openapi import webhooks
 from infra.openapi.cards.made_up import HOLDER_ID
 from infra.openapi.cards.meanings import meaning
-from infra.openapi.cards.schemas import ENVELOPE, ordered
+from infra.openapi.cards.schemas import ENVELOPE, order_members
 from infra.openapi.models import Model, is_list, models_in
 
 Json = dict[str, Any]
@@ -89,7 +89,7 @@ def _data(action: Action) -> Any:
 def _members(model: Model) -> Json:
     """An object with all members that have an example; of requests without ``access_level``, which all may have."""
     made: Json = {}
-    for name in ordered(model):
+    for name in order_members(model):
         if name == "access_level" and not issubclass(model, Answer):
             continue
         value = _value(model, name)

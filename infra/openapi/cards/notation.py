@@ -49,11 +49,11 @@ _TEXTS = {
 }
 
 
-def of_field(field: FieldInfo) -> str:
+def field_notation(field: FieldInfo) -> str:
     """The type of a model's field."""
     rule = rule_in(field)
     if rule is not None:
-        return of_rule(rule)
+        return rule_notation(rule)
     if is_list(field.annotation):
         return "list"
     if next(models_in(field.annotation), None) is not None:
@@ -61,7 +61,7 @@ def of_field(field: FieldInfo) -> str:
     return " or ".join(_BARE[part] for part in (field.annotation, *get_args(field.annotation)) if part in _BARE)
 
 
-def of_rule(rule: rules.ValueRule) -> str:
+def rule_notation(rule: rules.ValueRule) -> str:
     """The type of a value that has to pass a rule. Raises: LookupError, for a rule without a notation."""
     return _NOTATIONS[type(rule)](rule)
 
@@ -70,7 +70,7 @@ def _length(shortest: int, longest: int) -> str:
     return str(longest) if shortest == longest else f"{shortest}-{longest}"
 
 
-def _chosen(rule: rules.OneOfRule) -> str:
+def _choices(rule: rules.OneOfRule) -> str:
     return "flag" if rule.meanings is fields.FLAG else "choice"
 
 
@@ -79,14 +79,14 @@ _NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
     rules.DigitsRule: lambda rule: f"digits {_length(rule.shortest, rule.longest)}",
     rules.RangeRule: lambda rule: f"{rule.lowest} to {rule.highest}",
     rules.TextRule: lambda rule: f"{_TEXTS[rule.reason]} {_length(rule.shortest, rule.longest)}",
-    rules.OneOfRule: _chosen,
+    rules.OneOfRule: _choices,
     rules.CodeWordRule: lambda _: "choice",
     rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",
     rules.DayRule: lambda _: "date",
     rules.IbanRule: lambda _: "IBAN",
     rules.PaginatorRule: lambda _: "page",
     contact_rules.FormRule: lambda rule: f"{_FORMS[rule.format]} {_length(rule.shortest, rule.longest)}",
-    list_rules.ListRule: lambda rule: f"list of {of_rule(rule.entry)}",
+    list_rules.ListRule: lambda rule: f"list of {rule_notation(rule.entry)}",
     list_rules.SeriesRule: lambda _: "series",
     list_rules.TextsRule: lambda _: "texts",
     list_rules.ObjectRule: lambda _: "object",

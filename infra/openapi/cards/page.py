@@ -20,7 +20,7 @@ from chalicelib.cards.protocol.message import Needs, NeedsOne, Request
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from infra.openapi.cards import examples, notation, purposes, tables
 from infra.openapi.cards.meanings import meaning
-from infra.openapi.cards.schemas import ENVELOPE, Json, ordered, rule_in
+from infra.openapi.cards.schemas import ENVELOPE, Json, order_members, rule_in
 from infra.openapi.document import ROOT
 from infra.openapi.models import Model, models_in
 from infra.openapi.texts import table
@@ -109,7 +109,7 @@ def _codes() -> Iterator[str]:
 def _actions() -> Iterator[str]:
     yield "## Actions"
     yield "Examples of requests leave the credentials out."
-    for group, actions in purposes.grouped().items():
+    for group, actions in purposes.group_members().items():
         yield table(
             (group, "Purpose", "Effect"),
             [(f"[`{action.name}`](#{action.name.lower()})", action.summary, action.effect) for action in actions],
@@ -119,7 +119,7 @@ def _actions() -> Iterator[str]:
     for name, (block, model) in BLOCKS.items():
         yield f"### {name}"
         yield _fields(model, [field for field in block.model_fields if field not in _COMMON])
-    for actions in purposes.grouped().values():
+    for actions in purposes.group_members().values():
         for action in actions:
             yield from _action(action)
 
@@ -127,7 +127,9 @@ def _actions() -> Iterator[str]:
 def _envelope() -> str:
     level = Request.model_fields["access_level"]
     rows = [(f"`{name}`", _need_of_envelope(name), kind, rule) for name, (kind, rule) in _ENVELOPE.items()]
-    rows.append(("`access_level`", "optional", notation.of_field(level), f"{meaning(Request, 'access_level')[0]}"))
+    rows.append(
+        ("`access_level`", "optional", notation.field_notation(level), f"{meaning(Request, 'access_level')[0]}")
+    )
     return table(("Envelope field", "", "Type", "Rule"), rows)
 
 
@@ -149,7 +151,7 @@ def _action(action: Action) -> Iterator[str]:
     model = action.request
     blocks = {name: block for name, (block, _) in BLOCKS.items() if issubclass(model, block)}
     shared = {*_COMMON, *(field for block in blocks.values() for field in block.model_fields)}
-    own = [field for field in ordered(model) if field not in shared]
+    own = [field for field in order_members(model) if field not in shared]
     yield f"### `{action.name}`"
     yield f"{action.summary}."
     yield "\n".join(f"- {rule}" for rule in purposes.rules(action))
@@ -176,7 +178,7 @@ def _answer(action: Action) -> Iterator[str]:
 
 def _fields(model: type[Request], names: Sequence[str]) -> str:
     rows = [
-        (f"`{name}`", _need(model, name), notation.of_field(model.model_fields[name]), _rule(model, name))
+        (f"`{name}`", _need(model, name), notation.field_notation(model.model_fields[name]), _rule(model, name))
         for name in names
     ]
     return table(("Request field", "", "Type", "Rule"), rows)
@@ -194,7 +196,7 @@ def _rule(model: Model, name: str) -> str:
     listed = next((tables.LIST_OF[key] for key in (f"{model.__name__}.{name}", name) if key in tables.LIST_OF), None)
     if listed is not None:
         return f"{said}: {_link(listed)}"
-    if isinstance(rule, OneOfRule | CodeWordRule) and notation.of_rule(rule) == "choice":
+    if isinstance(rule, OneOfRule | CodeWordRule) and notation.rule_notation(rule) == "choice":
         return f"{said}: {_values(rule)}"
     if isinstance(rule, SeriesRule | TextsRule):
         kind = rule.described()["description"]
@@ -223,7 +225,7 @@ def _anchor(title: str) -> str:
 def _answer_rows(model: Model, above: str) -> Iterator[tuple[str, str, str, str]]:
     for name, field in model.model_fields.items():
         need = "mandatory" if field.is_required() else "optional"
-        yield f"`{above}{name}`", need, notation.of_field(field), _rule(model, name)
+        yield f"`{above}{name}`", need, notation.field_notation(field), _rule(model, name)
         for inner in models_in(field.annotation):
             yield from _answer_rows(inner, f"{above}{name}.")
 

@@ -193,7 +193,7 @@ def group(action: Action) -> str:
     return _SIMULATOR if action.name in SIMULATED else GROUPS[action.flow]
 
 
-def grouped() -> Mapping[str, list[Action]]:
+def group_members() -> Mapping[str, list[Action]]:
     """All actions by their groups, in the order of the table."""
     every = [*ACTIONS.values(), *SIMULATED.values()]
     return {name: [action for action in every if group(action) == name] for name in dict.fromkeys(GROUPS.values())}
@@ -203,10 +203,10 @@ def rules(action: Action) -> list[str]:
     """Everything that is to be known of an action's request besides its fields, sentence by sentence."""
     model = action.request
     further = [FURTHER[check.__name__] for check in model.further]
-    return [NOTES[action.name], *conditions.in_words(model), *_emptied(model), *further, *_repeats(action)]
+    return [NOTES[action.name], *conditions.as_sentences(model), *_nullable_members(model), *further, *_repeats(action)]
 
 
-def _emptied(model: type[Request]) -> list[str]:
+def _nullable_members(model: type[Request]) -> list[str]:
     if not model.emptied:
         return []
     names = [f"`{name}`" for name in model.model_fields if name in model.emptied]

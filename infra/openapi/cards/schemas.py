@@ -105,7 +105,7 @@ def _names() -> dict[int, str]:
     return {id(rule): name for name, each in named.items() for rule in _metadata(each) if isinstance(rule, ValueRule)}
 
 
-class Schemas:
+class CardSchemas:
     """The schemas of the document, each made when it is first referred to."""
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class Schemas:
             "type": "object",
             "description": "\n".join([f"{action.summary}.", "", *(f"- {rule}" for rule in purposes.rules(action))]),
             "properties": {**envelope, **level, **own},
-            "required": [name for name in envelope if name not in _OPTIONAL] + _required(model),
+            "required": [name for name in envelope if name not in _OPTIONAL] + _required_members(model),
         }
         rules = conditions.as_schemas(model)
         schema |= {"allOf": rules} if rules else {}
@@ -174,13 +174,13 @@ class Schemas:
             "type": "object",
             "description": " ".join((model.__doc__ or model.__name__).replace("``", "`").split()),
             "properties": self._properties(model, "answered"),
-            "required": _required(model),
+            "required": _required_members(model),
             "additionalProperties": True,
         }
         return self._add(model.__name__, schema)
 
     def _properties(self, model: Model, way: Way) -> Json:
-        return {name: self._member(model, name, way) for name in ordered(model)}
+        return {name: self._member(model, name, way) for name in order_members(model)}
 
     def _member(self, model: Model, name: str, way: Way) -> Json:
         field = model.model_fields[name]
@@ -220,14 +220,14 @@ class Schemas:
         return reference(name)
 
 
-def ordered(model: Model) -> list[str]:
+def order_members(model: Model) -> list[str]:
     """The model's own fields, then those of the blocks that it shares; as the specification's tables have them."""
     own = [name for name in model.__annotations__ if name in model.model_fields]
     return list(dict.fromkeys([*own, *model.model_fields])) if issubclass(model, Request) else list(model.model_fields)
 
 
-def _required(model: Model) -> list[str]:
-    return [name for name in ordered(model) if model.model_fields[name].is_required()]
+def _required_members(model: Model) -> list[str]:
+    return [name for name in order_members(model) if model.model_fields[name].is_required()]
 
 
 def _rule_schema(rule: ValueRule, way: Way) -> Json:

@@ -17,7 +17,7 @@ from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.foundation.dynamodb.store import Item
-from infra.admin.ledger_verification import prove_one
+from infra.admin.ledger_verification import prove_single_account
 from tests.cards.ledgers import movements, transactions
 from tests.cards.scenes import (
     BRITAIN,
@@ -186,7 +186,7 @@ class Buyer:
         """Settled, held, reserved and available balance, which its rows come to."""
         number = account or self.account
         key = Account.key(number)
-        prove_one(self.scene.hub.store, key)
+        prove_single_account(self.scene.hub.store, key)
         item = self.scene.hub.store.get(*key)
         assert item is not None
         kept = Account.from_item(item)

@@ -18,7 +18,7 @@ from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_C
 from chalicelib.cards.storage.time_ordered import SHARDS, Timeline, shard_of
 from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Item
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import BRITAIN, DAY, EUR, GBP, PIN, MadeCard, Scene
 
@@ -32,7 +32,7 @@ NOW = 1_772_442_000
 def shops(stage: Scene) -> Iterator[Scene]:
     """After all tests the whole ledger is proven."""
     yield with_shops(stage)
-    prove(stage.hub.store)
+    prove_ledger(stage.hub.store)
 
 
 def rows(card: Buyer, of: Timeline | None = None) -> list[Item]:

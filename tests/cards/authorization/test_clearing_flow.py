@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import (
     A_DAY,
     BACK_A_WEEK,
@@ -39,7 +39,7 @@ FRANCE = 250
 def shops(stage: Scene) -> Iterator[Scene]:
     """After all tests the whole ledger is proven."""
     yield with_shops(stage)
-    prove(stage.hub.store)
+    prove_ledger(stage.hub.store)
 
 
 def link_of(answer: Any) -> str:

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.cards.authorization.dispute_record import Dispute
 from chalicelib.cards.protocol.authorization_states import DISPUTE_RULES
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import A_DAY, BLENDED, LIMITED, SEPARATE, YEN, Buyer, buyer, with_shops
 from tests.cards.ledgers import entries, movements, transactions
 from tests.cards.scenes import BRITAIN, EUR, GBP, USD, Scene
@@ -24,7 +24,7 @@ ENDS = ("won", "lost")
 def shops(stage: Scene) -> Iterator[Scene]:
     """After all tests the whole ledger is proven."""
     yield with_shops(stage)
-    prove(stage.hub.store)
+    prove_ledger(stage.hub.store)
 
 
 def bought(card: Buyer, amount: int, currency: int = GBP, **members: Any) -> Any:

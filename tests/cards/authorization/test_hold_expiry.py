@@ -13,7 +13,7 @@ from chalicelib.cards.authorization.hold_release import HoldRelease, Release
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, LIMITED, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import DAY, EUR, Scene
 from tests.conftest import Lines
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.faults
 @pytest.fixture(scope="module")
 def module_shops(stage: Scene) -> Iterator[Scene]:
     yield with_shops(stage)
-    prove(stage.hub.store)
+    prove_ledger(stage.hub.store)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from chalicelib.cards.authorization.authorization_record import Authorization, d
 from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, AUTHORIZATION_STATES, HELD
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
 from chalicelib.foundation.dynamodb.store import Item
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import (
     A_DAY,
     BACK_A_WEEK,
@@ -38,7 +38,7 @@ FRANCE = 250
 def shops(stage: Scene) -> Iterator[Scene]:
     """After all tests the whole ledger is proven."""
     yield with_shops(stage)
-    prove(stage.hub.store)
+    prove_ledger(stage.hub.store)
 
 
 def expired(card: Buyer, link: str) -> Any:

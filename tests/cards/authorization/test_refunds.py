@@ -13,7 +13,7 @@ from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_STATES
 from chalicelib.cards.protocol.states import CARD_STATES
 from chalicelib.foundation.dynamodb.store import Put
-from infra.admin.ledger_verification import prove
+from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import (
     A_DAY,
     BACK_A_WEEK,
@@ -41,7 +41,7 @@ FRANCE = 250
 def shops(stage: Scene) -> Iterator[Scene]:
     """After all tests the whole ledger is proven."""
     yield with_shops(stage)
-    prove(stage.hub.store)
+    prove_ledger(stage.hub.store)
 
 
 def bought(card: Buyer, amount: int, currency: int = GBP, **members: Any) -> str:

@@ -20,7 +20,7 @@ from chalicelib.cards.programs.catalogue import (
 )
 from infra.programme import file
 
-MANAGERS = file.read(file.DEMO.read_text(encoding="utf-8"), "local")
+MANAGERS = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1142,7 +1142,7 @@ def test_beside_credentials_of_an_account_a_stage_must_be_named(
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file), **credentials}
     for endpoint in ({}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}):
         with pytest.raises(
-            connection.NoStack, match=f"^{next(iter(credentials))} is set and STAGE is not: set STAGE to"
+            connection.StageUnknown, match=f"^{next(iter(credentials))} is set and STAGE is not: set STAGE to"
         ):
             connection.settings_of_local_stack({**environ, **unset, **endpoint})
 
@@ -1173,7 +1173,9 @@ def test_without_a_running_stack_the_operator_is_told_what_to_do(tmp_path: Path,
     if content is not None:
         path.write_text(content)
 
-    with pytest.raises(connection.NoStack, match="no local stack is running: start it with `make run`, or set STAGE"):
+    with pytest.raises(
+        connection.StageUnknown, match="no local stack is running: start it with `make run`, or set STAGE"
+    ):
         connection.settings_of_local_stack({"CAUSEWAY_STACK_FILE": str(path)})
 
 

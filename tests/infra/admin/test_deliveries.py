@@ -12,7 +12,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from infra.admin import connection, output
-from infra.admin.output import Refused
+from infra.admin.output import CommandRefused
 from tests.infra.admin.test_admin import done, refused, run
 from tests.world import World
 
@@ -252,7 +252,7 @@ def test_a_time_is_a_timestamp_or_how_long_ago(text: str, seconds: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "2", "h", "-2h", "2 h", "2026-13-01", "now", "1e9s", "٣h"])
 def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(Refused, match="is no time"):
+    with pytest.raises(CommandRefused, match="is no time"):
         output.parse_time(text, NOW)
 
 

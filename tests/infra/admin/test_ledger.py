@@ -153,7 +153,7 @@ def test_a_proof_goes_on_although_answers_get_lost(money: Money, monkeypatch: py
     assert money.scene.hub.store.read_sendings == 2
     sent.clear()
     with pytest.raises(AnswerLost) if lost > 1 else nullcontext():
-        ledger_verification.prove(money.scene.hub.store)
+        ledger_verification.prove_ledger(money.scene.hub.store)
 
 
 def test_a_proof_whose_storage_stays_away_ends_with_one_sentence(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -488,7 +488,7 @@ def test_an_account_without_rows_is_shown_with_its_balances(world: World) -> Non
 @pytest.mark.faults
 def test_it_is_proved_again_and_again_while_money_moves_in_several_processes(money: Money) -> None:
     """Payments at home and away, settled, sent back and rejected; nothing that is in the middle of it looks broken."""
-    before = ledger_verification.prove(money.scene.hub.store).rows
+    before = ledger_verification.prove_ledger(money.scene.hub.store).rows
     movers = [replace(money, scene=each) for each in processes(money.scene)[:3]]
     moving = threading.Event()
 
@@ -503,7 +503,7 @@ def test_it_is_proved_again_and_again_while_money_moves_in_several_processes(mon
     def prove() -> int:
         proofs = 0
         while not moving.is_set():
-            ledger_verification.prove(money.scene.hub.store)
+            ledger_verification.prove_ledger(money.scene.hub.store)
             proofs += 1
         return proofs
 
@@ -517,6 +517,6 @@ def test_it_is_proved_again_and_again_while_money_moves_in_several_processes(mon
 
     proofs, _ = at_once([prove, moved])
 
-    proven = ledger_verification.prove(money.scene.hub.store)
+    proven = ledger_verification.prove_ledger(money.scene.hub.store)
     assert proofs > 1
     assert proven.rows == before + len(movers) * TURNS * 7

@@ -246,7 +246,7 @@ def test_it_is_proved_again_and_again_while_cards_are_used_in_several_processes(
     def prove() -> int:
         proofs = 0
         while not moving.is_set():
-            ledger_verification.prove(spent.scene.hub.store)
+            ledger_verification.prove_ledger(spent.scene.hub.store)
             proofs += 1
         return proofs
 
@@ -261,4 +261,4 @@ def test_it_is_proved_again_and_again_while_cards_are_used_in_several_processes(
     proofs, _ = at_once([prove, used])
 
     assert proofs > 1
-    ledger_verification.prove(spent.scene.hub.store)
+    ledger_verification.prove_ledger(spent.scene.hub.store)

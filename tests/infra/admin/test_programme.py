@@ -15,7 +15,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from infra.admin import connection, output
 from infra.programme import file, loading
-from infra.programme.loading import LoadedMeanwhile
+from infra.programme.loading import LoadConflict
 from tests.cards.setups import Content, credential, fee, loaded, manager, written
 from tests.infra.admin.test_admin import built, done, refused, run
 from tests.world import World
@@ -184,7 +184,7 @@ def test_what_was_made_is_shown_although_the_rest_of_the_file_fails(
 
     def fails(hub: Any, plan: Any) -> None:
         if plan.catalogue.manager_id == second["id"]:
-            raise LoadedMeanwhile("load again")
+            raise LoadConflict("load again")
         real(hub, plan)
 
     monkeypatch.setattr(loading, "carry_out", fails)

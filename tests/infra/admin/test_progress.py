@@ -34,7 +34,7 @@ def test_a_terminal_has_one_line_that_changes_and_is_empty_in_the_end() -> None:
     with Progress(stream, clock) as progress:
         for name in ("first", "second", "too soon", "third"):
             clock.seconds += 0 if name == "too soon" else CHANGE_SECONDS + 1
-            progress.say(name)
+            progress.report(name)
 
     said = stream.getvalue().split("\r\033[K")
     assert said == ["", "   1 s  first", "   2 s  second", "   3 s  third", ""]
@@ -45,7 +45,7 @@ def test_elsewhere_there_is_a_line_every_ten_seconds_and_none_for_what_is_done_s
 
     with Progress(stream, clock) as progress:
         for second in range(25):
-            progress.say(f"accounts {second}")
+            progress.report(f"accounts {second}")
             assert second >= LINE_SECONDS or stream.getvalue() == ""
             clock.seconds += 1
 
@@ -59,7 +59,7 @@ def test_what_comes_is_counted() -> None:
     def slow() -> None:
         clock.seconds += LINE_SECONDS / 1000
 
-    assert [slow() for _ in progress.counted(range(2_500), "records")] == [None] * 2_500
+    assert [slow() for _ in progress.count(range(2_500), "records")] == [None] * 2_500
     assert stream.getvalue() == "  10 s  records 1,001\n  20 s  records 2,001\n"
 
 
@@ -69,4 +69,4 @@ def test_without_a_stream_nothing_is_said() -> None:
     clock.seconds += 60
 
     with progress:
-        progress.say("nothing")
+        progress.report("nothing")

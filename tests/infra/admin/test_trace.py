@@ -15,7 +15,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.settings import Settings
 from infra.admin import connection, trace
-from infra.admin.log_search import CloudWatchLog, LocalLog, of_stage
+from infra.admin.log_search import CloudWatchLog, LocalLog, stage_log
 from infra.local import logfile, stackfile
 from tests.infra.admin.test_admin import done, refused, run
 from tests.local_stack import answering
@@ -30,7 +30,7 @@ def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     file = tmp_path / "stack.json"
     monkeypatch.setenv(stackfile.VARIABLE, str(file))
-    path = logfile.beside(file)
+    path = logfile.log_path(file)
     handler = logfile.LogFile(path, log.logger().registered_formatter)
     log.logger().addHandler(handler)
     with answering() as stack:
@@ -53,7 +53,7 @@ def revoked(world: World, bearer: str) -> str:
     world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
     answer = world.tpp("POST", "/tpp/token/revoke", {"token": bearer}, headers={"x-request-id": request_id})
     assert answer.status == 200
-    with logfile.written_by("deliver"):
+    with logfile.log_as("deliver"):
         for delivery_id in world.queued():
             world.hub.worker.attempt(delivery_id)
     log.clear()
@@ -278,7 +278,7 @@ def test_on_a_deployed_stage_the_lines_of_all_its_functions_are_read() -> None:
 
 def test_the_calls_are_ones_that_cloudwatch_logs_knows(resources: None) -> None:
     boto3.client("logs").create_log_group(logGroupName="/aws/lambda/causeway-dev")
-    log_of_stage = of_stage("causeway-dev")
+    log_of_stage = stage_log("causeway-dev")
 
     assert list(log_of_stage.lines(new_uuid(), 0)) == []
     assert log_of_stage.place == "the log groups /aws/lambda/causeway-dev*"

@@ -57,7 +57,7 @@ def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_the_copy_has_the_applications_own_files_only_and_is_gone_afterwards(chalice: Chalice, tmp_path: Path) -> None:
-    with chalice_command.copied() as project:
+    with chalice_command.project_copy() as project:
         chalice_command.package(project, "dev", tmp_path / "out")
 
     files = {name for name in chalice.copied if "." in Path(name).name and name != ".chalice"}
@@ -68,7 +68,7 @@ def test_the_copy_has_the_applications_own_files_only_and_is_gone_afterwards(cha
 def test_what_chalice_builds_and_writes_down_stays_with_the_project(
     chalice: Chalice, root: Path, tmp_path: Path
 ) -> None:
-    with chalice_command.copied() as project:
+    with chalice_command.project_copy() as project:
         chalice_command.package(project, "dev", tmp_path / "out")
         (project / ".chalice" / "deployed" / "dev.json").write_text("{}")
 
@@ -84,9 +84,9 @@ def test_the_id_of_the_interface_is_what_chalice_has_written_down(root: Path) ->
     for stage, resources in (("dev", made), ("prod", made[:1])):
         (deployed / f"{stage}.json").write_text(json.dumps({"resources": resources}))
 
-    assert chalice_command.interface("dev") == "abc"
-    assert chalice_command.interface("prod") is None
-    assert chalice_command.interface("test") is None
+    assert chalice_command.api_id("dev") == "abc"
+    assert chalice_command.api_id("prod") is None
+    assert chalice_command.api_id("test") is None
 
 
 def test_the_function_is_packaged_anew_each_time_and_the_layer_is_not(
@@ -96,7 +96,7 @@ def test_the_function_is_packaged_anew_each_time_and_the_layer_is_not(
     built.mkdir()
     for name in ("appcode-1.zip", "managed-layer-1.zip"):
         (built / name).touch()
-    with chalice_command.copied() as project:
+    with chalice_command.project_copy() as project:
         chalice_command.package(project, "dev", tmp_path / "out")
 
     assert {file.name for file in built.iterdir()} == {"managed-layer-1.zip", "built.zip"}
@@ -115,7 +115,7 @@ def test_an_incomplete_package_is_an_error_and_is_not_kept_for_the_next_time(
 ) -> None:
     chalice.said, chalice.code, chalice.wrote = said, code, wrote
 
-    with pytest.raises(ChaliceFailed, match=said or None), chalice_command.copied() as project:
+    with pytest.raises(ChaliceFailed, match=said or None), chalice_command.project_copy() as project:
         chalice_command.package(project, "dev", tmp_path / "out")
     assert not (root / ".chalice" / "deployments").exists()
 
@@ -123,7 +123,7 @@ def test_an_incomplete_package_is_an_error_and_is_not_kept_for_the_next_time(
 def test_nothing_is_deployed_before_it_is_known_to_be_complete(chalice: Chalice) -> None:
     chalice.said = "Could not install dependencies"
 
-    with pytest.raises(ChaliceFailed), chalice_command.copied() as project:
+    with pytest.raises(ChaliceFailed), chalice_command.project_copy() as project:
         chalice_command.deploy(project, "dev")
     assert [call[0] for call in chalice.calls] == ["package"]
 
@@ -132,7 +132,7 @@ def test_deploying_takes_the_region_of_the_operator_and_packaging_any(
     chalice: Chalice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
-    with chalice_command.copied() as project:
+    with chalice_command.project_copy() as project:
         chalice_command.deploy(project, "prod")
 
     assert [call[:3] for call in chalice.calls] == [["package", "--stage", "prod"], ["deploy", "--stage", "prod"]]
@@ -144,7 +144,7 @@ def test_a_deployment_that_fails_is_an_error(chalice: Chalice, monkeypatch: pyte
     monkeypatch.setattr(chalice_command, "package", lambda *_: None)
     chalice.code = 2
 
-    with pytest.raises(ChaliceFailed, match="ended with exit code 2"), chalice_command.copied() as project:
+    with pytest.raises(ChaliceFailed, match="ended with exit code 2"), chalice_command.project_copy() as project:
         chalice_command.deploy(project, "dev")
 
 
@@ -161,5 +161,5 @@ def test_the_placeholder_for_an_address_is_known(root: Path, address: str, finis
     stages = {"dev": {"environment_variables": {"PUBLIC_URL": address}}}
     (root / ".chalice" / "config.json").write_text(json.dumps({"stages": stages}))
 
-    problem = chalice_command.unfinished("dev")
+    problem = chalice_command.find_placeholder("dev")
     assert problem is None if finished else str(problem).endswith(address)

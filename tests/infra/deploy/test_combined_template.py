@@ -48,7 +48,7 @@ def application() -> dict[str, Any]:
 
 
 def merged(application: dict[str, Any], stage: str = "dev") -> dict[str, Any]:
-    return package.one_stack(application, template.load(), stage)
+    return package.merge_templates(application, template.load(), stage)
 
 
 def test_functions_and_logs_are_named_as_the_policies_know_them(application: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ def test_a_package_that_cannot_be_made_is_told_and_not_written(
 def test_a_package_with_the_placeholder_for_its_address_ends_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem: str, warned: bool
 ) -> None:
-    monkeypatch.setattr(chalice_command, "unfinished", lambda stage: problem)
+    monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: problem)
 
     assert package.main(["dev", str(tmp_path / "build")]) == 0
     said = capsys.readouterr().err

@@ -71,7 +71,7 @@ def event(resource: str, status: str, reason: str = "") -> dict[str, str]:
 
 
 def lay(client: CloudFormation) -> bool:
-    return stacks.lay(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=0)
+    return stacks.deploy_stack(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=0)
 
 
 @pytest.mark.parametrize(("exists", "call"), [(False, "create"), (True, "update")])
@@ -167,7 +167,7 @@ def test_a_cloudformation_that_takes_long_is_told_with_what_is_in_progress(
 
     assert stacks.REPORT_SECONDS == 30
     monkeypatch.setattr(stacks, "REPORT_SECONDS", 0.01)
-    monkeypatch.setattr(stacks, "_say", say)
+    monkeypatch.setattr(stacks, "_print_progress", say)
 
     assert lay(Slow(heard, answers)) is True
     late = "causeway: CloudFormation has not finished the stack x after 0 seconds"
@@ -183,7 +183,7 @@ def test_a_cloudformation_that_never_finishes_is_a_failure_that_says_what_it_wai
     client = Slow(threading.Event())
     monkeypatch.setattr(client, "wait", wait)
     with pytest.raises(StackFailed, match=r"^the stack x is not finished after 360 seconds; in progress: UsersTable$"):
-        stacks.lay(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=1)
+        stacks.deploy_stack(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=1)
 
 
 def test_a_template_is_sent_without_spaces() -> None:
@@ -241,7 +241,7 @@ class Functions:
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stage's address has been put in place."""
-    monkeypatch.setattr(chalice_command, "unfinished", lambda stage: None)
+    monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_missing_and_unknown_names_are_refused(small: dict[str, Any]) -> None:
 
 
 def test_removing_a_type_removes_the_outputs_that_name_it(small: dict[str, Any]) -> None:
-    rest = template.without(small, template.TABLE)
+    rest = template.without_type(small, template.TABLE)
 
     assert set(rest["Resources"]) == {"Key"}
     assert set(rest["Outputs"]) == {"KeyArn"}
@@ -158,7 +158,7 @@ def test_keys_outlive_the_stack_but_not_a_first_deployment_that_fails() -> None:
 
 
 def test_records_that_expire_do_so_by_one_attribute() -> None:
-    expiring = template.for_stage("prod").expiring()
+    expiring = template.for_stage("prod").expiry_attributes()
 
     assert set(expiring.values()) == {"expires_at"}
     assert {name.removeprefix("causeway-prod-") for name in expiring} == {

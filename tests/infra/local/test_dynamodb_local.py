@@ -19,7 +19,7 @@ from tests.conftest import DYNAMODB_ENDPOINT
 def test_a_machine_without_maven_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EngineFailed, match="no mvn on this machine"):
-        dynamodb_local.install(tmp_path / "engine")
+        dynamodb_local.fetch_engine(tmp_path / "engine")
 
 
 def test_a_machine_without_java_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import boto3
 import pytest
 
 from infra.local.emulator import Emulator
-from infra.local.process import Child, python
+from infra.local.process import ChildProcess, python_command
 
 
 def client(service: str, url: str) -> Any:
@@ -23,7 +23,7 @@ def client(service: str, url: str) -> Any:
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[str]:
-    child = Child(python("infra.local.emulator"), output=subprocess.PIPE)
+    child = ChildProcess(python_command("infra.local.emulator"), output=subprocess.PIPE)
     yield child.first_line()
     child.stop()
 
@@ -89,9 +89,9 @@ def test_a_short_poll_of_an_empty_queue_returns_at_once(emulator: str) -> None:
 
 
 def test_key_material_and_secrets_survive_a_restart(tmp_path: Path) -> None:
-    command = python("infra.local.emulator", "--state", str(tmp_path / "state.json"))
+    command = python_command("infra.local.emulator", "--state", str(tmp_path / "state.json"))
 
-    first = Child(command, output=subprocess.PIPE)
+    first = ChildProcess(command, output=subprocess.PIPE)
     url = first.first_line()
     key = client("kms", url).create_key(Description="the key")["KeyMetadata"]["KeyId"]
     sealed = client("kms", url).encrypt(KeyId=key, Plaintext=b"kept")["CiphertextBlob"]
@@ -103,7 +103,7 @@ def test_key_material_and_secrets_survive_a_restart(tmp_path: Path) -> None:
     first.stop()
 
     assert (tmp_path / "state.json").stat().st_mode & 0o077 == 0
-    second = Child(command, output=subprocess.PIPE)
+    second = ChildProcess(command, output=subprocess.PIPE)
     url = second.first_line()
     assert client("kms", url).create_key(Description="the key")["KeyMetadata"]["KeyId"] == key
     assert client("kms", url).decrypt(CiphertextBlob=sealed)["Plaintext"] == b"kept"

@@ -27,7 +27,7 @@ class NoChild:
 @pytest.fixture(autouse=True)
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     NoChild.commands = []
-    monkeypatch.setattr(engines, "Child", NoChild)
+    monkeypatch.setattr(engines, "ChildProcess", NoChild)
     return NoChild.commands
 
 
@@ -57,7 +57,7 @@ def test_another_endpoint_is_used_as_it_is(tmp_path: Path, commands: list[list[s
 
     assert commands == []
     assert environ["AWS_ENDPOINT_URL"] == "http://elsewhere:4566"
-    assert (started.kind, started.emulated, started.dynamodb_engine) == ("endpoint", False, None)
+    assert (started.kind, started.is_emulated, started.dynamodb_engine) == ("endpoint", False, None)
     assert started.seed_file == tmp_path / "seed-http-elsewhere-4566.json"
     assert "AWS_ACCESS_KEY_ID" not in started.environment(), "credentials of others are not written down"
     assert started.prefix == started.environment()["RESOURCE_PREFIX"] == "causeway-local-4711"
@@ -76,7 +76,7 @@ def test_with_dynamodb_elsewhere_the_emulator_keeps_its_keys(tmp_path: Path, com
     started = Engines({"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, "emulator", tmp_path)
 
     assert commands[0][-2:] == ["--state", str(tmp_path / "emulator.json")]
-    assert started.dynamodb_apart
+    assert started.has_own_dynamodb
 
 
 def test_two_stacks_do_not_work_on_the_same_files(
@@ -104,7 +104,7 @@ def test_two_stacks_do_not_work_on_the_same_files(
     ],
 )
 def test_an_engine_that_does_not_answer_is_named(tmp_path: Path, environ: dict[str, str], sentence: str) -> None:
-    assert Engines(environ, "emulator", tmp_path).silence("http://x") == f"nothing answers at {sentence}"
+    assert Engines(environ, "emulator", tmp_path).explain_silence("http://x") == f"nothing answers at {sentence}"
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:

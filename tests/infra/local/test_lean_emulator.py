@@ -31,7 +31,7 @@ def table(world: World) -> Any:
 
 
 def test_a_query_looks_in_its_partition_only(world: World) -> None:
-    lean_emulator.install()
+    lean_emulator.patch_moto()
     watched = table(world)
 
     def asked(partition: str) -> list[tuple[str, str]]:

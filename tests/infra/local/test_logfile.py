@@ -18,9 +18,9 @@ from tests.conftest import Lines
 @pytest.fixture
 def path(tmp_path: Path) -> Iterator[Path]:
     """A file that everything that is logged is written to."""
-    path = logfile.beside(tmp_path / "local" / "stack.json")
+    path = logfile.log_path(tmp_path / "local" / "stack.json")
     before = list(log.logger()._logger.handlers)
-    logfile.keep(path)
+    logfile.attach(path)
     yield path
     for handler in set(log.logger()._logger.handlers) - set(before):
         log.logger()._logger.removeHandler(handler)
@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Iterator[Path]:
 
 
 def written(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in logfile.lines(path)]
+    return [json.loads(line) for line in logfile.read_lines(path)]
 
 
 def handler_of(path: Path) -> logging.Handler:
@@ -42,7 +42,7 @@ def record(text: str) -> logging.LogRecord:
 def test_a_line_is_that_of_standard_output_and_says_which_function_wrote_it(path: Path, lines: Lines) -> None:
     log.bind(request_id="one")
     log.info("first", number=1)
-    with logfile.written_by("deliver"):
+    with logfile.log_as("deliver"):
         log.info("second", text="a\nb")
     log.info("third")
 
@@ -66,7 +66,7 @@ def test_a_new_stack_begins_a_new_file_and_the_one_before_it_is_kept(tmp_path: P
         handler.close()
 
     assert path.read_text() == "third\n"
-    assert list(logfile.lines(path)) == ["second\n", "third\n"]
+    assert list(logfile.read_lines(path)) == ["second\n", "third\n"]
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -78,8 +78,8 @@ def test_it_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.Monkey
         handler.emit(record(f"no. {number}"))
     handler.close()
 
-    assert list(logfile.lines(path)) == ["no. 4\n", "no. 5\n", "no. 6\n"]
+    assert list(logfile.read_lines(path)) == ["no. 4\n", "no. 5\n", "no. 6\n"]
 
 
 def test_a_stack_that_has_not_begun_has_no_lines(tmp_path: Path) -> None:
-    assert list(logfile.lines(tmp_path / "stack.log.jsonl")) == []
+    assert list(logfile.read_lines(tmp_path / "stack.log.jsonl")) == []

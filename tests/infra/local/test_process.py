@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from infra.local.process import Child, ChildFailed, guarded
+from infra.local.process import ChildFailed, ChildProcess, guarded_command
 
 PARENT = """
 import pathlib, time
@@ -48,14 +48,14 @@ def test_a_guarded_program_ends_even_when_its_parent_is_killed() -> None:
 
 
 def test_stopping_a_child_ends_the_program() -> None:
-    child = Child(guarded("sleep", "60"))
+    child = ChildProcess(guarded_command("sleep", "60"))
     assert not child.ended()
     child.stop()
     assert child.ended()
 
 
 def test_a_child_that_ends_without_a_word_is_reported() -> None:
-    child = Child([sys.executable, "-c", "raise SystemExit(3)"], output=subprocess.PIPE)
+    child = ChildProcess([sys.executable, "-c", "raise SystemExit(3)"], output=subprocess.PIPE)
     with pytest.raises(ChildFailed, match="exit code 3"):
         child.first_line()
     child.stop()

@@ -15,14 +15,14 @@ from botocore.exceptions import ClientError
 from infra.deploy import stacks, template
 from infra.deploy.stacks import StackFailed
 from infra.local import resources
-from infra.local.process import Child, python
+from infra.local.process import ChildProcess, python_command
 from tests import endpoint
 
 
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[list[str]]:
     """The addresses of two emulators, which start beside each other."""
-    children = [Child(python("infra.local.emulator"), output=subprocess.PIPE) for _ in range(2)]
+    children = [ChildProcess(python_command("infra.local.emulator"), output=subprocess.PIPE) for _ in range(2)]
     yield [child.first_line() for child in children]
     for child in children:
         child.stop()
@@ -41,7 +41,7 @@ def laid(request: pytest.FixtureRequest, emulators: list[str], monkeypatch: pyte
     """Resources that were laid, and laid again as a restart does."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     for _ in range(2):
-        resources.lay(emulated=request.param == "the own emulator", dynamodb_apart=False)
+        resources.create_resources(emulated=request.param == "the own emulator", dynamodb_apart=False)
 
 
 def client(service: str) -> Any:
@@ -69,10 +69,10 @@ def test_the_local_template_fits_into_one_call_whatever_its_names_begin_with(
     prefix: str, emulators: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[Mapping[str, Any]] = []
-    monkeypatch.setattr(stacks, "lay", lambda client, name, source, parameters, **_: sent.append(source))
+    monkeypatch.setattr(stacks, "deploy_stack", lambda client, name, source, parameters, **_: sent.append(source))
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     with contextlib.suppress(ClientError):  # nothing was laid, so there is no table whose items could expire
-        resources.lay(emulated=False, dynamodb_apart=False, prefix=prefix)
+        resources.create_resources(emulated=False, dynamodb_apart=False, prefix=prefix)
 
     assert len(template.to_json(sent[0])) <= template.LARGEST * 2 // 3
     assert {entry["Type"] for entry in sent[0]["Resources"].values()} == {
@@ -89,7 +89,7 @@ def test_two_stacks_share_an_endpoint_by_their_names_and_one_of_them_can_go(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     for prefix in ("causeway-local", "causeway-local-4711"):
-        resources.lay(emulated=False, dynamodb_apart=False, prefix=prefix)
+        resources.create_resources(emulated=False, dynamodb_apart=False, prefix=prefix)
     both = everything()
 
     endpoint.remove("causeway-local-4711")
@@ -114,7 +114,7 @@ def test_tables_are_left_out_where_dynamodb_is_apart(emulators: list[str], monke
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", emulators[1])
     for _ in range(2):
-        resources.lay(emulated=True, dynamodb_apart=True)
+        resources.create_resources(emulated=True, dynamodb_apart=True)
 
     assert len(client("dynamodb").list_tables()["TableNames"]) == 16
     monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB")

@@ -17,7 +17,7 @@ import pytest
 import requests
 
 from infra.local import stackfile, summary
-from infra.local.background import started
+from infra.local.background import run_stack
 from infra.local.server import take_port
 from tests.conftest import DYNAMODB_ENDPOINT, ENDPOINT
 from tests.endpoint import of_a_stack
@@ -63,7 +63,7 @@ def test_a_wrong_setting_is_one_sentence(tmp_path: Path, options: tuple[str, ...
 def test_a_stack_answers_and_takes_everything_along_when_it_ends(tmp_path: Path) -> None:
     log = tmp_path / "log"
     elsewhere = of_a_stack(ENDPOINT)
-    with log.open("wb") as output, started(CLEAN, output, folder=tmp_path, elsewhere=elsewhere) as content:
+    with log.open("wb") as output, run_stack(CLEAN, output, folder=tmp_path, elsewhere=elsewhere) as content:
         assert requests.get(f"{content['base_url']}/health", timeout=5).status_code == 200
         assert [bank["api_version"] for bank in content["banks"]] == [1, 2]
         assert (tmp_path / "stack.json").stat().st_mode & 0o777 == 0o600
@@ -99,7 +99,7 @@ def test_a_file_whose_process_id_is_another_programs_by_now_blocks_nothing(tmp_p
     with answering("another-stack") as other:
         stale = {**other, "id": "a-stack-that-was-killed", "pid": os.getpid(), "base_url": "http://127.0.0.1:8000"}
         stackfile.write(tmp_path / "stack.json", stale)
-        with started(CLEAN, folder=tmp_path, elsewhere=of_a_stack(ENDPOINT)) as content:
+        with run_stack(CLEAN, folder=tmp_path, elsewhere=of_a_stack(ENDPOINT)) as content:
             assert stackfile.running(tmp_path / "stack.json") == content
 
 
@@ -235,7 +235,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "mails": "the-mail-folder",
         "environment": {"AWS_ENDPOINT_URL": "http://aws", "AWS_ENDPOINT_URL_DYNAMODB": "http://dynamodb"},
     }
-    summary.show(content, tmp_path / "stack.json", 2.5, quiet=False)
+    summary.print_summary(content, tmp_path / "stack.json", 2.5, quiet=False)
     said = capsys.readouterr().out
     assert "http://127.0.0.1:8000  in a browser: register, or sign in" in said.partition("tpp@example.com")[0]
     for part in (
@@ -255,7 +255,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
     assert "http://dynamodb  dynamodb-local\n" in said
     assert said.endswith("ready at http://127.0.0.1:8000 after 2.5 s\n")
 
-    summary.show(content, tmp_path / "stack.json", 2.5, quiet=True)
+    summary.print_summary(content, tmp_path / "stack.json", 2.5, quiet=True)
     quiet = capsys.readouterr().out
     assert "pass-word" not in quiet
     assert "shown-once" not in quiet
@@ -265,7 +265,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
 @pytest.mark.skipif(not DYNAMODB_ENDPOINT, reason="DynamoDB Local takes part in `make test-dynamodb`")
 def test_a_stack_that_keeps_its_data_comes_back_with_its_user_keys_and_credentials(tmp_path: Path) -> None:
     before = _kept(tmp_path)
-    with started(environ=CLEAN, folder=tmp_path) as between:
+    with run_stack(environ=CLEAN, folder=tmp_path) as between:
         assert between["user"] != before[0]
     after = _kept(tmp_path)
 
@@ -276,7 +276,7 @@ def test_a_stack_that_keeps_its_data_comes_back_with_its_user_keys_and_credentia
 
 def _kept(folder: Path) -> tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]:
     """What has to be the same after a restart; the call has the service open what it sealed before."""
-    with started(environ=CLEAN, engine="dynamodb-local", folder=folder) as content:
+    with run_stack(environ=CLEAN, engine="dynamodb-local", folder=folder) as content:
         base = content["base_url"]
         public_key = requests.get(f"{base}/bank/public_key", timeout=5).text
         authorize = {"bic": "DEMOGB21", "scopes": ["account.list"]}

@@ -79,14 +79,14 @@ def test_a_process_that_follows_a_stack_takes_nothing_else_along() -> None:
         "RESOURCE_PREFIX": "another",
         "PUBLIC_URL": "https://another.example",
     }
-    stackfile.follow(environ, MADE_UP)
+    stackfile.point_at_stack(environ, MADE_UP)
 
     assert environ == {"HOME": "/home/ada", **MADE_UP}
 
 
 def test_credentials_stay_where_the_stack_has_none_of_its_own() -> None:
     environ = {"AWS_PROFILE": "emulator"}
-    stackfile.follow(environ, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
+    stackfile.point_at_stack(environ, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
 
     assert environ == {"AWS_PROFILE": "emulator", "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
 
@@ -108,10 +108,10 @@ def test_a_stack_hands_on_every_setting_that_leads_to_its_records() -> None:
 def test_a_stack_takes_its_own_file_along(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     stackfile.write(file, {"pid": os.getpid(), "id": "another-stack"})
-    stackfile.leave(file, "the-stack")
+    stackfile.remove_own(file, "the-stack")
     assert file.exists(), "a file of another stack is not touched"
     stackfile.write(file, {"id": "the-stack"})
-    stackfile.leave(file, "the-stack")
+    stackfile.remove_own(file, "the-stack")
     assert not file.exists()
 
 

@@ -22,7 +22,7 @@ DEMO = file.DEMO.read_text(encoding="utf-8")
 
 def faults(text: str, stage: Any = "local") -> tuple[str, ...]:
     with pytest.raises(InvalidProgramme) as caught:
-        file.read(text, stage)
+        file.read_programmes(text, stage)
     assert str(caught.value) == "; ".join(caught.value.faults)
     assert SECRET not in str(caught.value)
     return caught.value.faults
@@ -45,7 +45,7 @@ def of_credential(**members: Any) -> tuple[str, ...]:
 
 
 def test_the_demonstration_has_programmes_of_several_kinds() -> None:
-    demo, other = file.read(DEMO, "local")
+    demo, other = file.read_programmes(DEMO, "local")
     programmes = demo.catalogue.card_programmes.values()
 
     assert (demo.catalogue.manager_id, demo.catalogue.name, other.catalogue.manager_id) == (1, "Demo Programme", 2)
@@ -61,7 +61,7 @@ def test_the_demonstration_has_programmes_of_several_kinds() -> None:
 
 
 def test_the_demonstration_has_credentials_of_several_kinds() -> None:
-    demo, other = file.read(DEMO, "local")
+    demo, other = file.read_programmes(DEMO, "local")
     full, support, encrypted = (demo.rights[name] for name in ("full", "support", "encrypted"))
 
     assert (full.access_level, full.actions, full.modes) == (1000, None, PLAIN)
@@ -84,7 +84,7 @@ def test_there_is_no_secret_in_the_demonstration() -> None:
 
 
 def test_numbers_are_decimal_and_fractions_stay_text() -> None:
-    assert file.loads("[036, 1:30, 0x10, 0.86, 1e3, yes, true, 2026-03-02, ~, 'a']") == [
+    assert file.parse_yaml("[036, 1:30, 0x10, 0.86, 1e3, yes, true, 2026-03-02, ~, 'a']") == [
         36,
         "1:30",
         "0x10",
@@ -109,7 +109,7 @@ def test_a_member_that_stands_there_twice_is_a_mistake() -> None:
 )
 def test_what_is_no_yaml_is_told_without_quoting_it(text: str) -> None:
     with pytest.raises(file.InvalidYaml) as caught:
-        file.loads(text)
+        file.parse_yaml(text)
 
     assert SECRET not in str(caught.value)
 
@@ -217,12 +217,12 @@ def test_what_a_card_programme_names_has_to_be_there(members: Content, said: str
 def test_only_production_may_have_bins_outside_the_test_ranges() -> None:
     text = written(manager(test_bins=[], card_programmes=[card_programme(bin="41111111")]))
 
-    assert file.read(text, "prod")
+    assert file.read_programmes(text, "prod")
     assert all(faults(text, stage) for stage in ("local", "dev"))
 
 
 def test_a_longer_bin_may_lie_within_a_test_range() -> None:
-    assert file.read(written(manager(card_programmes=[card_programme(bin="22230012")])), "dev")
+    assert file.read_programmes(written(manager(card_programmes=[card_programme(bin="22230012")])), "dev")
 
 
 def test_an_id_is_used_once_by_each_kind() -> None:
@@ -261,7 +261,7 @@ def test_an_exchange_rate_is_a_decimal_number_between_two_currencies(rates: list
 def test_a_rate_keeps_its_digits_with_and_without_quotes() -> None:
     for spelled in ("0.861200000", "'0.861200000'"):
         text = written(manager()).replace("'0.86'", spelled)
-        assert str(file.read(text, "local")[0].catalogue.rates[978, 826].base) == "0.861200000"
+        assert str(file.read_programmes(text, "local")[0].catalogue.rates[978, 826].base) == "0.861200000"
 
 
 # -- credentials
@@ -277,7 +277,9 @@ def test_plain_needs_the_operators_flag() -> None:
     assert of_credential(modes=modes) == (
         "programme_managers.0.credentials.0.modes.pan must not be plain unless allow_plain is true",
     )
-    assert file.read(written(manager(credentials=[credential("app", modes=modes, allow_plain=True)])), "local")
+    assert file.read_programmes(
+        written(manager(credentials=[credential("app", modes=modes, allow_plain=True)])), "local"
+    )
 
 
 def test_encrypted_needs_a_public_key_of_3072_bits() -> None:
@@ -290,7 +292,7 @@ def test_encrypted_needs_a_public_key_of_3072_bits() -> None:
     (private,) = of_credential(modes=modes, encryption_key=signatures.generate_private_pem())
     assert private == f"{place} cannot be used: this is not a PEM public key"
     given = credential("app", modes=modes, encryption_key=f"\n{public_key(3072)}\n\n")
-    key = file.read(written(manager(credentials=[given])), "local")[0].rights["app"].encryption_key
+    key = file.read_programmes(written(manager(credentials=[given])), "local")[0].rights["app"].encryption_key
     assert key is not None
     assert key == key.strip() + "\n", "it is kept in one form"
 
@@ -336,8 +338,10 @@ def test_who_delivers_values_names_a_key_and_where_events_go() -> None:
 def test_who_delivers_values_has_a_key_in_one_form_and_nobody_does_without_saying_so() -> None:
     key = public_key(3072)
 
-    found = file.read(written(manager(**DELIVERS, events_encryption_key=f"\n{key}\n\n")), "local")[0].catalogue
-    silent = file.read(written(manager()), "local")[0].catalogue
+    found = file.read_programmes(written(manager(**DELIVERS, events_encryption_key=f"\n{key}\n\n")), "local")[
+        0
+    ].catalogue
+    silent = file.read_programmes(written(manager()), "local")[0].catalogue
 
     assert (found.events_encryption_key, found.delivers_validation_values) == (key, True)
     assert (silent.events_encryption_key, silent.delivers_validation_values) == (None, False)
@@ -367,7 +371,7 @@ def test_an_action_has_to_be_one() -> None:
         f"{place}.2 is no action",
     )
     assert of_credential(actions=[]) == (f"{place} must not be empty",)
-    rights = file.read(
+    rights = file.read_programmes(
         written(manager(credentials=[credential("app", actions=["getHolder", "simulateAuthentication"])])), "local"
     )
     assert rights[0].rights["app"].actions == {"getHolder", "simulateAuthentication"}

@@ -14,18 +14,18 @@ from infra.programme.file import InvalidProgramme
 from tests.cards.setups import Content, fee, limit, manager, region, special_account, written
 from tests.documents import OPERATIONS, section
 
-DEMO = file.read(file.DEMO.read_text(encoding="utf-8"), "local")[0].catalogue
+DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].catalogue
 
 
 def faults(**members: Any) -> tuple[str, ...]:
     """The mistakes of a small set-up with these members, without the place of the programme manager."""
     with pytest.raises(InvalidProgramme) as caught:
-        file.read(written(manager(**members)), "local")
+        file.read_programmes(written(manager(**members)), "local")
     return tuple(said.removeprefix("programme_managers.0.") for said in caught.value.faults)
 
 
 def made(**members: Any) -> Catalogue:
-    return file.read(written(manager(**members)), "local")[0].catalogue
+    return file.read_programmes(written(manager(**members)), "local")[0].catalogue
 
 
 def with_fees(*entries: Content) -> Content:

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.programme import loading
-from infra.programme.loading import InUse, LoadedMeanwhile, TooMuch
+from infra.programme.loading import EntryInUse, LoadConflict, LoadTooLarge
 from tests.cards.setups import (
     Content,
     card_programme,
@@ -149,19 +149,19 @@ def test_what_was_used_cannot_be_removed_and_nothing_else_changes(world: World, 
     wanted = without(small, "designs", 2) | {"name": "Renamed", "credentials": []}
 
     with pytest.raises(
-        InUse, match=rf"programme manager {small['id']} is changed, for this is in use: design 2 \(Green\)$"
+        EntryInUse, match=rf"programme manager {small['id']} is changed, for this is in use: design 2 \(Green\)$"
     ):
         loaded(world.hub, wanted)
 
     assert kept(world, small) == before
-    assert [change.title for change in planned(world.hub, wanted)[0].refused] == ["design 2 (Green)"]
+    assert [change.title for change in planned(world.hub, wanted)[0].refused_changes] == ["design 2 (Green)"]
 
 
 def test_a_refusal_keeps_every_programme_manager_of_the_file_as_it_is(world: World, small: Content) -> None:
     use(world, small, ("design", 2))
     new = manager()
 
-    with pytest.raises(InUse):
+    with pytest.raises(EntryInUse):
         loaded(world.hub, new, without(small, "designs", 2))
 
     assert kept(world, new) == {}
@@ -186,7 +186,7 @@ def test_a_used_limit_group_stays_what_it_is_for(world: World, small: Content) -
     loaded(world.hub, small)
     small["limit_groups"][3]["limit_type"] = 1
 
-    with pytest.raises(InUse, match=r"limit group 4 \(Other\)"):
+    with pytest.raises(EntryInUse, match=r"limit group 4 \(Other\)"):
         loaded(world.hub, small)
 
 
@@ -196,7 +196,7 @@ def test_a_used_special_account_stays_and_keeps_its_currency(world: World, small
     use(world, small, ("special_account", 1))
 
     for wrong in ([special_account(1, currency=826), special_account(2)], [special_account(2)]):
-        with pytest.raises(InUse, match=r"is in use: special account 1 \(Settlement\)$"):
+        with pytest.raises(EntryInUse, match=r"is in use: special account 1 \(Settlement\)$"):
             loaded(world.hub, small | {"special_accounts": wrong})
     loaded(world.hub, small | {"special_accounts": [special_account(1, name="Renamed", country=826)]})
     found = world.hub.programmes.set_up(small["id"]).catalogue.special_accounts
@@ -219,7 +219,7 @@ def test_a_first_use_just_before_the_removal_keeps_it(world: World, small: Conte
     before = kept(world, small)
     with (
         world.meanwhile("transact", lambda: use(world, small, ("design", 2))),
-        pytest.raises(InUse, match="is in use: design 2"),
+        pytest.raises(EntryInUse, match="is in use: design 2"),
     ):
         loaded(world.hub, without(small, "designs", 2) | {"name": "Renamed"})
 
@@ -233,7 +233,7 @@ def test_a_first_use_just_before_a_limit_group_changes_its_type_keeps_it(world: 
     wanted = small | {"limit_groups": [*small["limit_groups"][:-1], {"id": 9, "name": "Spare", "limit_type": 1}]}
     with (
         world.meanwhile("transact", lambda: use(world, small, ("limit_group", 9))),
-        pytest.raises(InUse, match="is in use: limit group 9"),
+        pytest.raises(EntryInUse, match="is in use: limit group 9"),
     ):
         loaded(world.hub, wanted)
 
@@ -244,7 +244,7 @@ def test_a_first_use_just_before_a_limit_group_changes_its_type_keeps_it(world: 
 def test_of_two_loads_at_the_same_time_one_is_refused(world: World, small: Content) -> None:
     with (
         world.meanwhile("transact", lambda: loaded(world.hub, small | {"name": "Theirs"})),
-        pytest.raises(LoadedMeanwhile, match="somebody else loads this programme manager at the same time"),
+        pytest.raises(LoadConflict, match="somebody else loads this programme manager at the same time"),
     ):
         loaded(world.hub, small | {"name": "Ours", "credentials": [credential("app"), credential("ours")]})
 
@@ -256,7 +256,7 @@ def test_of_two_first_loads_at_the_same_time_one_is_refused(world: World) -> Non
     new = manager()
     with (
         world.meanwhile("transact", lambda: loaded(world.hub, new)),
-        pytest.raises(LoadedMeanwhile),
+        pytest.raises(LoadConflict),
     ):
         loaded(world.hub, new)
     assert changes(world, new) == []
@@ -318,7 +318,7 @@ def test_too_many_changes_and_removals_are_refused_before_anything_is_done(world
     loaded(world.hub, small | {"risk_groups": many(101)})
     before = kept(world, small)
 
-    with pytest.raises(TooMuch, match="more than 99 records"):
+    with pytest.raises(LoadTooLarge, match="more than 99 records"):
         loaded(world.hub, small)
     assert kept(world, small) == before
 

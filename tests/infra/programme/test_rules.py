@@ -304,7 +304,7 @@ def test_groups_that_were_kept_before_they_said_anything_still_read(world: World
 def test_an_events_url_may_be_left_out_or_be_https(stage: Any) -> None:
     for said in (None, "https://pm.example.com/events?of=cards"):
         content = manager(events_url=said, card_programmes=[])
-        assert file.read(written(content), stage)[0].catalogue.events_url == said
+        assert file.read_programmes(written(content), stage)[0].catalogue.events_url == said
 
 
 @pytest.mark.parametrize(
@@ -323,10 +323,10 @@ def test_an_events_url_may_be_left_out_or_be_https(stage: Any) -> None:
 def test_an_events_url_is_held_to_the_same_as_a_clients(url: str, stage: Any, said: str | None) -> None:
     content = written(manager(events_url=url))
     if said is None:
-        assert file.read(content, stage)[0].catalogue.events_url == url
+        assert file.read_programmes(content, stage)[0].catalogue.events_url == url
         return
     with pytest.raises(InvalidProgramme) as refusal:
-        file.read(content, stage)
+        file.read_programmes(content, stage)
 
     assert refusal.value.faults == (f"programme_managers.0.events_url {said}",)
 
@@ -334,7 +334,7 @@ def test_an_events_url_is_held_to_the_same_as_a_clients(url: str, stage: Any, sa
 @pytest.mark.parametrize("host", host_spellings.REFUSED)
 def test_no_events_url_is_private_in_any_spelling_outside_the_local_stage(host: str) -> None:
     with pytest.raises(InvalidProgramme, match=r"events_url (must|is not an address)"):
-        file.read(written(manager(events_url=f"https://{host}/events")), "dev")
+        file.read_programmes(written(manager(events_url=f"https://{host}/events")), "dev")
 
 
 def test_the_delivery_of_values_is_set_changed_and_taken_away_and_told_by_the_keys_short_name(world: World) -> None:

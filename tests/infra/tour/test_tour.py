@@ -11,8 +11,8 @@ import requests
 
 from chalicelib.foundation.crypto import event_signing
 from infra.tour import calls
-from infra.tour.calls import TourFailed, until
-from infra.tour.receiver import Receiver, listening
+from infra.tour.calls import TourFailed, wait_for
+from infra.tour.receiver import Receiver, listen
 
 SECRET = event_signing.new_secret()
 
@@ -20,7 +20,7 @@ SECRET = event_signing.new_secret()
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
     monkeypatch.setattr(calls, "SECONDS", 0.2)
-    with listening() as made:
+    with listen() as made:
         made.secret = SECRET
         yield made
 
@@ -68,6 +68,6 @@ def test_what_is_not_an_event_at_all_is_refused(receiver: Receiver) -> None:
 def test_waiting_in_vain_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "SECONDS", 0.0)
 
-    assert until(lambda: "seen", "nothing was to be seen") == "seen"
+    assert wait_for(lambda: "seen", "nothing was to be seen") == "seen"
     with pytest.raises(TourFailed, match=r"^nothing was to be seen within 0 seconds$"):
-        until(lambda: "", "nothing was to be seen")
+        wait_for(lambda: "", "nothing was to be seen")
