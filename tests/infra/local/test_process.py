@@ -14,8 +14,8 @@ from infra.local.process import ChildFailed, ChildProcess, guarded_command
 
 PARENT = """
 import pathlib, time
-from infra.local.process import Child, guarded
-child = Child(guarded("sleep", "60"))
+from infra.local.process import ChildProcess, guarded_command
+child = ChildProcess(guarded_command("sleep", "60"))
 children = pathlib.Path(f"/proc/{child.pid}/task/{child.pid}/children")
 while not (found := children.read_text().split()):
     time.sleep(0.01)
