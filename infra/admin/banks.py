@@ -10,12 +10,14 @@ import typer
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
 from infra.admin import connection, output
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 from infra.admin.probe import probe
 
 _COLUMNS = ("bic", "name", "country", "api_version", "active", "domain")
+_PROTOCOL = f"The protocol it speaks: {' or '.join(map(str, VERSIONS))}."
 _DAYS = f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}."
 
 group = command_group("Banks: add, change, test, and their keys.")
@@ -25,7 +27,8 @@ KeyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A PEM file with a
 Name = Annotated[str | None, typer.Option(help="What PSUs and TPPs call the bank.", show_default=False)]
 Country = Annotated[str | None, typer.Option(help="Two letters, ISO 3166-1.", show_default=False)]
 ApiVersion = Annotated[
-    int | None, typer.Option("--api-version", help="The protocol it speaks: 1 or 2.", show_default=False)
+    int | None,
+    typer.Option("--api-version", help=_PROTOCOL, show_default=False),
 ]
 Domain = Annotated[
     str | None, typer.Option(metavar="URL", help="The address below which it answers webhooks.", show_default=False)
@@ -62,7 +65,7 @@ def add(
     *,
     name: Annotated[str, typer.Option(help="What PSUs and TPPs call the bank.")],
     country: Annotated[str, typer.Option(help="Two letters, ISO 3166-1.")],
-    api_version: Annotated[int, typer.Option("--api-version", help="The protocol it speaks: 1 or 2.")],
+    api_version: Annotated[int, typer.Option("--api-version", help=_PROTOCOL)],
     domain: Annotated[str, typer.Option(metavar="URL", help="The address below which it answers webhooks.")],
     authorization_url: Annotated[str, typer.Option(metavar="URL", help="Its page where PSUs give their consent.")],
     public_key: Annotated[

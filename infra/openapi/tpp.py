@@ -121,6 +121,8 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
     },
     TokenRequest: {"refresh": ("A refresh token", {"refresh_token": meaning(TokenRequest, "refresh_token")[1]})},
 }
+_BANKS: Mapping[int, Json] = {1: {"bic": "DEMOGB21"}}
+"""Banks of examples, where the version's is not the usual one."""
 
 
 def build() -> Json:
@@ -252,8 +254,7 @@ class _TppOperations:
         for version, row in webhooks.items():
             schemas.append(self._schemas.ref(row.request, extra=extra))
             value = body_example(row.request, extra)
-            if extra and version == 1:
-                value["bic"] = "DEMOGB21"
+            value |= _BANKS.get(version, {}) if extra else {}
             examples[f"version_{version}"] = f"A bank of version {version}", value
         return body(json_content(_any_of(schemas), examples))
 

@@ -26,9 +26,6 @@ _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
 """Escaped twice, a byte becomes seven at most."""
 _UNDECIDED = (408, 409, 425)
 """Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
-_TOKEN_REFUSED = {"4201", "4202", "AUTHENTICATION_REQUIRED"}
-_OWN_FAILURES = {"4000", "4002", "INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}
-"""Codes by which a bank says that it failed itself, whatever the status."""
 
 
 def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
@@ -71,13 +68,14 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFa
     code, text = answer.get(form.code), answer.get(form.text)
     said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional(answer)])
     is_error = code is not None or answer.get("status") == "error"
+    forms = [version.answers for version in VERSIONS.values()]  # a bank may use another version's codes
     is_no = is_error and status < SERVER_ERROR and status not in _UNDECIDED
     return BankFailed(
         f"{code}: {said}" if code else said,
         "refused" if is_no else "unknown",
-        authorize_again=str(code) in _TOKEN_REFUSED if code else status == 401,
+        authorize_again=any(str(code) in each.unknown_token for each in forms) if code else status == 401,
         quoted=True,
-        broken=str(code) in _OWN_FAILURES,
+        broken=any(str(code) in each.bank_failed for each in forms),
     )
 
 

@@ -45,7 +45,13 @@ PAYMENT_INIT = Scope("payment.init", "PISP", "payment initiation")
 FUNDS_CONFIRMATIONS = Scope("card_based.funds_confirmations", "CBPII", "confirmation of funds")
 
 ANSWERS = AnswerForm(
-    spell=snake_case, code="error_code", text="message", says_status=True, unknown_service=frozenset({"4200"})
+    spell=snake_case,
+    code="error_code",
+    text="message",
+    says_status=True,
+    unknown_service=frozenset({"4200"}),
+    unknown_token=frozenset({"4201", "4202"}),
+    bank_failed=frozenset({"4000", "4002"}),
 )
 REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, Acknowledgement, part_of="authorization", form=ANSWERS)
 """The consent behind a token has ended; the same in version 2."""

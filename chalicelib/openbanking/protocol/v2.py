@@ -51,6 +51,8 @@ VERSION = Version(
         text="title",
         says_status=False,
         unknown_service=frozenset({"WRONG_CREDENTIALS", "HEADERS_ERROR"}),
+        unknown_token=frozenset({"AUTHENTICATION_REQUIRED"}),
+        bank_failed=frozenset({"INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}),
     ),
     scopes=by_name(ACCOUNTS, BALANCES, TRANSACTIONS, SINGLE_PAYMENTS, BULK_PAYMENTS, FUNDS_CONFIRMATIONS),
     schemes=messages.SCHEMES,

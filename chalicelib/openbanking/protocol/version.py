@@ -44,15 +44,15 @@ class Version:
         number: what banks are registered with, and what records name the version by.
         prefix: what the addresses of its bank-facing API have after ``/bank`` (specification, Endpoints).
         spell: how its banks' calls, and the answers to them, spell a member that is in snake_case here.
-        signature_required: whether every call of its banks has to be signed (specification, Signature).
-        errors: how its banks' calls are refused.
-        answers: how its banks answer webhooks.
-        scopes: the rights that a PSU can give at its banks, by name, in the specification's order.
+        signature_required: whether every call of its banks has to be signed (specification, Authentication).
+        errors: how its banks' calls are refused (specification, Errors).
+        answers: how its banks answer webhooks (specification, Events and Errors).
+        scopes: the rights that a PSU can give at its banks, by name and in their order (specification, Scopes).
         schemes: the payment schemes that its banks can offer (specification, Enumerations).
-        statuses: how it spells where payments stand.
+        statuses: how it spells where payments stand (specification, Enumerations).
         status_member: what TPPs read a payment's status under, in answers and events.
-        calls: the requests that its banks make, by the name of the call (``bank_calls``).
-        relayed: the webhooks for a TPP's questions, by the name of the call (``webhooks``).
+        calls: the requests that its banks make, by the name of the call (specification, Bank to service).
+        relayed: the webhooks for a TPP's questions, by the name of the call (specification, Service to bank).
         payments: the webhooks that have a bank take a payment.
         payment_status: the webhooks that ask where a payment stands; empty where banks report it and are not asked.
         revoke_token: the webhook that tells a bank of a consent's end.
@@ -94,7 +94,7 @@ class Version:
 
     @property
     def reports_performance(self) -> bool:
-        """Whether its banks report every day how long consents and payments took (daily_performance)."""
+        """Whether its banks report every day how long consents and payments took (specification, daily_performance)."""
         return "report_day" in self.calls
 
     @property

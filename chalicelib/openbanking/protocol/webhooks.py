@@ -41,13 +41,15 @@ class Acknowledgement(OpenMessage):
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """How banks of a version answer webhooks (specification, Errors).
+    """How banks of a version answer webhooks (specification, Events and Errors).
 
     Attributes:
         spell: how they may spell the members of an answer, besides snake_case.
         code, text: the members of an error that have its code and its sentence.
         says_status: whether every answer has ``status``: ``success`` or ``error``.
         unknown_service: the codes of a bank that knows another API key, or another signing key, of the service.
+        unknown_token: the codes of a bank that does not accept the PSU's token any more.
+        bank_failed: the codes by which a bank says that it failed itself, whatever the HTTP status.
     """
 
     spell: Callable[[str], str]
@@ -55,6 +57,8 @@ class AnswerForm:
     text: str
     says_status: bool
     unknown_service: frozenset[str]
+    unknown_token: frozenset[str]
+    bank_failed: frozenset[str]
 
 
 def unchanged(answer: dict[str, Any]) -> dict[str, Any]:
