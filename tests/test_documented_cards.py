@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.issuing import card_record, holder_record
 from chalicelib.cards.protocol import (
     authorization_states,
@@ -20,20 +21,18 @@ from chalicelib.cards.protocol import (
     states,
     values,
 )
-from chalicelib.cards.protocol.action import Action
-from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.fields import ENTRIES
 from chalicelib.cards.protocol.message import ENVELOPE, Request
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.requests import dispatch, idempotency
+from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds import authentication_record
 from infra.openapi.cards.tables import LISTS
 from tests.documents import DOCUMENTS, blocks, rows, section, tables
 
 PAGE = DOCUMENTS["docs/card-api.md"]
-EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATED}
+EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 HOURS, DAYS = 3600, 24 * 3600
 BLOCKS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chalicelib.cards.api.actions import ACTIONS, PORTAL_ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.authorization.authorization_flow import AuthorizationFlow
 from chalicelib.cards.authorization.authorizer import Authorizer
 from chalicelib.cards.authorization.cardholder_verification import CardholderVerification
@@ -38,10 +39,6 @@ from chalicelib.cards.portal.portal import Portal
 from chalicelib.cards.portal.portal_flow import PortalFlow
 from chalicelib.cards.programs.credentials import Credentials
 from chalicelib.cards.programs.programmes import Programmes
-from chalicelib.cards.protocol.action import Flow
-from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.cards.protocol.portal_messages import DESK_ACTIONS
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.dispatch import Dispatcher
@@ -75,48 +72,47 @@ class CardRoom:
         metrics: Metrics,
     ) -> None:
         references = RequestReferences(vault, card_data)
-        sequences = Sequences(store)
+        self.sequences = sequences = Sequences(store)
         completion = ProviderCompletion(store, clock, references, events)
         booking = PaymentPosting(sequences)
         releasing = HoldRelease(sequences)
         payments = PaymentOrders(store, programmes, provider, booking)
         addresses, debits = AddressOpening(store, provider), DirectDebits(booking)
-        flows = _flows(sequences, card_data) | {
-            "addresses": AddressFlow(sequences, completion, addresses),
-            "clearings": ClearingFlow(sequences),
-            "disputes": DisputeFlow(sequences),
-            "releases": ReleaseFlow(releasing),
-            "debits": DirectDebitFlow(),
-            "fees": FeeFlow(sequences),
-            "limits": LimitFlow(),
-            "outside": PaymentSimulatorFlow(sequences, booking, IncomingPayments(booking), debits),
-            "reports": ReportFlow(sequences),
-            "returns": ReturnFlow(programmes, booking, completion, payments),
-            "transfers": TransferFlow(programmes, booking, completion, payments),
-        }
+        secrets = CardSecrets(card_data)
+        self.authorizer = Authorizer(CardholderVerification(secrets))
+        flows = (
+            AccountFlow(sequences),
+            AcsFlow(sequences, card_data),
+            AddressFlow(sequences, completion, addresses),
+            AuthorizationFlow(sequences, card_data, self.authorizer),
+            CardCreationFlow(sequences, secrets),
+            CardDataFlow(secrets),
+            CardFlow(secrets),
+            CardReissueFlow(sequences, secrets),
+            ClearingFlow(sequences),
+            DirectDebitFlow(),
+            DisputeFlow(sequences),
+            FeeFlow(sequences),
+            HolderFlow(sequences),
+            LimitFlow(),
+            PaymentSimulatorFlow(sequences, booking, IncomingPayments(booking), debits),
+            PortalFlow(secrets),
+            ReleaseFlow(releasing),
+            ReportFlow(sequences),
+            ReturnFlow(programmes, booking, completion, payments),
+            ThreeDsSimulatorFlow(sequences, card_data),
+            TransferFlow(programmes, booking, completion, payments),
+        )
         self.overdue = ProviderRecovery(
             store, clock, metrics, programmes, completion, payments, addresses, debits, events
         )
         self.proof = RollingProof(store, clock, metrics)
         self.holds = HoldExpiry(store, clock, metrics, programmes, releasing, events)
         parts = (store, clock, credentials, programmes, references, events, flows)
-        self.api = Dispatcher(*parts, ACTIONS, dict.fromkeys(SIMULATED, "this action is one of POST /simulator"))
-        self.simulator = Dispatcher(*parts, SIMULATED, dict.fromkeys(ACTIONS, "this action is one of POST /api"))
-        self.desk = Portal(Dispatcher(*parts, DESK_ACTIONS, {}), self.api, self.simulator)
-
-
-def _flows(sequences: Sequences, card_data: CardData) -> dict[Flow, object]:
-    """Who carries the actions out, by the names in their table."""
-    secrets = CardSecrets(card_data)
-    return {
-        "accounts": AccountFlow(sequences),
-        "acs": AcsFlow(sequences, card_data),
-        "authorizations": AuthorizationFlow(sequences, card_data, Authorizer(CardholderVerification(secrets))),
-        "card_data": CardDataFlow(secrets),
-        "cards": CardFlow(secrets),
-        "desk": PortalFlow(secrets),
-        "holders": HolderFlow(sequences),
-        "issuing": CardCreationFlow(sequences, secrets),
-        "reissuing": CardReissueFlow(sequences, secrets),
-        "simulator": ThreeDsSimulatorFlow(sequences, card_data),
-    }
+        self.api = Dispatcher(
+            *parts, ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "this action is one of POST /simulator")
+        )
+        self.simulator = Dispatcher(
+            *parts, SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "this action is one of POST /api")
+        )
+        self.desk = Portal(Dispatcher(*parts, PORTAL_ACTIONS, {}), self.api, self.simulator)

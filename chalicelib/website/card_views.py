@@ -45,7 +45,7 @@ def listed(visit: Visit) -> Response:
     if manager_id is None:
         return _not_linked(visit)
     wanted = _numbered("before", visit.field("before"))
-    found = hub().card_room.desk.see(manager_id, LIST_CARDS.name, item_count=CARDS, **wanted)
+    found = hub().card_room.desk.see(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
     return page(
         visit,
         "cards.html",
@@ -66,7 +66,7 @@ def activity(visit: Visit) -> Response:
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
     try:
         asked = {**wanted, **position}
-        found = hub().card_room.desk.see(manager_id, LIST_ACTIVITY.name, item_count=MESSAGES, **asked)
+        found = hub().card_room.desk.see(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **asked)
     except Refused as refusal:
         return _unless_missing(visit, refusal)
     return page(
@@ -143,7 +143,7 @@ def _card_id(visit: Visit) -> int:
 def _card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
     """The card that the address names, with all that its page shows. Raises: Refused."""
     asked = {"card_id": _card_id(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
-    found: Mapping[str, Any] = hub().card_room.desk.see(manager_id, SHOW_CARD.name, **asked)["data"]
+    found: Mapping[str, Any] = hub().card_room.desk.see(manager_id, SHOW_CARD, **asked)["data"]
     return found
 
 

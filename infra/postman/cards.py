@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from infra.openapi.cards import examples
 from infra.openapi.cards.schemas import name_of
 from infra.postman.item import Json, PostmanRequest
@@ -188,7 +187,7 @@ def requests(document: Json) -> Iterator[PostmanRequest]:
 
 
 def _request(document: Json, step: Step) -> PostmanRequest:
-    action = ACTIONS.get(step.action) or SIMULATED[step.action]
+    action = ACTIONS.get(step.action) or SIMULATOR_ACTIONS[step.action]
     described = document["components"]["schemas"][name_of(action, "Request")]["description"]
     operation = {"summary": step.action, "description": described, "responses": {"200": {}}}
     body = {name: value for name, value in examples.request(action).items() if not name.startswith(step.without)}

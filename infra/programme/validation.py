@@ -279,7 +279,6 @@ def _readable_kind(kind: str) -> str:
 
 
 def _known_actions() -> set[str]:
-    from chalicelib.cards.protocol.actions import ACTIONS
-    from chalicelib.cards.protocol.simulator_actions import SIMULATED
+    from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 
-    return {*ACTIONS, *SIMULATED}
+    return {*ACTIONS, *SIMULATOR_ACTIONS}

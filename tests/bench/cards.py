@@ -16,6 +16,7 @@ from unittest.mock import patch
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
@@ -169,17 +170,17 @@ def _answered(hub: Hub, body: bytes) -> str:
 
 def _decided_before(dispatch: Dispatcher, action: str, body: bytes) -> None:
     """Have the flow answer at once what it has just decided, and nothing be written."""
-    key = dispatch.actions[action].flow, dispatch.actions[action].method
-    decide, decided = dispatch._methods[key], []
+    handler = dispatch.actions[action].handler
+    decide, decided = dispatch._method(handler), []
 
-    def note(call: RequestContext) -> Outcome:
-        decided.append(decide(call))
+    def note(request: Request, context: RequestContext) -> Outcome[Any]:
+        decided.append(decide(request, context))
         return decided[-1]
 
-    dispatch._methods[key] = note
+    dispatch._methods[handler] = note
     dispatch.answer(body)
     outcome = replace(decided[-1], operations=(), uses=())
-    dispatch._methods[key] = lambda call: outcome
+    dispatch._methods[handler] = lambda request, context: outcome
 
 
 def _silence(event: str, **members: Any) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page
 
-from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from tests.browser import checks
 from tests.browser.test_specifications import KEPT, executed, opened, screen
 from tests.browser.visitor import Visitor
@@ -152,5 +151,7 @@ def test_without_javascript_every_action_is_listed(visitors: Any) -> None:
     visitor = visitors(javascript=False)
     visitor.open("/specifications/cards")
 
-    assert sorted(visitor.page.locator(".opblock-summary-path").all_inner_texts()) == sorted([*ACTIONS, *SIMULATED])
+    assert sorted(visitor.page.locator(".opblock-summary-path").all_inner_texts()) == sorted(
+        [*ACTIONS, *SIMULATOR_ACTIONS]
+    )
     assert "JavaScript has to be switched on" in visitor.page.locator("#credentials-state").inner_text()

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.cards.protocol.action import Action
-from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.requests.action import Action
 from tests.cards.scenes import Envelope, Scene
 
 LOOK, WRITE, CLAIM, QUERY = "BatchGetItem", "TransactWriteItems", "PutItem", "Query"
@@ -16,7 +15,7 @@ SHARDS = (QUERY,) * 16
 """What is asked at the same time of a list that is spread over partitions."""
 PROVIDER = "PutItem"
 """What the sandbox's provider writes down of an order; any other provider is called in its place."""
-EVERY_ACTION = ACTIONS | SIMULATED
+EVERY_ACTION = ACTIONS | SIMULATOR_ACTIONS
 
 Members = Callable[[Scene], dict[str, Any]]
 
@@ -42,7 +41,7 @@ class Case:
         return EVERY_ACTION[self.name.partition(" ")[0]]
 
     def do(self, scene: Scene, **members: Any) -> Envelope:
-        call = scene.sim if self.action.name in SIMULATED else scene.do
+        call = scene.sim if self.action.name in SIMULATOR_ACTIONS else scene.do
         return call(self.action.name, **members)
 
     @property

@@ -11,17 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.cards.protocol.action import Action
-from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused
+from chalicelib.cards.requests.action import Action
 from tests.cards import money_requests, network_requests, report_requests
 from tests.cards.money_requests import WHY
 from tests.cards.scenes import BRITAIN, DELIVERY, EUR, EVERYDAY, EVERYDAY_ACCOUNT, GBP, GERMANY, PIN, USD, Scene
 
 Members = dict[str, Any]
 
-EVERY_ACTION: Mapping[str, Action] = {**ACTIONS, **SIMULATED}
+EVERY_ACTION: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 BY_ACTION = sorted(EVERY_ACTION)
 
 

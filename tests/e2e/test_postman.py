@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import requests
 
-from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
@@ -95,7 +94,7 @@ def test_the_collection_has_every_action_of_the_card_api(collection: Any) -> Non
     (folder,) = [folder for folder in collection["item"] if folder["name"] == "Cards"]
     asked = [json.loads(item["request"]["body"]["raw"]) for item in folder["item"]]
 
-    assert {body["action"] for body in asked} == ACTIONS.keys() | SIMULATED.keys()
+    assert {body["action"] for body in asked} == ACTIONS.keys() | SIMULATOR_ACTIONS.keys()
     assert {body["request_reference_id"] for body in asked} == {"{{$guid}}"}
 
 

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from chalicelib.cards.protocol.action import Action
-from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.message import ENVELOPE, Request
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.requests.action import Action
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from infra.openapi.__main__ import PLACE
@@ -26,8 +25,8 @@ from infra.openapi.cards.schemas import name_of
 from infra.openapi.models import nested_models
 from infra.programme import file
 
-PATHS: Mapping[str, Mapping[str, Action]] = {"/api": ACTIONS, "/simulator": SIMULATED}
-EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATED}
+PATHS: Mapping[str, Mapping[str, Action]] = {"/api": ACTIONS, "/simulator": SIMULATOR_ACTIONS}
+EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.protocol.actions import ACTIONS
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
 from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, Simulation
 from tests.many import cases
@@ -43,7 +42,7 @@ def test_every_form_is_sent_as_it_is_and_is_a_request() -> None:
     with cases() as case:
         for form in SIMULATIONS:
             with case(form.action):
-                action = {**ACTIONS, **SIMULATED}[form.action]
+                action = {**ACTIONS, **SIMULATOR_ACTIONS}[form.action]
                 written = unchanged(form) | ({"amount": "5"} if form.action in ASKING else {})
                 made = members(form, CARD, lambda name, written=written: written.get(name, ""))
                 action.request.read_fields(made)
@@ -53,7 +52,7 @@ def test_every_form_is_sent_as_it_is_and_is_a_request() -> None:
 def test_what_the_network_does_to_a_card_has_a_form() -> None:
     others = {"simulateMandate", "simulateDirectDebit", "simulateOutboundResult", "simulateAddendum"}
 
-    assert SIMULATED.keys() - others <= BY_ACTION.keys()
+    assert SIMULATOR_ACTIONS.keys() - others <= BY_ACTION.keys()
 
 
 def test_an_amount_is_in_the_currency_that_was_chosen() -> None:

@@ -21,6 +21,7 @@ from chalicelib.cards.issuing.card_record import Card, number_key
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.protocol import simulator_messages
 from chalicelib.cards.protocol.authorization_states import DECLINED, HELD
 from chalicelib.cards.protocol.simulator_messages import SimulateAdvice, SimulateAuthorization, SimulateIncrement
 from chalicelib.cards.protocol.states import DECLINED_BY_NUMBER
@@ -51,9 +52,10 @@ class AuthorizationFlow:
     card_data: CardData
     authorizer: Authorizer
 
-    def simulate_authorization(self, context: RequestContext) -> Outcome:
-        request: SimulateAuthorization = context.request
-        card_context, by_number = self._wallet(context)
+    def simulate_authorization(
+        self, request: SimulateAuthorization, context: RequestContext
+    ) -> Outcome[simulator_messages.Authorization]:
+        card_context, by_number = self._wallet(request, context)
         if card_context is None:
             return Outcome(self._of_no_card(request))
         asked, tally = _asked(request), Tally()
@@ -63,13 +65,14 @@ class AuthorizationFlow:
             decision = self.authorizer.decide(card_context, asked, context.now, tally, by_number)
         return self._recorded(context, card_context, asked, decision, tally, AUTHORIZATION)
 
-    def decline_late(self, context: RequestContext) -> Outcome:
+    def decline_late(
+        self, request: SimulateAuthorization, context: RequestContext
+    ) -> Outcome[simulator_messages.Authorization]:
         """What an authorization ends with that was not decided in time, because others were in the way.
 
         It counts nothing, and no other request is in the way of its writes: its row is listed out of turn.
         """
-        request: SimulateAuthorization = context.request
-        card_context, _ = self._wallet(context)
+        card_context, _ = self._wallet(request, context)
         if card_context is None:
             return Outcome(self._of_no_card(request))
         asked = _asked(request)
@@ -85,31 +88,34 @@ class AuthorizationFlow:
             events=event_payloads.of_message(message, stamp.now, account, {}, card_context.card),
         )
 
-    def simulate_advice(self, context: RequestContext) -> Outcome:
-        request: SimulateAdvice = context.request
-        card_context, _ = self._wallet(context)
+    def simulate_advice(
+        self, request: SimulateAdvice, context: RequestContext
+    ) -> Outcome[simulator_messages.Authorization]:
+        card_context, _ = self._wallet(request, context)
         if card_context is None:
             raise Refused(Status.NO_CARD)
         asked, tally = _asked(request), Tally()
         decision = self.authorizer.force(card_context, asked, request.response_code, context.now, tally)
         return self._recorded(context, card_context, asked, decision, tally, ADVICE)
 
-    def simulate_increment(self, context: RequestContext) -> Outcome:
-        request: SimulateIncrement = context.request
+    def simulate_increment(
+        self, request: SimulateIncrement, context: RequestContext
+    ) -> Outcome[simulator_messages.Authorization]:
         authorization = linked(context, request.trans_link)
         card_context = read_with_card(
             context.items, context.catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
         )
-        authorization.require(context.action.name)
+        authorization.require(context.action)
         tally = Tally()
         decision, charge = self.authorizer.increase(card_context, authorization, request.amount, context.now, tally)
-        return self._increased(context, card_context, authorization, decision, charge, tally)
+        return self._increased(request, context, card_context, authorization, decision, charge, tally)
 
     # -- inside
 
-    def _wallet(self, context: RequestContext) -> tuple[CardContext | None, str | None]:
+    def _wallet(
+        self, request: SimulateAuthorization | SimulateAdvice, context: RequestContext
+    ) -> tuple[CardContext | None, str | None]:
         """That of the card that is meant, and the code that its number alone is declined with. Raises: Refused."""
-        request: SimulateAuthorization | SimulateAdvice = context.request
         if request.card_id is not None:
             return read_card_context(context.items, context.catalogue, context.find(Card, request.card_id)), None
         assert request.pan is not None, "a card or a number is given"
@@ -146,7 +152,7 @@ class AuthorizationFlow:
         decision: Decision,
         tally: Tally,
         kind: int,
-    ) -> Outcome:
+    ) -> Outcome[simulator_messages.Authorization]:
         """A new authorization."""
         card, account = card_context.card, decision.account
         charge = decision.charge or self.authorizer.worth(card_context, account, asked)
@@ -182,13 +188,14 @@ class AuthorizationFlow:
 
     def _increased(
         self,
+        request: SimulateIncrement,
         context: RequestContext,
         card_context: CardContext,
         authorization: Authorization,
         decision: Decision,
         charge: Charge | None,
         tally: Tally,
-    ) -> Outcome:
+    ) -> Outcome[simulator_messages.Authorization]:
         """An increment of an authorization; ``charge`` is what all of it comes to now."""
         number, account = self.sequences.next("authorization"), decision.account
         movement = Movement(CALLED[INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id)
@@ -213,7 +220,7 @@ class AuthorizationFlow:
             trans_link=authorization.trans_link,
             use=authorization.of_use,
             code=decision.code,
-            amount=decision.amount if decision.is_approved else context.request.amount,
+            amount=decision.amount if decision.is_approved else request.amount,
             currency=authorization.currency,
             charge=decision.charge,
             holder_currency=account.currency,

@@ -28,7 +28,7 @@ from chalicelib.cards.ledger.posting_context import PostingContext, Usage
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.ledger.usage_counters import Tally
 from chalicelib.cards.protocol.authorization_states import CLEARED, DECLINED
-from chalicelib.cards.protocol.simulator_messages import SimulateClearing
+from chalicelib.cards.protocol.simulator_messages import Cleared, SimulateClearing, SimulateRefund
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import (
@@ -67,14 +67,13 @@ class ClearingFlow:
 
     sequences: Sequences
 
-    def simulate_clearing(self, context: RequestContext) -> Outcome:
-        request: SimulateClearing = context.request
-        authorization, card_context = self._concerned(context, PURCHASE)
+    def simulate_clearing(self, request: SimulateClearing, context: RequestContext) -> Outcome[Cleared]:
+        authorization, card_context = self._concerned(request, context, PURCHASE)
         use = _at_shop(authorization.of_use, request)
         account, tally = card_context.accounts[0], Tally()
         party, facts = card_context.party(account), use.facts(request.currency_ison, card_context.holder_country)
         charge = party.charge(facts, request.amount, debit=use.takes, fee_group_id=card_context.card.fee_group_id)
-        share = _share(context, authorization, final=request.final != 0)
+        share = _share(request, context, authorization, final=request.final != 0)
         party.release(share.back, tally)
         if share.excess:
             if authorization.left:
@@ -93,9 +92,8 @@ class ClearingFlow:
         }
         return self._booked(context, authorization, card_context, use, charge, members, share.released, tally)
 
-    def simulate_refund(self, context: RequestContext) -> Outcome:
-        request: SimulateClearing = context.request
-        authorization, card_context = self._concerned(context, REFUND)
+    def simulate_refund(self, request: SimulateRefund, context: RequestContext) -> Outcome[Cleared]:
+        authorization, card_context = self._concerned(request, context, REFUND)
         account = card_context.accounts[0]
         if account.status not in CREDITED_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)
@@ -117,18 +115,19 @@ class ClearingFlow:
 
     # -- inside
 
-    def _concerned(self, context: RequestContext, transaction_type: int) -> tuple[Authorization, CardContext]:
+    def _concerned(
+        self, request: SimulateClearing, context: RequestContext, transaction_type: int
+    ) -> tuple[Authorization, CardContext]:
         """The authorization that is meant, or a new one; and the context of its card, with its account only.
 
         Where nothing was ever approved the account is chosen anew.
 
         Raises: Refused.
         """
-        request: SimulateClearing = context.request
         authorization = None
         if request.trans_link is not None:
             authorization = linked(context, request.trans_link)
-            authorization.require(context.action.name)
+            authorization.require(context.action)
             if not authorization.of_use.moves:
                 raise Refused(Status.WRONG_STATE, "an inquiry moves no money")
             if authorization.state != DECLINED:
@@ -139,10 +138,12 @@ class ClearingFlow:
         account = card_context.account_for(request.currency_ison)
         if account is None:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the card has no account in this currency, and converts none")
-        authorization = authorization or self._unasked(context, card, account, transaction_type)
+        authorization = authorization or self._unasked(request, context, card, account, transaction_type)
         return replace(authorization, account_id=account.id), card_context.with_account(account)
 
-    def _unasked(self, context: RequestContext, card: Card, account: Account, transaction_type: int) -> Authorization:
+    def _unasked(
+        self, request: SimulateClearing, context: RequestContext, card: Card, account: Account, transaction_type: int
+    ) -> Authorization:
         """What stands for everything that comes without an authorization, and is not written yet."""
         use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
         return Authorization(
@@ -156,8 +157,8 @@ class ClearingFlow:
             at=context.at,
             state=DECLINED,
             response_code=APPROVED,
-            currency=context.request.currency_ison,
-            use=_at_shop(use, context.request).plain,
+            currency=request.currency_ison,
+            use=_at_shop(use, request).plain,
         )
 
     def _booked(
@@ -170,7 +171,7 @@ class ClearingFlow:
         members: dict[str, Any],
         released: int,
         tally: Tally,
-    ) -> Outcome:
+    ) -> Outcome[Cleared]:
         account = card_context.accounts[0]
         movement = Movement(
             "clearing" if charge.debit else "credit",
@@ -220,9 +221,8 @@ def _at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
     return replace(use, **present(at_merchant(request)))
 
 
-def _share(context: RequestContext, authorization: Authorization, *, final: bool) -> _Share:
+def _share(request: SimulateClearing, context: RequestContext, authorization: Authorization, *, final: bool) -> _Share:
     """What of an authorization a collection is: as much as its amount is worth, and with the last one all of it."""
-    request: SimulateClearing = context.request
     left, held = authorization.left, authorization.held
     worth = left or request.amount
     if left:

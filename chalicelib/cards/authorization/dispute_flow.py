@@ -22,7 +22,7 @@ from chalicelib.cards.ledger.entries import NETWORK, Movement
 from chalicelib.cards.ledger.transaction_record import Transaction, row_key, transaction_key
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.protocol.authorization_states import DISPUTE_RULES, LOST, OPENED, WON
-from chalicelib.cards.protocol.simulator_messages import SimulateDispute
+from chalicelib.cards.protocol.simulator_messages import Disputed, SimulateDispute
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import (
     CHARGEBACK,
@@ -59,23 +59,21 @@ class DisputeFlow:
 
     sequences: Sequences
 
-    def simulate_dispute(self, context: RequestContext) -> Outcome:
-        request: SimulateDispute = context.request
-        case = self._case(context)
+    def simulate_dispute(self, request: SimulateDispute, context: RequestContext) -> Outcome[Disputed]:
+        case = self._case(request, context)
         refused = DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None]
         if refused is not None:
             raise Refused(refused)
         if case.dispute is None:
-            return self._opened(context, case)
+            return self._opened(request, context, case)
         if request.amount not in (None, case.dispute.amount):
             raise refused_field("amount", "value", "must be that of the dispute, or left out")
-        return self._ended(context, case, case.dispute)
+        return self._ended(request, context, case, case.dispute)
 
     # -- inside
 
-    def _case(self, context: RequestContext) -> _Case:
+    def _case(self, request: SimulateDispute, context: RequestContext) -> _Case:
         """Raises: Refused."""
-        request: SimulateDispute = context.request
         lead, found = context.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
         if lead is None or not context.sees(lead):
             raise Refused(Status.NO_TRANSACTION)
@@ -99,8 +97,7 @@ class DisputeFlow:
             Counters.from_item("card", lead["card_id"], items[2]),
         )
 
-    def _opened(self, context: RequestContext, case: _Case) -> Outcome:
-        request: SimulateDispute = context.request
+    def _opened(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Outcome[Disputed]:
         amount = case.row["holder_amount"] if request.amount is None else request.amount
         worth = portion(case.row["amount"], amount, case.row["holder_amount"])
         cleared = _cleared(case)
@@ -118,28 +115,34 @@ class DisputeFlow:
             worth=worth,
             opened_at=context.now,
         )
-        movement = self._movement(context, case)
+        movement = self._movement(request, context, case)
         movement.book(case.account, amount, NETWORK)
         movement.reserve(case.account, amount)
         shown = self._shown(case, movement, CREDIT_ADJUSTMENT, amount)
         written = [dispute.making(context.write_id), _given_back(case, dispute, context.write_id)]
         return _outcome(context, dispute, case, movement, written, shown)
 
-    def _ended(self, context: RequestContext, case: _Case, dispute: Dispute) -> Outcome:
-        step: str = context.request.step
-        movement = self._movement(context, case)
+    def _ended(
+        self, request: SimulateDispute, context: RequestContext, case: _Case, dispute: Dispute
+    ) -> Outcome[Disputed]:
+        movement = self._movement(request, context, case)
         movement.reserve(case.account, -dispute.amount)
-        written: list[Operation] = [dispute.changing(context.write_id, step=step)]
+        written: list[Operation] = [dispute.changing(context.write_id, step=request.step)]
         shown = None
-        if step == LOST:
+        if request.step == LOST:
             movement.book(case.account, -dispute.amount, NETWORK)
             shown = self._shown(case, movement, DEBIT_ADJUSTMENT, dispute.amount)
             written.append(_given_back(case, dispute, context.write_id, sign=-1))
         return _outcome(context, dispute, case, movement, written, shown)
 
-    def _movement(self, context: RequestContext, case: _Case) -> Movement:
-        about = {"authorization_id": case.authorization.id, "transaction_id": context.request.transaction_id}
-        movement = Movement(CALLED[context.request.step], context.at, context.write_id, **about)
+    def _movement(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Movement:
+        movement = Movement(
+            CALLED[request.step],
+            context.at,
+            context.write_id,
+            authorization_id=case.authorization.id,
+            transaction_id=request.transaction_id,
+        )
         movement.list_by_card(case.of_card)
         return movement
 
@@ -203,7 +206,7 @@ def _outcome(
     movement: Movement,
     written: list[Operation],
     shown: Transaction | None,
-) -> Outcome:
+) -> Outcome[Disputed]:
     after = movement.after(case.account)
     data = {"dispute_id": dispute.id, **balances(context, after, ("reserved", "available", "settled"))}
     events: list[CardEvent] = [event_payloads.of_transaction(shown, after, 0)] if shown else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chalicelib.cards.authorization.authorization_record import Authorization, linked
 from chalicelib.cards.authorization.balances import balances
 from chalicelib.cards.authorization.hold_release import HoldRelease
-from chalicelib.cards.protocol.simulator_messages import SimulateExpiry, SimulateReversal
+from chalicelib.cards.protocol.simulator_messages import Released, SimulateExpiry, SimulateReversal
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXPIRY, REVERSAL
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
@@ -20,22 +20,22 @@ class ReleaseFlow:
 
     releasing: HoldRelease
 
-    def simulate_reversal(self, context: RequestContext) -> Outcome:
-        request: SimulateReversal = context.request
+    def simulate_reversal(self, request: SimulateReversal, context: RequestContext) -> Outcome[Released]:
         authorization = linked(context, request.trans_link)
-        authorization.require(context.action.name)
+        authorization.require(context.action)
         amount = authorization.left if request.amount is None else request.amount
         if amount > authorization.left:
             raise Refused(Status.MORE_THAN_ORIGINAL)
         return self._released(context, authorization, amount, REVERSAL)
 
-    def simulate_expiry(self, context: RequestContext) -> Outcome:
-        request: SimulateExpiry = context.request
+    def simulate_expiry(self, request: SimulateExpiry, context: RequestContext) -> Outcome[Released]:
         authorization = linked(context, request.trans_link)
-        authorization.require(context.action.name)
+        authorization.require(context.action)
         return self._released(context, authorization, authorization.left, EXPIRY)
 
-    def _released(self, context: RequestContext, authorization: Authorization, amount: int, kind: int) -> Outcome:
+    def _released(
+        self, context: RequestContext, authorization: Authorization, amount: int, kind: int
+    ) -> Outcome[Released]:
         stamp = WriteStamp(context.at, context.write_id)
         release = self.releasing.release(context.items, context.catalogue, authorization, amount, kind, stamp)
         data = {"authorize_id": release.number, "released_amount": release.released}

@@ -14,7 +14,17 @@ from chalicelib.cards.issuing.onboarding import new_account, new_holder
 from chalicelib.cards.issuing.serializers import account_shown
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme
-from chalicelib.cards.protocol.account_messages import ChangeAccountStatus, CreateAccount, GetAccounts
+from chalicelib.cards.protocol.account_messages import (
+    AccountRecord,
+    AssignAccountToFeeRuleGroup,
+    AssignAccountToLimitRuleGroup,
+    AssignAccountToRiskRuleGroup,
+    ChangeAccountProgramId,
+    ChangeAccountStatus,
+    CreateAccount,
+    CreatedAccount,
+    GetAccounts,
+)
 from chalicelib.cards.protocol.states import CLOSED, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
@@ -29,14 +39,13 @@ class AccountFlow:
 
     sequences: Sequences
 
-    def create_account(self, context: RequestContext) -> Outcome:
-        request: CreateAccount = context.request
+    def create_account(self, request: CreateAccount, context: RequestContext) -> Outcome[CreatedAccount]:
         programme = group_resolution.account_programme(context.catalogue, request.program_id)
         found, cards = self._owner_and_cards(context, request)
-        holder = found or new_holder(context, self.sequences.next("holder"), programme)
-        account = self._opened(context, programme, holder)
+        holder = found or new_holder(request, context, self.sequences.next("holder"), programme)
+        account = self._opened(request, context, programme, holder)
         for card in cards:
-            card.require(context.action.name, context.now)
+            card.require(context.action, context.now)
         if cards and account.status not in LIVE_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)
         if account.currency not in programme.currencies:
@@ -52,10 +61,9 @@ class AccountFlow:
         uses = [*account.uses, *(holder.uses if found is None else [])]
         return Outcome({"id": account.id, "holder_id": holder.id}, operations, uses)
 
-    def change_account_status(self, context: RequestContext) -> Outcome:
-        request: ChangeAccountStatus = context.request
+    def change_account_status(self, request: ChangeAccountStatus, context: RequestContext) -> Outcome[None]:
         account = context.find(Account, request.account_id)
-        account.require(context.action.name)
+        account.require(context.action)
         if request.account_status == CLOSED and not account.is_empty:
             raise Refused(Status.WRONG_STATE, "an account is closed with zero balances only")
         change = account.changing(
@@ -67,10 +75,10 @@ class AccountFlow:
         )
         return Outcome(operations=[change])
 
-    def change_account_program_id(self, context: RequestContext) -> Outcome:
-        account = context.find(Account, context.request.account_id)
-        programme = group_resolution.account_programme(context.catalogue, context.request.account_program_id)
-        account.require(context.action.name)
+    def change_account_program_id(self, request: ChangeAccountProgramId, context: RequestContext) -> Outcome[None]:
+        account = context.find(Account, request.account_id)
+        programme = group_resolution.account_programme(context.catalogue, request.account_program_id)
+        account.require(context.action)
         if account.currency not in programme.currencies:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the account's currency")
         members: dict[str, Any] = {
@@ -84,17 +92,24 @@ class AccountFlow:
         change = account.changing(context.write_id, **members, updated_at=context.now)
         return Outcome(operations=[change], uses=moved.uses, events=program_changed(account, moved))
 
-    def assign_account_to_risk_rule_group(self, context: RequestContext) -> Outcome:
-        return self._assigned(context, "risk_group", "risk_rule_group_id")
+    def assign_account_to_risk_rule_group(
+        self, request: AssignAccountToRiskRuleGroup, context: RequestContext
+    ) -> Outcome[None]:
+        return _assign_group(
+            context, request.account_id, "risk_group", "risk_rule_group_id", request.risk_rule_group_id
+        )
 
-    def assign_account_to_fee_rule_group(self, context: RequestContext) -> Outcome:
-        return self._assigned(context, "fee_group", "fee_group_id")
+    def assign_account_to_fee_rule_group(
+        self, request: AssignAccountToFeeRuleGroup, context: RequestContext
+    ) -> Outcome[None]:
+        return _assign_group(context, request.account_id, "fee_group", "fee_group_id", request.fee_group_id)
 
-    def assign_account_to_limit_rule_group(self, context: RequestContext) -> Outcome:
-        return self._assigned(context, "limit_group", "limit_group_id")
+    def assign_account_to_limit_rule_group(
+        self, request: AssignAccountToLimitRuleGroup, context: RequestContext
+    ) -> Outcome[None]:
+        return _assign_group(context, request.account_id, "limit_group", "limit_group_id", request.limit_group_id)
 
-    def get_accounts(self, context: RequestContext) -> Outcome:
-        request: GetAccounts = context.request
+    def get_accounts(self, request: GetAccounts, context: RequestContext) -> Outcome[list[AccountRecord]]:
         if request.card_id is None:
             assert request.account_id is not None
             return Outcome([account_shown(context.find(Account, request.account_id))])
@@ -128,10 +143,13 @@ class AccountFlow:
                 raise refused_field("cards", "length", reason)
         return holder, cards
 
-    def _opened(self, context: RequestContext, programme: AccountProgramme, holder: Holder) -> Account:
+    def _opened(
+        self, request: CreateAccount, context: RequestContext, programme: AccountProgramme, holder: Holder
+    ) -> Account:
         """The new account. Raises: Refused."""
-        request, catalogue = context.request, context.catalogue
+        catalogue = context.catalogue
         return new_account(
+            request,
             context,
             self.sequences.next("account"),
             holder_id=holder.id,
@@ -150,13 +168,13 @@ class AccountFlow:
             ),
         )
 
-    def _assigned(self, context: RequestContext, kind: str, field: str) -> Outcome:
-        """The account with the group that ``field`` names, one of those that its programme allows. Raises: Refused."""
-        number: int = getattr(context.request, field)
-        account = context.find(Account, context.request.account_id)
-        programme = group_resolution.account_programme(context.catalogue, account.program_id)
-        allowed = getattr(programme, f"{kind}_ids") or (number,)
-        group = group_resolution.allowed_one(context.catalogue, kind, field, number, allowed, LIMIT_OF_ACCOUNT)
-        account.require(context.action.name)
-        change = account.changing(context.write_id, **{f"{kind}_id": number}, updated_at=context.now)
-        return Outcome(operations=[change], uses=[group])
+
+def _assign_group(context: RequestContext, account_id: int, kind: str, field: str, group_id: int) -> Outcome[None]:
+    """Give an account a group that its programme allows; ``field`` names it in the request. Raises: Refused."""
+    account = context.find(Account, account_id)
+    programme = group_resolution.account_programme(context.catalogue, account.program_id)
+    allowed = getattr(programme, f"{kind}_ids") or (group_id,)
+    group = group_resolution.allowed_one(context.catalogue, kind, field, group_id, allowed, LIMIT_OF_ACCOUNT)
+    account.require(context.action)
+    change = account.changing(context.write_id, **{f"{kind}_id": group_id}, updated_at=context.now)
+    return Outcome(operations=[change], uses=[group])

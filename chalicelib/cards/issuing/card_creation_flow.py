@@ -22,6 +22,7 @@ from chalicelib.cards.issuing.onboarding import new_account, new_holder
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import CreateCard
+from chalicelib.cards.protocol.card_records import CreatedCard
 from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
@@ -37,15 +38,14 @@ class CardCreationFlow:
     sequences: Sequences
     secrets: CardSecrets
 
-    def create_card(self, context: RequestContext) -> Outcome:
-        request: CreateCard = context.request
+    def create_card(self, request: CreateCard, context: RequestContext) -> Outcome[CreatedCard]:
         programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
-        found, assigned = _named(context)
-        holder = found or new_holder(context, self.sequences.next("holder"), programme)
-        opened = self._opened(context, programme, holder) if not assigned else []
-        card, clear = self._card(context, programme, holder, [*assigned, *opened])
-        _require(context, programme, assigned, opened)
-        sent, shipping = sending(context, card, delivery(context, programme, card.virtual))
+        found, assigned = _named(request, context)
+        holder = found or new_holder(request, context, self.sequences.next("holder"), programme)
+        opened = self._opened(request, context, programme, holder) if not assigned else []
+        card, clear = self._card(request, context, programme, holder, [*assigned, *opened])
+        _require(request, context, programme, assigned, opened)
+        sent, shipping = sending(context, card, delivery(request, programme, card.virtual))
         operations: list[Operation] = [
             *_keeping_holder(context, holder, opened, is_new=found is None),
             *(account.making(context.write_id) for account in opened),
@@ -62,9 +62,10 @@ class CardCreationFlow:
 
     # -- inside
 
-    def _opened(self, context: RequestContext, programme: CardProgramme, holder: Holder) -> list[Account]:
+    def _opened(
+        self, request: CreateCard, context: RequestContext, programme: CardProgramme, holder: Holder
+    ) -> list[Account]:
         """The accounts that come with the card, one for each currency. Raises: Refused."""
-        request: CreateCard = context.request
         currencies: Sequence[int] = request.card_currency_ison or programme.currencies[:1]
         holder.require_room(len(currencies))
         limit_group_id = group_resolution.account_limit_group(
@@ -76,6 +77,7 @@ class CardCreationFlow:
         )
         return [
             new_account(
+                request,
                 context,
                 number,
                 holder_id=holder.id,
@@ -88,11 +90,15 @@ class CardCreationFlow:
         ]
 
     def _card(
-        self, context: RequestContext, programme: CardProgramme, holder: Holder, accounts: Sequence[Account]
+        self,
+        request: CreateCard,
+        context: RequestContext,
+        programme: CardProgramme,
+        holder: Holder,
+        accounts: Sequence[Account],
     ) -> tuple[Card, Clear]:
         """The card, and what of it is secret. Raises: Refused."""
-        request: CreateCard = context.request
-        members = card_members(context, programme, request.card_virtual, None)
+        members = card_members(request, context, programme, request.card_virtual, None)
         product_id = group_resolution.chosen(
             context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
         )
@@ -127,9 +133,8 @@ class CardCreationFlow:
         return card, Clear(pan, pin, password)
 
 
-def _named(context: RequestContext) -> tuple[Holder | None, list[Account]]:
+def _named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:
     """The holder and the accounts that the request names. Raises: Repeated, Refused."""
-    request: CreateCard = context.request
     owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
     keys = [*owner, *(Account.key(number) for number in request.account_id or ())]
     items = context.items(keys) if keys else []
@@ -141,12 +146,15 @@ def _named(context: RequestContext) -> tuple[Holder | None, list[Account]]:
 
 
 def _require(
-    context: RequestContext, programme: CardProgramme, assigned: Sequence[Account], opened: Sequence[Account]
+    request: CreateCard,
+    context: RequestContext,
+    programme: CardProgramme,
+    assigned: Sequence[Account],
+    opened: Sequence[Account],
 ) -> None:
     """Hold the request against what stands there, and against the programme. Raises: Refused."""
-    request: CreateCard = context.request
     for account in assigned:
-        account.require(context.action.name)
+        account.require(context.action)
     if not {account.currency for account in (*assigned, *opened)} <= set(programme.currencies):
         raise Refused(Status.CURRENCY_NOT_SUPPORTED)
     if programme.countries and request.card_country_ison not in programme.countries:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.protocol.card_fields import CardField
+from chalicelib.cards.protocol.card_messages import OfCard
+from chalicelib.cards.protocol.card_records import AcsPassword, CardNumber, Cvc2, Pin
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 
@@ -17,28 +20,24 @@ class CardDataFlow:
 
     secrets: CardSecrets
 
-    def get_card_number(self, context: RequestContext) -> Outcome:
-        card = _card(context)
+    def get_card_number(self, request: OfCard, context: RequestContext) -> Outcome[CardNumber]:
+        card = context.find(Card, request.card_id)
         return _shown(context, card, "pan", self.secrets.number(card))
 
-    def get_cvc2(self, context: RequestContext) -> Outcome:
-        card = _card(context)
+    def get_cvc2(self, request: OfCard, context: RequestContext) -> Outcome[Cvc2]:
+        card = context.find(Card, request.card_id)
         return _shown(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))
 
-    def get_pin(self, context: RequestContext) -> Outcome:
+    def get_pin(self, request: OfCard, context: RequestContext) -> Outcome[Pin]:
         """A virtual card's PIN is told to nobody."""
-        card = _card(context)
+        card = context.find(Card, request.card_id)
         pin = None if card.virtual else self.secrets.pin(card)
         return Outcome({"pin": ""}) if pin is None else _shown(context, card, "pin", pin)
 
-    def get_card_acs_password(self, context: RequestContext) -> Outcome:
-        card = _card(context)
+    def get_card_acs_password(self, request: OfCard, context: RequestContext) -> Outcome[AcsPassword]:
+        card = context.find(Card, request.card_id)
         return _shown(context, card, "acs_password", self.secrets.password(card))
 
 
-def _card(context: RequestContext) -> Card:
-    return context.find(Card, context.request.card_id)
-
-
-def _shown(context: RequestContext, card: Card, field: CardField, clear: str) -> Outcome:
+def _shown(context: RequestContext, card: Card, field: CardField, clear: str) -> Outcome[Any]:
     return Outcome({field: disclosure.shown(context.credential, card.id, field, clear)})

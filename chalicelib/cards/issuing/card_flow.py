@@ -11,7 +11,20 @@ from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_activated, card_status_changed
 from chalicelib.cards.issuing.serializers import card_shown
 from chalicelib.cards.programs import group_resolution
-from chalicelib.cards.protocol.card_messages import ActivateCard, ChangeCardStatus
+from chalicelib.cards.protocol.card_messages import (
+    ActivateCard,
+    AssignCardToFeesGroup,
+    AssignCardToLimitsGroup,
+    AssignCardToRiskRuleGroup,
+    AssignCardToUsageGroup,
+    ChangeCardAcsPassword,
+    ChangeCardSchemeAccountUpdatesStatus,
+    ChangeCardStatus,
+    GetDesign,
+    OfCard,
+    SetPin,
+)
+from chalicelib.cards.protocol.card_records import CardDetails, CardStatusAnswer, Design
 from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure
@@ -28,9 +41,8 @@ class CardFlow:
 
     secrets: CardSecrets
 
-    def activate_card(self, context: RequestContext) -> Outcome:
-        request: ActivateCard = context.request
-        card = self._changeable(context)
+    def activate_card(self, request: ActivateCard, context: RequestContext) -> Outcome[None]:
+        card = _changeable(context, request.card_id)
         if not _is_checked(request):
             return _activated(context, card)
         if card.is_guessed_at(ACTIVATION, context.now):
@@ -40,9 +52,8 @@ class CardFlow:
         counted = card.changing(context.write_id, wrong=card.one_more_wrong(ACTIVATION, context.now))
         raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
 
-    def change_card_status(self, context: RequestContext) -> Outcome:
-        request: ChangeCardStatus = context.request
-        card = self._changeable(context)
+    def change_card_status(self, request: ChangeCardStatus, context: RequestContext) -> Outcome[None]:
+        card = _changeable(context, request.card_id)
         before = card.status(context.now)
         if request.status not in CARD_MOVES[before]:
             raise Refused(Status.WRONG_STATE)
@@ -50,75 +61,62 @@ class CardFlow:
         events = card_status_changed(card, before, request.status, request.reason_code)
         return Outcome(operations=[card.changing(context.write_id, **members)], events=events)
 
-    def get_card_status(self, context: RequestContext) -> Outcome:
-        card = context.find(Card, context.request.card_id)
+    def get_card_status(self, request: OfCard, context: RequestContext) -> Outcome[CardStatusAnswer]:
+        card = context.find(Card, request.card_id)
         why = present({"reason_code": card.reason_code, "note": card.note})
         return Outcome({"card_status": card.status(context.now), **why})
 
-    def get_card_details(self, context: RequestContext) -> Outcome:
-        card = context.find(Card, context.request.card_id)
+    def get_card_details(self, request: OfCard, context: RequestContext) -> Outcome[CardDetails]:
+        card = context.find(Card, request.card_id)
         expiry = disclosure.shown_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
         return Outcome(card_shown(card, context.now, expiry))
 
-    def set_pin(self, context: RequestContext) -> Outcome:
-        card = self._changeable(context)
+    def set_pin(self, request: SetPin, context: RequestContext) -> Outcome[None]:
+        card = _changeable(context, request.card_id)
         if card.pin_is_blocked:
             raise Refused(Status.PIN_BLOCKED)
-        pin: str = context.request.pin
-        require_good(pin)
-        return _changed(
-            context, card, **self.secrets.with_pin(card.id, self.secrets.number(card), pin, card.key_version)
-        )
+        require_good(request.pin)
+        members = self.secrets.with_pin(card.id, self.secrets.number(card), request.pin, card.key_version)
+        return _changed(context, card, **members)
 
-    def unblock_pin(self, context: RequestContext) -> Outcome:
-        card = self._changeable(context)
+    def unblock_pin(self, request: OfCard, context: RequestContext) -> Outcome[None]:
+        card = _changeable(context, request.card_id)
         if not card.pin_is_blocked:
             raise Refused(Status.PIN_NOT_BLOCKED)
         return _changed(context, card, pin_status=PIN_OK, pin_tries=0)
 
-    def change_card_acs_password(self, context: RequestContext) -> Outcome:
-        card = self._changeable(context)
-        sealed = self.secrets.data.seal(card.id, "acs_password", context.request.acs_password)
+    def change_card_acs_password(self, request: ChangeCardAcsPassword, context: RequestContext) -> Outcome[None]:
+        card = _changeable(context, request.card_id)
+        sealed = self.secrets.data.seal(card.id, "acs_password", request.acs_password)
         return _changed(context, card, acs_password=sealed)
 
-    def change_card_scheme_account_updates_status(self, context: RequestContext) -> Outcome:
-        return _changed(context, self._changeable(context), participating=context.request.participating)
+    def change_card_scheme_account_updates_status(
+        self, request: ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
+    ) -> Outcome[None]:
+        return _changed(context, _changeable(context, request.card_id), participating=request.participating)
 
-    def assign_card_to_fees_group(self, context: RequestContext) -> Outcome:
-        return self._assigned(context, "fee_group", "fees_group_id")
+    def assign_card_to_fees_group(self, request: AssignCardToFeesGroup, context: RequestContext) -> Outcome[None]:
+        return _assign_group(context, request.card_id, "fee_group", "fees_group_id", request.fees_group_id)
 
-    def assign_card_to_limits_group(self, context: RequestContext) -> Outcome:
-        return self._assigned(context, "limit_group", "limits_group_id")
+    def assign_card_to_limits_group(self, request: AssignCardToLimitsGroup, context: RequestContext) -> Outcome[None]:
+        return _assign_group(context, request.card_id, "limit_group", "limits_group_id", request.limits_group_id)
 
-    def assign_card_to_usage_group(self, context: RequestContext) -> Outcome:
-        return self._assigned(context, "usage_group", "usages_group_id")
+    def assign_card_to_usage_group(self, request: AssignCardToUsageGroup, context: RequestContext) -> Outcome[None]:
+        return _assign_group(context, request.card_id, "usage_group", "usages_group_id", request.usages_group_id)
 
-    def assign_card_to_risk_rule_group(self, context: RequestContext) -> Outcome:
-        return self._assigned(context, "risk_group", "risk_rules_group_id")
+    def assign_card_to_risk_rule_group(
+        self, request: AssignCardToRiskRuleGroup, context: RequestContext
+    ) -> Outcome[None]:
+        return _assign_group(context, request.card_id, "risk_group", "risk_rules_group_id", request.risk_rules_group_id)
 
-    def get_design(self, context: RequestContext) -> Outcome:
-        programme = group_resolution.card_programme(context.catalogue, context.request.program_id)
+    def get_design(self, request: GetDesign, context: RequestContext) -> Outcome[list[Design]]:
+        programme = group_resolution.card_programme(context.catalogue, request.program_id)
         designs = [context.catalogue.designs[number] for number in programme.design_ids]
         return Outcome(
             [{"card_design_id": each.id, "card_design_name": each.name, "name": each.name} for each in designs]
         )
 
     # -- inside
-
-    def _changeable(self, context: RequestContext) -> Card:
-        """The card that the request names, in a state that lets the action pass. Raises: Refused."""
-        card = context.find(Card, context.request.card_id)
-        card.require(context.action.name, context.now)
-        return card
-
-    def _assigned(self, context: RequestContext, kind: str, field: str) -> Outcome:
-        """The card with the group that ``field`` names, one of those that its programme allows. Raises: Refused."""
-        number: int = getattr(context.request, field)
-        card = context.find(Card, context.request.card_id)
-        programme = group_resolution.card_programme(context.catalogue, card.program_id)
-        group = group_resolution.allowed_one(context.catalogue, kind, field, number, getattr(programme, f"{kind}_ids"))
-        card.require(context.action.name, context.now)
-        return Outcome(operations=[card.changing(context.write_id, **{f"{kind}_id": number})], uses=[group])
 
     def _fits(self, card: Card, request: ActivateCard) -> bool:
         """Whether every datum that the request gives is the card's; all are compared, each in constant time."""
@@ -135,14 +133,30 @@ class CardFlow:
         return all(matches)
 
 
+def _changeable(context: RequestContext, card_id: int) -> Card:
+    """The card, in a state that lets the action pass. Raises: Refused."""
+    card = context.find(Card, card_id)
+    card.require(context.action, context.now)
+    return card
+
+
+def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, group_id: int) -> Outcome[None]:
+    """Give a card a group that its programme allows; ``field`` names it in the request. Raises: Refused."""
+    card = context.find(Card, card_id)
+    programme = group_resolution.card_programme(context.catalogue, card.program_id)
+    group = group_resolution.allowed_one(context.catalogue, kind, field, group_id, getattr(programme, f"{kind}_ids"))
+    card.require(context.action, context.now)
+    return Outcome(operations=[card.changing(context.write_id, **{f"{kind}_id": group_id})], uses=[group])
+
+
 def _is_checked(request: ActivateCard) -> bool:
     return request.members().keys() - {"card_id", "access_level"} != set()
 
 
-def _activated(context: RequestContext, card: Card) -> Outcome:
+def _activated(context: RequestContext, card: Card) -> Outcome[None]:
     change = card.changing(context.write_id, stored_status=ACTIVE)
     return Outcome(operations=[change], events=[card_activated(card)])
 
 
-def _changed(context: RequestContext, card: Card, **members: Any) -> Outcome:
+def _changed(context: RequestContext, card: Card, **members: Any) -> Outcome[None]:
     return Outcome(operations=[card.changing(context.write_id, **members)])

@@ -13,6 +13,7 @@ from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.card_blocks import DELIVERY_BLOCK, DELIVERY_MANDATORY
+from chalicelib.cards.protocol.card_messages import CreateCard, ReissueCard
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import RequestContext
@@ -31,7 +32,11 @@ _CHOICES = (
 
 
 def card_members(
-    context: RequestContext, programme: CardProgramme, virtual: int, before: Card | None
+    request: CreateCard | ReissueCard,
+    context: RequestContext,
+    programme: CardProgramme,
+    virtual: int,
+    before: Card | None,
 ) -> dict[str, Any]:
     """What createCard and reissueCard set alike: programme, kind, groups, design and what stands on the card.
 
@@ -39,11 +44,7 @@ def card_members(
 
     Raises: Refused.
     """
-    request, catalogue, same = (
-        context.request,
-        context.catalogue,
-        before is not None and before.program_id == programme.id,
-    )
+    is_same = before is not None and before.program_id == programme.id
     if not (programme.virtual if virtual else programme.physical):
         raise refused_field("card_virtual" if before is None else "virtual", "value", "is not allowed by the programme")
     return {
@@ -52,11 +53,11 @@ def card_members(
         "service_code": programme.service_code,
         **{
             member: group_resolution.chosen(
-                catalogue,
+                context.catalogue,
                 kind,
                 asked,
                 getattr(request, asked),
-                (*getattr(programme, f"{member}s"), *([getattr(before, member)] if same else [])),
+                (*getattr(programme, f"{member}s"), *([getattr(before, member)] if is_same else [])),
                 None if before is None else getattr(before, member),
             )
             for member, kind, asked in _CHOICES
@@ -105,11 +106,11 @@ def created(context: RequestContext, secrets: CardSecrets, card: Card, clear: Cl
     }
 
 
-def delivery(context: RequestContext, programme: CardProgramme, virtual: int) -> dict[str, Any]:
+def delivery(request: CreateCard | ReissueCard, programme: CardProgramme, virtual: int) -> dict[str, Any]:
     """Where a physical card is sent; nowhere for a virtual one. Raises: Refused."""
     if virtual:
         return {}
-    given = present({name: getattr(context.request, name) for name in DELIVERY_BLOCK})
+    given = present({name: getattr(request, name) for name in DELIVERY_BLOCK})
     reason = "is required for a physical card"
     problems = [Problem(name, "required", reason) for name in DELIVERY_MANDATORY if name not in given]
     if problems:

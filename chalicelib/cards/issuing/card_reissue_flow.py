@@ -18,6 +18,7 @@ from chalicelib.cards.issuing.event_payloads import card_created
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import ReissueCard
+from chalicelib.cards.protocol.card_records import ReissuedCard
 from chalicelib.cards.protocol.states import LOST, NEW, STOLEN
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, refused_fields
 from chalicelib.cards.protocol.values import NO, YES
@@ -34,20 +35,19 @@ class CardReissueFlow:
     sequences: Sequences
     secrets: CardSecrets
 
-    def reissue_card(self, context: RequestContext) -> Outcome:
-        request: ReissueCard = context.request
+    def reissue_card(self, request: ReissueCard, context: RequestContext) -> Outcome[ReissuedCard]:
         card = context.find(Card, request.card_id)
         virtual = either(request.virtual, card.virtual)
         if not virtual and request.problems:
             raise refused_fields(request.problems)
-        programme = _programme(context, card, virtual)
-        members = card_members(context, programme, virtual, card)
-        card.require(context.action.name, context.now)
+        programme = _programme(request, context, card, virtual)
+        members = card_members(request, context, programme, virtual, card)
+        card.require(context.action, context.now)
         _require(request, card, programme, virtual)
-        given = delivery(context, programme, virtual)
+        given = delivery(request, programme, virtual)
         old_number = self.secrets.number(card)
         pan = _number(request, programme, old_number)
-        members |= self._of_body(context, card, programme, pan)
+        members |= self._of_body(request, context, card, programme, pan)
         pin = self._pin(request, card, virtual)
         members |= WITHOUT_PIN if pin is None else self.secrets.with_pin(card.id, pan, pin, members["key_version"])
         reissued = replace(card, **members)
@@ -63,10 +63,11 @@ class CardReissueFlow:
 
     # -- inside
 
-    def _of_body(self, context: RequestContext, card: Card, programme: CardProgramme, pan: str) -> dict[str, Any]:
+    def _of_body(
+        self, request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme, pan: str
+    ) -> dict[str, Any]:
         """The members that are new with every body. Raises: Refused."""
-        request: ReissueCard = context.request
-        year, month = _expiry(context, card, programme)
+        year, month = _expiry(request, context, card, programme)
         product_id = group_resolution.fitting(card.product_id, programme.product_ids)
         return {
             "product_id": product_id,
@@ -94,9 +95,8 @@ class CardReissueFlow:
         return request.card_pin or pins.random_pin()
 
 
-def _programme(context: RequestContext, card: Card, virtual: int) -> CardProgramme:
+def _programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:
     """The programme that the request names, or the card's own. Raises: Refused."""
-    request: ReissueCard = context.request
     if request.card_program_id is None and virtual != card.virtual:
         raise refused_field("card_program_id", "required", "is required when the card's type changes")
     return group_resolution.card_programme(context.catalogue, either(request.card_program_id, card.program_id))
@@ -132,14 +132,14 @@ def _converts(request: ReissueCard, card: Card, programme: CardProgramme) -> int
     return may_convert(programme, request.auto_conversion, card.auto_conversion)
 
 
-def _expiry(context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:
+def _expiry(request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:
     """Year and month of the new expiry: with the same number later than the old one, or the CVC2 would repeat.
 
     Raises: Refused, when it would be more than a month beyond the programme's longest validity from today.
     """
     this_month = month_of(context.now)
     fresh = months_later(this_month, programme.validity_months)
-    if context.request.generate_new_pan == YES:
+    if request.generate_new_pan == YES:
         return fresh
     later = max(fresh, months_later((card.expiry_year, card.expiry_month), 1))
     if later > months_later(this_month, programme.max_validity_months + 1):

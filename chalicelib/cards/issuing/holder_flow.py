@@ -11,7 +11,14 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import DETAILS, Holder
 from chalicelib.cards.issuing.serializers import account_shown, holder_shown
 from chalicelib.cards.programs.group_resolution import limit_group
-from chalicelib.cards.protocol.holder_messages import CreateHolder, UpdateHolder
+from chalicelib.cards.protocol.account_messages import HolderAccountRecord
+from chalicelib.cards.protocol.holder_messages import (
+    CreateHolder,
+    GetHolder,
+    GetHolderAccounts,
+    HolderRecord,
+    UpdateHolder,
+)
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import BUSINESS, LIMIT_OF_HOLDER, PERSONAL
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
@@ -28,8 +35,7 @@ class HolderFlow:
 
     sequences: Sequences
 
-    def create_holder(self, context: RequestContext) -> Outcome:
-        request: CreateHolder = context.request
+    def create_holder(self, request: CreateHolder, context: RequestContext) -> Outcome[None]:
         limit_group(context.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
         holder = Holder(
             id=self.sequences.next("holder"),
@@ -40,8 +46,7 @@ class HolderFlow:
         )
         return Outcome(operations=[holder.making(context.write_id)], uses=holder.uses, beside={"id": holder.id})
 
-    def update_holder(self, context: RequestContext) -> Outcome:
-        request: UpdateHolder = context.request
+    def update_holder(self, request: UpdateHolder, context: RequestContext) -> Outcome[None]:
         holder = context.find(Holder, request.holder_id)
         if holder.holder_type == BUSINESS and request.business_name is None:
             raise refused_field("business_name", "required", "is required for a business")
@@ -54,9 +59,10 @@ class HolderFlow:
         changes = [] if details == holder.details else [holder.changing(context.write_id, details=details)]
         return Outcome(operations=changes, uses=[group], beside={"id": holder.id})
 
-    def get_holder(self, context: RequestContext) -> Outcome:
-        holder_id, card_id = context.request.holder_id, context.request.card_id
+    def get_holder(self, request: GetHolder, context: RequestContext) -> Outcome[HolderRecord]:
+        holder_id, card_id = request.holder_id, request.card_id
         if card_id is None:
+            assert holder_id is not None
             return Outcome(holder_shown(context.find(Holder, holder_id)))
         if holder_id is None:
             card = context.find(Card, card_id)
@@ -67,8 +73,10 @@ class HolderFlow:
             raise Refused(Status.NO_CARD, "there is no such card of this holder")
         return Outcome(holder_shown(holder))
 
-    def get_holder_accounts(self, context: RequestContext) -> Outcome:
-        holder = context.find(Holder, context.request.holder_id)
+    def get_holder_accounts(
+        self, request: GetHolderAccounts, context: RequestContext
+    ) -> Outcome[list[HolderAccountRecord]]:
+        holder = context.find(Holder, request.holder_id)
         if not holder.accounts:
             return Outcome([])
         items = context.items([Account.key(number) for number in holder.accounts])

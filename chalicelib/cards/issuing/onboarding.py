@@ -7,6 +7,7 @@ from chalicelib.cards.issuing.holder_record import DETAILS, Holder
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme
 from chalicelib.cards.protocol.holder_messages import WithHolder
+from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER, PERSONAL
 from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import either, present
@@ -18,9 +19,10 @@ _BLOCK = tuple(
 """What is known of a holder, with the fields of a holder block that tell it."""
 
 
-def new_holder(context: RequestContext, number: int, programme: AccountProgramme | CardProgramme) -> Holder:
+def new_holder(
+    request: WithHolder, context: RequestContext, number: int, programme: AccountProgramme | CardProgramme
+) -> Holder:
     """The holder that a request's holder block describes, with the programme's defaults. Raises: Refused."""
-    request: WithHolder = context.request
     given, kind = request.__dict__, "card" if isinstance(programme, CardProgramme) else "account"
     group = either(request.holder_limit_group_id, programme.holder_limit_group_id)
     if group is not None:
@@ -37,6 +39,7 @@ def new_holder(context: RequestContext, number: int, programme: AccountProgramme
 
 
 def new_account(
+    request: Request,
     context: RequestContext,
     number: int,
     *,
@@ -53,7 +56,7 @@ def new_account(
     return Account(
         id=number,
         manager_id=context.manager_id,
-        access_level=either(context.request.access_level, access_level),
+        access_level=either(request.access_level, access_level),
         holder_id=holder_id,
         currency=currency,
         status=status,

@@ -16,14 +16,20 @@ from chalicelib.cards.ledger.transaction_record import Transaction, transaction_
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import FeeEntry
-from chalicelib.cards.protocol.money_messages import CreateCustomFee, GetCardFees
+from chalicelib.cards.protocol.money_messages import (
+    CreateCustomFee,
+    CustomFee,
+    FeeEntryRecord,
+    GetCardFees,
+    GetFeesGroups,
+    NamedGroup,
+)
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import (
     FEE,
     FEE_COLLECTION,
 )
-from chalicelib.cards.requests.paging import page
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import Outcome, RequestContext, page
 from chalicelib.cards.storage.record import present
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
@@ -45,9 +51,8 @@ class FeeFlow:
 
     sequences: Sequences
 
-    def create_custom_fee(self, context: RequestContext) -> Outcome:
-        request: CreateCustomFee = context.request
-        card, account, linked, listed = self._concerned(context)
+    def create_custom_fee(self, request: CreateCustomFee, context: RequestContext) -> Outcome[CustomFee]:
+        card, account, linked, listed = self._concerned(request, context)
         group = context.catalogue.fee_groups.get(request.fee_group_id)
         if group is None:
             raise Refused(Status.NO_FEE_GROUP)
@@ -56,9 +61,9 @@ class FeeFlow:
         if entry is None:
             raise refused_field("fee_code", "value", "is no code of the fee group")
         if card is not None:
-            card.require(context.action.name, context.now)
-        account.require(context.action.name)
-        price = _price(context, entry, account, linked)
+            card.require(context.action, context.now)
+        account.require(context.action)
+        price = _price(request, context, entry, account, linked)
         if account.available < price.holder_amount:
             raise Refused(Status.NO_FUNDS)
         movement = Movement("custom fee", context.at, context.write_id)
@@ -79,26 +84,26 @@ class FeeFlow:
         as_read = [card.unchanged()] if card is not None else []
         return Outcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
 
-    def get_card_fees(self, context: RequestContext) -> Outcome:
-        request: GetCardFees = context.request
+    def get_card_fees(self, request: GetCardFees, context: RequestContext) -> Outcome[list[FeeEntryRecord]]:
         card = context.find(Card, request.card_id)
         group = context.catalogue.fee_groups.get(card.fee_group_id)
         return page([_shown(entry) for entry in group.entries] if group else [], request.paginator)
 
-    def get_fees_groups(self, context: RequestContext) -> Outcome:
-        number: int | None = context.request.program_id
+    def get_fees_groups(self, request: GetFeesGroups, context: RequestContext) -> Outcome[list[NamedGroup]]:
+        number = request.program_id
         found = context.catalogue.fee_groups
         allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)
         return Outcome([{"id": group.id, "name": group.name} for group in found.values() if group.id in allowed])
 
     # -- inside
 
-    def _concerned(self, context: RequestContext) -> tuple[Card | None, Account, Item | None, list[Counters]]:
+    def _concerned(
+        self, request: CreateCustomFee, context: RequestContext
+    ) -> tuple[Card | None, Account, Item | None, list[Counters]]:
         """The card if one is named, the account that pays, the transaction that the fee is for, the card's counters.
 
         Raises: Refused.
         """
-        request: CreateCustomFee = context.request
         keys = {
             "card": Card.key(request.card_id or 0),
             "account": Account.key(request.account_id or 0),
@@ -114,7 +119,7 @@ class FeeFlow:
         if "transaction" in found and not context.sees(linked):
             raise Refused(Status.NO_TRANSACTION)
         if account is None:
-            account = self._of_card(context, card, linked)
+            account = self._of_card(request, context, card, linked)
         if card is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         if linked is not None and linked["account"] != account.owner:
@@ -122,10 +127,12 @@ class FeeFlow:
         listed = [Counters.from_item("card", card.id, found["counters"])] if card is not None else []
         return card, account, linked, listed
 
-    def _of_card(self, context: RequestContext, card: Card | None, linked: Item | None) -> Account:
+    def _of_card(
+        self, request: CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
+    ) -> Account:
         """The account of a card that the transaction is on, or that has the wished currency. Raises: Refused."""
         assert card is not None, "a card or an account is named"
-        currency: int | None = context.request.account_currency
+        currency = request.account_currency
         items = context.items([Account.key(number) for number in card.account_ids])
         accounts = [Account.from_item(item) for item in items if item and context.sees(item)]
         if linked is not None:
@@ -136,9 +143,10 @@ class FeeFlow:
         return fitting[0]
 
 
-def _price(context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None) -> _Price:
+def _price(
+    request: CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
+) -> _Price:
     """What is asked for, or what the entry says. Raises: Refused."""
-    request: CreateCustomFee = context.request
     try:
         if request.amount is not None:
             assert request.currency_ison is not None, "an amount has a currency"

@@ -13,7 +13,14 @@ from chalicelib.cards.ledger.limits import Left, status
 from chalicelib.cards.ledger.usage_counters import Counters, Owner
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import LimitEntry, LimitGroup
-from chalicelib.cards.protocol.money_messages import GetLimits, GetLimitsGroups, GetLimitsStatus
+from chalicelib.cards.protocol.money_messages import (
+    GetLimits,
+    GetLimitsGroups,
+    GetLimitsStatus,
+    LimitEntryRecord,
+    LimitStatusRecord,
+    NamedGroup,
+)
 from chalicelib.cards.protocol.values import (
     LIMIT_OF_ACCOUNT,
     LIMIT_OF_CARD,
@@ -22,8 +29,7 @@ from chalicelib.cards.protocol.values import (
     MOST_COUNT,
     MOST_COUNTRIES,
 )
-from chalicelib.cards.requests.paging import page
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import Outcome, RequestContext, page
 from chalicelib.cards.storage.record import present
 
 _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] = {
@@ -36,15 +42,13 @@ _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] =
 class LimitFlow:
     """Shows limits."""
 
-    def get_limits(self, context: RequestContext) -> Outcome:
-        request: GetLimits = context.request
+    def get_limits(self, request: GetLimits, context: RequestContext) -> Outcome[list[LimitEntryRecord]]:
         _, kind = _OWNERS[request.limit_type]
         group = _group_of(context, context.find(kind, request.record_id))
         shown = [_entry(group, entry) for entry in group.entries] if group else []
         return page(shown, request.paginator)
 
-    def get_limits_status(self, context: RequestContext) -> Outcome:
-        request: GetLimitsStatus = context.request
+    def get_limits_status(self, request: GetLimitsStatus, context: RequestContext) -> Outcome[list[LimitStatusRecord]]:
         name, kind = _OWNERS[request.limit_type]
         item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
         group = _group_of(context, context.seen(kind, item))
@@ -52,8 +56,7 @@ class LimitFlow:
         shown = [_left(group, left) for left in status(group, windows, context.now)] if group else []
         return page(shown, request.paginator)
 
-    def get_limits_groups(self, context: RequestContext) -> Outcome:
-        request: GetLimitsGroups = context.request
+    def get_limits_groups(self, request: GetLimitsGroups, context: RequestContext) -> Outcome[list[NamedGroup]]:
         found: Sequence[LimitGroup] = [
             group for group in context.catalogue.limit_groups.values() if group.limit_type == request.limit_type
         ]

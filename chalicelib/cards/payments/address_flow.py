@@ -16,9 +16,13 @@ from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.serializers import address_shown, status_shown
 from chalicelib.cards.payments.special_account_record import SpecialAccount, new_special_account, special_account_key
 from chalicelib.cards.protocol.payment_messages import (
+    AddressRecord,
+    AddressWithStatus,
     AssignExternalPaymentAddress,
     AssignExternalPaymentAddressForSpecialAccount,
     ChangeExternalPaymentAddressStatus,
+    GetAccountExternalPaymentAddresses,
+    GetExternalPaymentAddress,
 )
 from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
@@ -39,8 +43,9 @@ class AddressFlow:
     completion: ProviderCompletion
     orders: AddressOpening
 
-    def assign_external_payment_address(self, context: RequestContext) -> Outcome:
-        request: AssignExternalPaymentAddress = context.request
+    def assign_external_payment_address(
+        self, request: AssignExternalPaymentAddress, context: RequestContext
+    ) -> Outcome[list[AddressRecord]]:
         keys = [Account.key(request.account_id)]
         keys += [Card.key(request.card_id)] if request.card_id is not None else []
         account_item, *card_item = context.items(keys)
@@ -49,15 +54,16 @@ class AddressFlow:
         if card is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         holder = Holder.from_item(context.items([Holder.key(account.holder_id)])[0] or {})
-        account.require(context.action.name)
+        account.require(context.action)
         country = either(request.country_ison, holder.details.get("country_ison"))
         if country is None:
             raise refused_field("country_ison", "required", "is required when the holder has none")
         name = request.account_name or _name_of(holder)
-        return self._assigned(context, account, card, country, name)
+        return self._assigned(request, context, account, card, country, name)
 
-    def assign_external_payment_address_for_special_account(self, context: RequestContext) -> Outcome:
-        request: AssignExternalPaymentAddressForSpecialAccount = context.request
+    def assign_external_payment_address_for_special_account(
+        self, request: AssignExternalPaymentAddressForSpecialAccount, context: RequestContext
+    ) -> Outcome[list[AddressRecord]]:
         number = request.special_account_id
         keys = [special_account_key(context.manager_id, number)]
         keys += [Card.key(request.card_id)] if request.card_id is not None else []
@@ -71,23 +77,28 @@ class AddressFlow:
         )
         country = either(request.country_ison, entry.country)
         name = request.account_name or entry.name
-        outcome = self._assigned(context, account, card, country, name, is_new=item is None)
+        outcome = self._assigned(request, context, account, card, country, name, is_new=item is None)
         return replace(outcome, uses=[("special_account", entry.id)])
 
-    def change_external_payment_address_status(self, context: RequestContext) -> Outcome:
-        request: ChangeExternalPaymentAddressStatus = context.request
+    def change_external_payment_address_status(
+        self, request: ChangeExternalPaymentAddressStatus, context: RequestContext
+    ) -> Outcome[None]:
         address = context.find(ExternalAddress, request.epm_address_id)
-        address.require(context.action.name)
+        address.require(context.action)
         change = address.changing(
             context.write_id, status=request.status, reason_code=request.reason_code, note=request.note
         )
         return Outcome(operations=[change])
 
-    def get_external_payment_address(self, context: RequestContext) -> Outcome:
-        return Outcome(status_shown(context.find(ExternalAddress, context.request.epm_address_id)))
+    def get_external_payment_address(
+        self, request: GetExternalPaymentAddress, context: RequestContext
+    ) -> Outcome[AddressWithStatus]:
+        return Outcome(status_shown(context.find(ExternalAddress, request.epm_address_id)))
 
-    def get_account_external_payment_addresses(self, context: RequestContext) -> Outcome:
-        account = context.find(Account, context.request.account_id)
+    def get_account_external_payment_addresses(
+        self, request: GetAccountExternalPaymentAddresses, context: RequestContext
+    ) -> Outcome[list[AddressRecord]]:
+        account = context.find(Account, request.account_id)
         numbers = sorted(account.address_ids or ())
         items = context.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
         found = [ExternalAddress.from_item(item) for item in items if item and context.sees(item)]
@@ -97,6 +108,7 @@ class AddressFlow:
 
     def _assigned(
         self,
+        request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount,
         context: RequestContext,
         account: Account | SpecialAccount,
         card: Card | None,
@@ -104,12 +116,11 @@ class AddressFlow:
         name: str,
         *,
         is_new: bool = False,
-    ) -> Outcome:
+    ) -> Outcome[list[AddressRecord]]:
         """An address without numbers, which the provider is asked to open then. Raises: Refused."""
-        request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount = context.request
         method, currency = request.epm_method_id, request.currency_ison
         if card is not None:
-            card.require(context.action.name, context.now)
+            card.require(context.action, context.now)
         is_special = isinstance(account, SpecialAccount)
         there = account.address_ids or frozenset()
         if len(there) >= MOST_ADDRESSES:
@@ -135,7 +146,7 @@ class AddressFlow:
             card_id=request.card_id,
             risk_score=request.risk_score,
             assignment_state=ASSIGNMENT_PENDING,
-            **asking(number, context.action.name, context.claim, context.now),
+            **asking(number, context.action, context.claim, context.now),
         )
         numbers = there | {number}
         if is_new:

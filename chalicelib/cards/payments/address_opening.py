@@ -46,7 +46,7 @@ class AddressOpening:
             [address.changing(stamp.write_id, **members), *taking_numbers(after, stamp.write_id)], after
         )
 
-    def told(self, address: ExternalAddress, /) -> Any:
+    def told(self, address: ExternalAddress, _: str, /) -> Any:
         if address.assignment_state == ASSIGNMENT_REFUSED:
             raise refused_by_provider(address.note)
         return [address_shown(address)]

@@ -15,18 +15,20 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 class DirectDebitFlow:
     """What a programme manager says of collections."""
 
-    def cancel_external_payment_mandate(self, context: RequestContext) -> Outcome:
-        request: CancelExternalPaymentMandate = context.request
+    def cancel_external_payment_mandate(
+        self, request: CancelExternalPaymentMandate, context: RequestContext
+    ) -> Outcome[None]:
         mandate = context.find(Mandate, request.epm_mandate_id)
-        mandate.require(context.action.name)
+        mandate.require(context.action)
         members = {"state": CANCELLED, "reason": request.reason}
         events = [mandate_told(mandate.changed(**members))]
         return Outcome(operations=[mandate.changing(context.write_id, **members)], events=events)
 
-    def change_dd_external_payment_status(self, context: RequestContext) -> Outcome:
-        request: ChangeDDExternalPaymentStatus = context.request
+    def change_dd_external_payment_status(
+        self, request: ChangeDDExternalPaymentStatus, context: RequestContext
+    ) -> Outcome[None]:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
-        payment.require(context.action.name)
+        payment.require(context.action)
         if payment.cut_off is None or context.now >= payment.cut_off:
             raise Refused(Status.WRONG_STATE, "the cut-off is over")
         reason = str(request.reason) if request.should_pay == NO else None

@@ -15,7 +15,6 @@ from typing import Any, Generic, Protocol, TypeVar
 from chalicelib.cards.events.card_events import CardEvent, CardEvents
 from chalicelib.cards.payments.pending_index import ASKING_SECONDS, Waiting, due
 from chalicelib.cards.payments.provider import ProviderSilent
-from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
@@ -57,8 +56,8 @@ class ProviderOrders(Protocol[W]):
     def outcome(self, record: W, reply: Any, stamp: WriteStamp, /) -> ProviderOutcome[W]:
         """What follows from the reply. Raises: StoreError."""
 
-    def told(self, record: W, /) -> Any:
-        """The data of the answer, once the outcome is written. Raises: Refused."""
+    def told(self, record: W, action: str, /) -> Any:
+        """The data that ``action`` is answered with, once the outcome is written. Raises: Refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +145,7 @@ class ProviderCompletion:
 
 def _answer(orders: ProviderOrders[W], action: str, record: W) -> str:
     """What a request is answered with, once the provider has answered."""
-    row = ACTIONS[action]
     try:
-        told = orders.told(record)
-        return envelope.success(row, told if row.answer else (), {})
+        return envelope.success(orders.told(record, action), {})
     except Refused as refusal:
         return envelope.error(refusal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
@@ -15,9 +16,14 @@ from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import asking
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
-from chalicelib.cards.payments.serializers import payment_shown, refused_by_provider
+from chalicelib.cards.payments.serializers import payment_answer, refused_by_provider
 from chalicelib.cards.programs.programmes import Programmes
-from chalicelib.cards.protocol.payment_messages import DirectCreditReturn, DirectDebitReturn, InboundReturn
+from chalicelib.cards.protocol.payment_messages import (
+    DirectCreditReturn,
+    DirectDebitReturn,
+    InboundReturn,
+    TransferRecord,
+)
 from chalicelib.cards.protocol.payment_states import PENDING, RETURNED, SETTLED
 from chalicelib.cards.protocol.schemes import DIRECT_CREDITS, RETURNS_WITH_REASON
 from chalicelib.cards.protocol.states import CLOSED
@@ -39,21 +45,18 @@ class ReturnFlow:
     completion: ProviderCompletion
     orders: PaymentOrders
 
-    def inbound_return(self, context: RequestContext) -> Outcome:
-        request: InboundReturn = context.request
+    def inbound_return(self, request: InboundReturn, context: RequestContext) -> Outcome[TransferRecord]:
         original = context.find(ExternalPayment, request.epm_transaction_id)
         if request.reason is None and original.scheme in RETURNS_WITH_REASON:
             raise refused_field("reason", "required", f"is required for {original.scheme}")
         return self._sent_back(context, original, _digits(request.reason), request.reference)
 
-    def direct_credit_return(self, context: RequestContext) -> Outcome:
-        request: DirectCreditReturn = context.request
+    def direct_credit_return(self, request: DirectCreditReturn, context: RequestContext) -> Outcome[None]:
         original = context.find(ExternalPayment, request.epm_transaction_id)
         reason = _digits(request.return_reason_id)
         return self._sent_back(context, original, reason, request.reference, direct_credit=True)
 
-    def direct_debit_return(self, context: RequestContext) -> Outcome:
-        request: DirectDebitReturn = context.request
+    def direct_debit_return(self, request: DirectDebitReturn, context: RequestContext) -> Outcome[None]:
         original = context.find(ExternalPayment, request.returned_epm_transaction_id)
         return self._sent_back(context, original, request.reason, request.reference)
 
@@ -67,20 +70,20 @@ class ReturnFlow:
         reference: str | None,
         *,
         direct_credit: bool = False,
-    ) -> Outcome:
+    ) -> Outcome[Any]:
         """Have the provider send a payment back; what the account pays for it is held until then. Raises: Refused."""
         party, sender = self._parties(context, original)
-        original.require(context.action.name)
+        original.require(context.action)
         if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:
             raise Refused(Status.WRONG_STATE, "payments of this scheme are returned by another action")
-        party.account.require(context.action.name)
+        party.account.require(context.action)
         charge = original.charged.reversal
         if charge.debit:
             party.require_funds(charge.total)
         payment = self._payment(context, original, charge, reason, reference)
         if sender is not None:
             return _at_home(context, self.booking, payment, (original, party), sender)
-        waiting = asking(payment.id, context.action.name, context.claim, context.now)
+        waiting = asking(payment.id, context.action, context.claim, context.now)
         payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
         movement = Movement("return held", context.at, context.write_id, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
@@ -145,7 +148,7 @@ class ReturnFlow:
 
 def _at_home(
     context: RequestContext, booking: PaymentPosting, payment: ExternalPayment, receiver: Side, sender: Side
-) -> Outcome:
+) -> Outcome[Any]:
     """What came from another address of this service goes back there in the same transaction. Raises: Refused."""
     (came, payee), (sent, payer) = receiver, sender
     if payer.account.status == CLOSED:
@@ -165,7 +168,7 @@ def _at_home(
         *movement.operations(),
     ]
     events = [payment_told(each) for each in (payment, came.changed(**of_came), sent.changed(**of_sent))]
-    return Outcome(payment_shown(payment) if context.action.answer else (), operations, events=events)
+    return Outcome(payment_answer(payment, context.action), operations, events=events)
 
 
 def _digits(reason: int | None) -> str | None:

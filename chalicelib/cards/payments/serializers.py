@@ -12,6 +12,7 @@ from chalicelib.cards.protocol.schemes import UK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.storage.record import present
 
+_WITHOUT_DATA = ("directCreditReturn", "directDebitReturn")
 NUMBERS = ("account_number", "iban", "sort_code", "bic")
 
 
@@ -74,6 +75,11 @@ def payment_shown(payment: ExternalPayment) -> dict[str, Any]:
     if payment.payment == "out":
         shown["destination_bank_account_address"] = [_other_account(payment.destination or {})]
     return present(shown)
+
+
+def payment_answer(payment: ExternalPayment, action: str) -> dict[str, Any] | None:
+    """The data that an action is answered with."""
+    return None if action in _WITHOUT_DATA else payment_shown(payment)
 
 
 def _own_account(kept: Mapping[str, Any]) -> dict[str, Any]:

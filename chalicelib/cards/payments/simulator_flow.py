@@ -16,6 +16,10 @@ from chalicelib.cards.payments.payment_posting import Change, PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment, by_address, instructed
 from chalicelib.cards.payments.serializers import bank_account
 from chalicelib.cards.protocol.payment_simulator_messages import (
+    Collection,
+    InboundPayment,
+    NewMandate,
+    OutboundResult,
     SimulateDirectDebit,
     SimulateInboundPayment,
     SimulateMandate,
@@ -44,8 +48,9 @@ class PaymentSimulatorFlow:
     incoming: IncomingPayments
     debits: DirectDebits
 
-    def simulate_inbound_payment(self, context: RequestContext) -> Outcome:
-        request: SimulateInboundPayment = context.request
+    def simulate_inbound_payment(
+        self, request: SimulateInboundPayment, context: RequestContext
+    ) -> Outcome[InboundPayment]:
         address = context.find(ExternalAddress, request.epm_address_id)
         if request.scheme not in SCHEMES[address.method]:
             raise refused_field("scheme", "value", "is none of the address's method")
@@ -66,10 +71,9 @@ class PaymentSimulatorFlow:
         events = [payment_told(change.payment)]
         return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
 
-    def simulate_mandate(self, context: RequestContext) -> Outcome:
-        request: SimulateMandate = context.request
+    def simulate_mandate(self, request: SimulateMandate, context: RequestContext) -> Outcome[NewMandate]:
         address = context.find(ExternalAddress, request.epm_address_id)
-        address.require(context.action.name)
+        address.require(context.action)
         mandate = Mandate(
             id=self.sequences.next("mandate"),
             manager_id=context.manager_id,
@@ -82,20 +86,20 @@ class PaymentSimulatorFlow:
         made: list[Operation] = [mandate.making(context.write_id), address.unchanged()]
         return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_told(mandate)])
 
-    def simulate_direct_debit(self, context: RequestContext) -> Outcome:
-        request: SimulateDirectDebit = context.request
+    def simulate_direct_debit(self, request: SimulateDirectDebit, context: RequestContext) -> Outcome[Collection]:
         if request.epm_transaction_id is not None:
             payment = context.find(ExternalPayment, request.epm_transaction_id)
-            payment.require(context.action.name)
+            payment.require(context.action)
             change = self.debits.due(payment, context.catalogue, context.items, _stamp(context))
         else:
-            change = self._announced(context)
+            change = self._announced(request, context)
         told = {"epm_transaction_id": change.payment.id, "cut_off": change.payment.cut_off}
         events = [payment_told(change.payment)]
         return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
 
-    def simulate_outbound_result(self, context: RequestContext) -> Outcome:
-        request: SimulateOutboundResult = context.request
+    def simulate_outbound_result(
+        self, request: SimulateOutboundResult, context: RequestContext
+    ) -> Outcome[OutboundResult]:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
         party = _party(context, payment)
         change = self.booking.report(payment, party, request.result, request.reason, _stamp(context))
@@ -119,9 +123,8 @@ class PaymentSimulatorFlow:
             **instructed(amount, address.currency),
         }
 
-    def _announced(self, context: RequestContext) -> Change:
+    def _announced(self, request: SimulateDirectDebit, context: RequestContext) -> Change:
         """What a creditor announces by a mandate. Raises: Refused."""
-        request: SimulateDirectDebit = context.request
         assert request.epm_mandate_id is not None and request.amount is not None
         mandate = context.find(Mandate, request.epm_mandate_id)
         address_item = context.items([ExternalAddress.key(mandate.address_id)])[0]

@@ -22,7 +22,7 @@ from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.cards.payments.serializers import bank_account, payment_shown, refused_by_provider
 from chalicelib.cards.programs.programmes import Programmes
-from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment
+from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment, TransferWithDestination
 from chalicelib.cards.protocol.payment_states import PENDING, SETTLED
 from chalicelib.cards.protocol.schemes import UK, chosen, country_of
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
@@ -51,8 +51,9 @@ class TransferFlow:
     completion: ProviderCompletion
     orders: PaymentOrders
 
-    def transfer_to_external_payment(self, context: RequestContext) -> Outcome:
-        request: TransferToExternalPayment = context.request
+    def transfer_to_external_payment(
+        self, request: TransferToExternalPayment, context: RequestContext
+    ) -> Outcome[TransferWithDestination]:
         wanted = find_key(
             iban=request.destination_iban,
             sort_code=request.destination_sort_code,
@@ -62,11 +63,11 @@ class TransferFlow:
         address = context.seen(ExternalAddress, address_item)
         schemes = _schemes(address, request)
         party, own = self._parties(context, address, number)
-        address.require(context.action.name)
-        party.account.require(context.action.name)
+        address.require(context.action)
+        party.account.require(context.action)
         if request.currency_ison != address.currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address pays in its own currency")
-        payment = self._payment(context, address, schemes)
+        payment = self._payment(request, context, address, schemes)
         facts = party.facts(EXTERNAL_OUT, request.currency_ison, payment.country)
         charge = party.charge(facts, request.amount, debit=True)
         tally = Tally()
@@ -74,9 +75,9 @@ class TransferFlow:
         party.require_funds(charge.total)
         payment = replace(payment, counted=usage or None, **amounts(charge))
         if own is not None:
-            outcome = self._at_home(context, payment, party, own, tally)
+            outcome = self._at_home(request, context, payment, party, own, tally)
             return replace(outcome, operations=[*outcome.operations, address.unchanged()])
-        waiting = asking(payment.id, context.action.name, context.claim, context.now)
+        waiting = asking(payment.id, context.action, context.claim, context.now)
         payment = replace(payment, held=charge.total, **waiting)
         movement = Movement("payment out held", context.at, context.write_id, tally, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
@@ -104,9 +105,14 @@ class TransferFlow:
             ExternalAddress.from_item(own_item), home.party(self.programmes.catalogue(home.manager_id), rest)
         )
 
-    def _payment(self, context: RequestContext, address: ExternalAddress, schemes: Sequence[str]) -> ExternalPayment:
+    def _payment(
+        self,
+        request: TransferToExternalPayment,
+        context: RequestContext,
+        address: ExternalAddress,
+        schemes: Sequence[str],
+    ) -> ExternalPayment:
         """The payment as it was instructed, before it is known what it comes to."""
-        request: TransferToExternalPayment = context.request
         known = {
             "account_name": request.destination_account_name,
             "account_number": request.destination_account_number,
@@ -131,12 +137,18 @@ class TransferFlow:
         )
 
     def _at_home(
-        self, context: RequestContext, paid: ExternalPayment, payer: PostingContext, own: Own, tally: Tally
-    ) -> Outcome:
+        self,
+        request: TransferToExternalPayment,
+        context: RequestContext,
+        paid: ExternalPayment,
+        payer: PostingContext,
+        own: Own,
+        tally: Tally,
+    ) -> Outcome[TransferWithDestination]:
         """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
         address, payee = own.address, own.party
         if payee.account.owner == payer.account.owner:
-            raise refused_field(_named(context.request), "value", "leads to the account that pays")
+            raise refused_field(_named(request), "value", "leads to the account that pays")
         if address.currency != paid.instructed_currency:
             raise refused_by_provider("the destination takes another currency")
         number = self.booking.sequences.next("external_payment")

@@ -13,7 +13,6 @@ from typing import Any
 
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_fields import ABSENT, CARD_FIELDS, MASKED
-from chalicelib.cards.protocol.portal_messages import DESK_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher
@@ -38,8 +37,8 @@ class Portal:
     simulator: Dispatcher
 
     def see(self, manager_id: int, action: str, /, **members: Any) -> Mapping[str, Any]:
-        """The envelope of one of ``DESK_ACTIONS``. Raises: Refused."""
-        return _answered(self.reading, manager_id, frozenset(DESK_ACTIONS), action, members)
+        """The envelope of one of its actions. Raises: Refused."""
+        return _answered(self.reading, manager_id, frozenset(self.reading.actions), action, members)
 
     def act(self, manager_id: int, action: str, reference: str, /, **members: Any) -> Any:
         """The data of one of the simulator's actions, or of ``PREPARING``; once for each reference. Raises: Refused."""

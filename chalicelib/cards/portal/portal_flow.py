@@ -41,8 +41,7 @@ class PortalFlow:
 
     secrets: CardSecrets
 
-    def list_cards(self, context: RequestContext) -> Outcome:
-        request: ListCards = context.request
+    def list_cards(self, request: ListCards, context: RequestContext) -> Outcome[list[dict[str, Any]]]:
         before = None if request.before is None else card_list_record.part(request.before)
         lists = card_list_record.of_manager(context.manager_id)
         rows, more = latest.page(context.store, lists, request.item_count, before)
@@ -60,8 +59,7 @@ class PortalFlow:
         ]
         return _list(context, listed, more=more)
 
-    def show_card(self, context: RequestContext) -> Outcome:
-        request: ShowCard = context.request
+    def show_card(self, request: ShowCard, context: RequestContext) -> Outcome[dict[str, Any]]:
         card = context.find(Card, request.card_id)
         holders, accounts = _beside(context, [card])
         of_card, lists = Rows.of(activity_record.of_card(card.id)), [_lists(account) for account in accounts.values()]
@@ -76,7 +74,7 @@ class PortalFlow:
             ]
         )
         booked_rows, moved_rows = rows[::2], rows[1::2]
-        authorizations, addresses = _further(context, messages, booked_rows, accounts.values())
+        authorizations, addresses = _further(context, card.id, messages, booked_rows, accounts.values())
         shown_accounts = [
             {
                 **_account(account),
@@ -98,8 +96,7 @@ class PortalFlow:
         }
         return Outcome(data, beside={"programme_manager": context.catalogue.name})
 
-    def list_activity(self, context: RequestContext) -> Outcome:
-        request: ListActivity = context.request
+    def list_activity(self, request: ListActivity, context: RequestContext) -> Outcome[list[dict[str, Any]]]:
         if request.card_id is None:
             timelines = activity_record.of_manager(context.manager_id)
         else:
@@ -120,7 +117,7 @@ class PortalFlow:
         return {**card_shown(card, context.now, None), "pan": number, "program_name": programme}
 
 
-def _list(context: RequestContext, rows: Sequence[Mapping[str, Any]], *, more: bool) -> Outcome:
+def _list(context: RequestContext, rows: Sequence[Mapping[str, Any]], *, more: bool) -> Outcome[list[dict[str, Any]]]:
     return Outcome(rows, beside={"programme_manager": context.catalogue.name, "has_more_records": "Y" if more else "N"})
 
 
@@ -143,10 +140,9 @@ def _lists(account: Account) -> tuple[Rows, Rows]:
 
 
 def _further(
-    context: RequestContext, messages: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
+    context: RequestContext, card_id: int, messages: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The authorizations that messages and transactions belong to, and the addresses that lead to accounts."""
-    card_id: int = context.request.card_id
     of_card = [row.get("authorization_id") for rows in booked for row in rows if row.get("card_id") == card_id]
     numbers = dict.fromkeys([*(int(row["trans_link"]) for row in messages), *filter(None, of_card)])
     addresses = [number for account in accounts for number in sorted(account.address_ids or ())]

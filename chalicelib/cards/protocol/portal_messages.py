@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.fields import Id, ItemCount, N, Range
 from chalicelib.cards.protocol.message import Needs, Request, given
 
 CARDS, ACCOUNTS = 20, 4
 """So many cards are listed at once, and so many accounts of each: all of them are read together."""
+LIST_CARDS, SHOW_CARD, LIST_ACTIVITY = "listCards", "showCard", "listActivity"
 
 
 class ListCards(Request):
@@ -48,10 +48,3 @@ class ListActivity(Request):
     card_id: Id | None = None
     before_at: N[1, 13] | None = None
     before_id: Id | None = None
-
-
-LIST_CARDS = Action("listCards", "desk", "read", ListCards, None, "list", "List the newest cards")
-SHOW_CARD = Action("showCard", "desk", "read", ShowCard, None, "object", "Show a card with what belongs to it")
-LIST_ACTIVITY = Action("listActivity", "desk", "read", ListActivity, None, "list", "List the latest activity")
-
-DESK_ACTIONS = {row.name: row for row in (LIST_CARDS, SHOW_CARD, LIST_ACTIVITY)}

@@ -42,7 +42,7 @@ def dates_in_order(members: Members) -> Iterator[Problem]:
             yield Problem(last, "value", f"must not be before {first}")
 
 
-class _Report(Request):
+class ReportRequest(Request):
     """A page of a list: so many rows, after the row ``last_id`` if one is named."""
 
     further: ClassVar = (dates_in_order,)
@@ -51,7 +51,7 @@ class _Report(Request):
     last_id: Id | None = None
 
 
-class GetCardsActivity(_Report):
+class GetCardsActivity(ReportRequest):
     """getCardsActivity: every message of the network about a card, or about all cards."""
 
     card_id: Id | None = None
@@ -59,7 +59,7 @@ class GetCardsActivity(_Report):
     date_to: N[1, 11]
 
 
-class GetFinancialAuthorizes(_Report):
+class GetFinancialAuthorizes(ReportRequest):
     """getFinancialAuthorizes: what was approved for a card, and moves money once it is cleared."""
 
     card_id: Id
@@ -67,7 +67,7 @@ class GetFinancialAuthorizes(_Report):
     date_to: N[1, 11]
 
 
-class GetTransactions(_Report):
+class GetTransactions(ReportRequest):
     """getTransactions: what was booked, of a card, of an account, or of a card on an account."""
 
     conditions: ClassVar = (
@@ -82,7 +82,7 @@ class GetTransactions(_Report):
     transaction_id: Id | None = None
 
 
-class GetFinancialDetailAddendums(_Report):
+class GetFinancialDetailAddendums(ReportRequest):
     """getFinancialDetailAddendums: what the network has told of transactions afterwards."""
 
     date_imported_from: N[1, 11]

@@ -15,11 +15,17 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.protocol.report_messages import (
+    AddendumRecord,
+    CardActivityRecord,
+    FinancialAuthorizeRecord,
     GetCardsActivity,
     GetFinancialAuthorizes,
     GetFinancialDetailAddendums,
     GetTransactions,
+    NewAddendum,
+    ReportRequest,
     SimulateAddendum,
+    TransactionRecord,
 )
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.reports import addendum_record, serializers
@@ -39,23 +45,30 @@ class ReportFlow:
 
     sequences: Sequences
 
-    def get_cards_activity(self, context: RequestContext) -> Outcome:
-        request: GetCardsActivity = context.request
+    def get_cards_activity(
+        self, request: GetCardsActivity, context: RequestContext
+    ) -> Outcome[list[CardActivityRecord]]:
         if request.card_id is not None:
-            return _of_card(context, request.card_id, activity_record.of_card(request.card_id), serializers.activity)
+            return _of_card(
+                request, context, request.card_id, activity_record.of_card(request.card_id), serializers.activity
+            )
         [last] = _items(context, _key(Authorization.key, request.last_id))
-        after = _after(context, last, lambda item: context.sees(item) and _is_listed(ACTIVITY, item))
+        after = _after(request, context, last, lambda item: context.sees(item) and _is_listed(ACTIVITY, item))
         span = Span.of_seconds(request.date_from, request.date_to, after)
-        return _over_all(context, activity_record.of_manager(context.manager_id), span, serializers.activity)
+        return _over_all(request, context, activity_record.of_manager(context.manager_id), span, serializers.activity)
 
-    def get_financial_authorizes(self, context: RequestContext) -> Outcome:
-        request: GetFinancialAuthorizes = context.request
+    def get_financial_authorizes(
+        self, request: GetFinancialAuthorizes, context: RequestContext
+    ) -> Outcome[list[FinancialAuthorizeRecord]]:
         return _of_card(
-            context, request.card_id, activity_record.authorizes_of_card(request.card_id), serializers.authorize
+            request,
+            context,
+            request.card_id,
+            activity_record.authorizes_of_card(request.card_id),
+            serializers.authorize,
         )
 
-    def get_transactions(self, context: RequestContext) -> Outcome:
-        request: GetTransactions = context.request
+    def get_transactions(self, request: GetTransactions, context: RequestContext) -> Outcome[list[TransactionRecord]]:
         of_card, of_account, wanted, last = _items(
             context,
             _key(Card.key, request.card_id),
@@ -68,28 +81,32 @@ class ReportFlow:
         if card is not None and account is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         belongs = partial(_belongs, card, account)
-        span = Span.of_seconds(request.date_from, request.date_to, _after(context, last, belongs))
+        span = Span.of_seconds(request.date_from, request.date_to, _after(request, context, last, belongs))
         if request.transaction_id is None:
             timeline = transaction_record.timeline(account.owner if account else None, request.card_id)
-            return _page(context, [timeline], span, serializers.transaction)
+            return _page(request, context, [timeline], span, serializers.transaction)
         if wanted is None or not belongs(wanted):
             raise Refused(Status.NO_TRANSACTION)
-        return _the_one(context, wanted, span)
+        return _the_one(context, request.transaction_id, wanted, span)
 
-    def get_financial_detail_addendums(self, context: RequestContext) -> Outcome:
-        request: GetFinancialDetailAddendums = context.request
+    def get_financial_detail_addendums(
+        self, request: GetFinancialDetailAddendums, context: RequestContext
+    ) -> Outcome[list[AddendumRecord]]:
         number = request.transaction_id
         transaction, last = _items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
         if number is not None and not context.sees(transaction):
             raise Refused(Status.NO_TRANSACTION)
-        after = _after(context, last, lambda item: context.sees(item) and number in (None, item["transaction_id"]))
+        after = _after(
+            request, context, last, lambda item: context.sees(item) and number in (None, item["transaction_id"])
+        )
         span = Span.of_seconds(request.date_imported_from, request.date_imported_to, after)
         if number is None:
-            return _over_all(context, addendum_record.of_manager(context.manager_id), span, serializers.addendum)
-        return _page(context, [addendum_record.of_transaction(number)], span, serializers.addendum)
+            return _over_all(
+                request, context, addendum_record.of_manager(context.manager_id), span, serializers.addendum
+            )
+        return _page(request, context, [addendum_record.of_transaction(number)], span, serializers.addendum)
 
-    def simulate_addendum(self, context: RequestContext) -> Outcome:
-        request: SimulateAddendum = context.request
+    def simulate_addendum(self, request: SimulateAddendum, context: RequestContext) -> Outcome[NewAddendum]:
         [transaction] = _items(context, transaction_key(request.transaction_id))
         if transaction is None or not context.sees(transaction):
             raise Refused(Status.NO_TRANSACTION)
@@ -116,14 +133,15 @@ def _items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
     return [None if key is None else next(found) for key in keys]
 
 
-def _after(context: RequestContext, last: Item | None, belongs: Callable[[Item], bool]) -> Position | None:
+def _after(
+    request: ReportRequest, context: RequestContext, last: Item | None, belongs: Callable[[Item], bool]
+) -> Position | None:
     """Where the row ``last_id`` stands that the page follows, if there is to be one. Raises: Refused."""
-    number: int | None = context.request.last_id
-    if number is None:
+    if request.last_id is None:
         return None
     if last is None or last["manager_id"] != context.manager_id or not belongs(last):
         raise Refused(Status.NO_TRANSACTION, "last_id names no row of this list")
-    return last["at"], number
+    return last["at"], request.last_id
 
 
 def _is_listed(name: str, found: Item) -> bool:
@@ -138,9 +156,11 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
     return account is None or bool(found["account"] == account.owner)
 
 
-def _the_one(context: RequestContext, wanted: Item, span: Span) -> Outcome:
+def _the_one(
+    context: RequestContext, transaction_id: int, wanted: Item, span: Span
+) -> Outcome[list[TransactionRecord]]:
     """A page of one transaction, if it is among those that are wanted besides."""
-    place = wanted["at"], context.request.transaction_id
+    place = wanted["at"], transaction_id
     if not span.has(place):
         return _outcome([], more=False)
     row = context.store.get(*transaction_record.row_key(wanted))
@@ -148,32 +168,42 @@ def _the_one(context: RequestContext, wanted: Item, span: Span) -> Outcome:
     return _outcome([serializers.transaction(row)], more=False)
 
 
-def _of_card(context: RequestContext, card_id: int, timeline: Timeline, shows: Shows) -> Outcome:
+def _of_card(
+    request: GetCardsActivity | GetFinancialAuthorizes,
+    context: RequestContext,
+    card_id: int,
+    timeline: Timeline,
+    shows: Shows,
+) -> Outcome[Any]:
     """A page of the network's messages about a card."""
-    request: GetCardsActivity | GetFinancialAuthorizes = context.request
     found, last = _items(context, Card.key(card_id), _key(Authorization.key, request.last_id))
     card = context.seen(Card, found)
-    after = _after(context, last, lambda item: item.get("card_id") == card.id and _is_listed(timeline.name, item))
-    return _page(context, [timeline], Span.of_seconds(request.date_from, request.date_to, after), shows)
+    after = _after(
+        request, context, last, lambda item: item.get("card_id") == card.id and _is_listed(timeline.name, item)
+    )
+    return _page(request, context, [timeline], Span.of_seconds(request.date_from, request.date_to, after), shows)
 
 
-def _over_all(context: RequestContext, timelines: Sequence[Timeline], span: Span, shows: Shows) -> Outcome:
+def _over_all(
+    request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, shows: Shows
+) -> Outcome[Any]:
     """A page of a list that is spread over partitions, of the rows that are certain by now."""
     until = min(span.until, context.at - CERTAIN_AFTER)
-    return _page(context, timelines, Span(span.since, until, span.after), shows, context.sees)
+    return _page(request, context, timelines, Span(span.since, until, span.after), shows, context.sees)
 
 
 def _page(
+    request: ReportRequest,
     context: RequestContext,
     timelines: Sequence[Timeline],
     span: Span,
     shows: Shows,
     is_shown: Callable[[Item], bool] | None = None,
-) -> Outcome:
-    found, more = page(context.store, timelines, span, context.request.item_count, is_shown)
+) -> Outcome[Any]:
+    found, more = page(context.store, timelines, span, request.item_count, is_shown)
     rows = certain(found, context.at)
     return _outcome([shows(row) for row in rows], more=more and len(rows) == len(found))
 
 
-def _outcome(data: Sequence[dict[str, Any]], *, more: bool) -> Outcome:
+def _outcome(data: Sequence[dict[str, Any]], *, more: bool) -> Outcome[Any]:
     return Outcome(data, beside={"has_more_records": "Y" if more else "N"})

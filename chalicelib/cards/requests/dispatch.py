@@ -11,19 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any
 
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.programs.credentials import Credential, Credentials
 from chalicelib.cards.programs.programmes import EntryGone, Programmes
-from chalicelib.cards.protocol.action import Action, Flow
 from chalicelib.cards.protocol.card_fields import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.unknown_actions import unknown_action
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests import disclosure, envelope
+from chalicelib.cards.requests.action import Action, Handler
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
@@ -45,7 +46,18 @@ _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Decided:
+class _Asked:
+    """A request that may be carried out, with its claim if it has a reference, and its place in queues."""
+
+    credential: Credential
+    action: Action
+    request: Request
+    claim: IdempotencyClaim | None
+    queue_place: QueuePlace
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
     """What was written: the answer, or what finds it out, and the events that go with it."""
 
     answer: str | Callable[[], str]
@@ -54,7 +66,7 @@ class _Decided:
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Carries requests out; ``flows`` are the objects that the table of actions names.
+    """Carries requests out; ``flows`` are the objects whose methods the rows of ``actions`` name.
 
     ``elsewhere`` says where actions are called that are not in this table.
     """
@@ -65,10 +77,10 @@ class Dispatcher:
     programmes: Programmes
     references: RequestReferences
     events: CardEvents
-    flows: Mapping[Flow, object]
+    flows: Sequence[object]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
-    _methods: dict[tuple[Flow, str], Any] = field(default_factory=dict)
+    _methods: dict[Handler[Any], Callable[[Request, RequestContext], Outcome[Any]]] = field(default_factory=dict)
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
     def answer(self, body: bytes) -> str:
@@ -78,18 +90,18 @@ class Dispatcher:
 
         def asked() -> str:
             members = _parsed(body)
-            return self._answered(self._credential(members), members, came)
+            return self._answer(self._credential(members), members, came)
 
         return _enveloped(asked)
 
     def carry(self, credential: Credential, members: Mapping[str, Any]) -> str:
         """The same for a request of this service's own, by a credential that nobody has to prove (see ``desk``)."""
         came = self.clock.monotonic()
-        return _enveloped(lambda: self._answered(credential, members, came))
+        return _enveloped(lambda: self._answer(credential, members, came))
 
     # -- inside
 
-    def _answered(self, credential: Credential, members: Mapping[str, Any], came: float) -> str:
+    def _answer(self, credential: Credential, members: Mapping[str, Any], came: float) -> str:
         action = self._action(members)
         reference = _reference(members)
         _permit(credential, action, members)
@@ -98,10 +110,10 @@ class Dispatcher:
         log.bind(action=action.name, credential=credential.identity)
         until = came + action.patience
         try:
-            return self._carried_out(credential, action, request, claim, until)
+            return self._carry_out(credential, action, request, claim, until)
         except Repeated as repeated:
             if repeated.answer is None:  # only the claim of a reveal is kept
-                return envelope.as_repeat(self._carried_out(credential, action, request, None, until))
+                return envelope.as_repeat(self._carry_out(credential, action, request, None, until))
             answer = envelope.without_expiry(repeated.answer) if repeated.other_view else repeated.answer
             _audit(credential, request, jsontext.loads(answer).get("data"))
             return envelope.as_repeat(answer)
@@ -127,118 +139,109 @@ class Dispatcher:
         view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key]) if action.seals else None
         return self.references.claim(credential.identity, reference, body, view=view, attempt=new_id())
 
-    def _carried_out(
+    def _carry_out(
         self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, until: float
     ) -> str:
         """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, until)
         try:
-            decided = self._decided(credential, action, request, claim, queue_place)
+            written = self._retry(_Asked(credential, action, request, claim, queue_place))
         finally:
             queue_place.leave()
-        self.events.dispatch(decided.told)
-        return decided.answer if isinstance(decided.answer, str) else decided.answer()
+        self.events.dispatch(written.told)
+        return written.answer if isinstance(written.answer, str) else written.answer()
 
-    def _decided(
-        self,
-        credential: Credential,
-        action: Action,
-        request: Request,
-        claim: IdempotencyClaim | None,
-        queue_place: QueuePlace,
-    ) -> _Decided:
-        """What was written. Raises: Refused, Repeated, StoreError."""
+    def _retry(self, asked: _Asked) -> _Written:
+        """Attempt until something is written. Raises: Refused, Repeated, StoreError."""
         started = self.clock.time()
         for attempt in count():
             if attempt >= _ATTEMPTS:
-                queue_place.end()
-            context = self._call(credential, action, request, claim, queue_place)
+                asked.queue_place.end()
+            context = self._context(asked)
             try:
-                return self._attempt(context)
+                return self._attempt(asked, context)
             except (ConditionFailed, EntryGone, Conflict) as failure:
-                self._wait(context, attempt, failure)
+                self._wait(asked, attempt, failure)
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
                     raise Repeated(envelope.error(Refused(Status.IN_PROGRESS))) from None
-                queue_place.leave()
+                asked.queue_place.leave()
                 self.store.wait(4)
         raise AssertionError("unreachable")
 
-    def _wait(self, context: RequestContext, attempt: int, failure: Exception) -> None:
+    def _wait(self, asked: _Asked, attempt: int, failure: Exception) -> None:
         """Wait for the next attempt; the last ones end what is late. Raises: Refused, if there is none."""
-        queue_place, is_last = context.queue_place, context.queue_place.is_over or attempt + 1 >= _ATTEMPTS
-        is_given_up = queue_place.has_ended and (queue_place.left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
-        if is_last and (context.action.late is None or is_given_up):
+        place, is_last = asked.queue_place, asked.queue_place.is_over or attempt + 1 >= _ATTEMPTS
+        is_given_up = place.has_ended and (place.left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
+        if is_last and (asked.action.late is None or is_given_up):
             raise Refused(Status.CONFLICT) from None
-        if not is_last and (queue_place.in_vain or not isinstance(failure, ConditionFailed)):
-            self.store.wait(min(attempt + 2, 6), queue_place.left)
+        if not is_last and (place.in_vain or not isinstance(failure, ConditionFailed)):
+            self.store.wait(min(attempt + 2, 6), place.left)
 
-    def _call(
-        self,
-        credential: Credential,
-        action: Action,
-        request: Request,
-        claim: IdempotencyClaim | None,
-        queue_place: QueuePlace,
-    ) -> RequestContext:
+    def _context(self, asked: _Asked) -> RequestContext:
+        credential, action = asked.credential, asked.action
         level = credential.access_level
-        if request.access_level is not None and not action.creates:
-            level = request.access_level
+        if asked.request.access_level is not None and not action.creates:
+            level = asked.request.access_level
         return RequestContext(
             store=self.store,
             references=self.references,
-            action=action,
-            request=request,
+            action=action.name,
+            is_write=action.effect == "write",
             credential=credential,
             catalogue=self.programmes.catalogue(credential.manager_id),
             level=level,
             clock=self.clock,
-            queue_place=queue_place,
-            claim=claim,
+            queue_place=asked.queue_place,
+            claim=asked.claim,
         )
 
-    def _attempt(self, context: RequestContext) -> _Decided:
+    def _attempt(self, asked: _Asked, context: RequestContext) -> _Written:
         """One attempt, after which everything is written.
 
         Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
         """
         try:
-            outcome = self._outcome(context)
+            outcome = self._decide(asked, context)
         except Refused as refusal:
             answer = envelope.error(refusal)
             counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
             if refusal.status.is_kept:
-                self._write(context, counted, answer, None)
+                self._write(asked, context, counted, answer, None)
             elif context.claim is not None and not context.has_looked:
                 self._look_again(context.claim, context.now)  # a repeat comes before what is wrong with it now
-            return _Decided(answer)
+            return _Written(answer)
         self.programmes.mark_used(context.catalogue, outcome.uses)
         told = self.events.record(context.manager_id, outcome.events)
         operations = [*outcome.operations, *told.operations]
         if outcome.asks is not None:
-            self._write(context, operations, None, None)
-            return _Decided(outcome.asks, told)
-        answer = envelope.success(context.action, outcome.data, outcome.beside)
+            self._write(asked, context, operations, None, None)
+            return _Written(outcome.asks, told)
+        answer = envelope.success(outcome.data, outcome.beside)
         kept, whole = answer, None
-        if context.action.seals and context.claim is not None:
-            kept, whole = envelope.success(context.action, envelope.without_card_data(outcome.data), {}), answer
-        self._write(context, operations, kept, whole)
-        _audit(context.credential, context.request, outcome.data)
-        return _Decided(answer, told)
+        if asked.action.seals and context.claim is not None:
+            kept, whole = envelope.success(envelope.without_card_data(outcome.data), {}), answer
+        self._write(asked, context, operations, kept, whole)
+        _audit(asked.credential, asked.request, outcome.data)
+        return _Written(answer, told)
 
-    def _outcome(self, context: RequestContext) -> Outcome:
+    def _decide(self, asked: _Asked, context: RequestContext) -> Outcome[Any]:
         """What the flow decides, or says when an action that has to end in time is late by then. Raises: Refused."""
-        action, late = context.action, context.action.late
-        if late is None or not context.queue_place.is_over:
-            outcome: Outcome = self._method(action, action.method)(context)
-            if late is None or not context.queue_place.is_over:
+        place, late = asked.queue_place, asked.action.late
+        if late is None or not place.is_over:
+            outcome = self._method(asked.action.handler)(asked.request, context)
+            if late is None or not place.is_over:
                 return outcome
-        context.queue_place.end()
-        ended: Outcome = self._method(action, late)(context)
-        return ended
+        place.end()
+        return self._method(late)(asked.request, context)
 
     def _write(
-        self, context: RequestContext, operations: Sequence[Operation], answer: str | None, whole: str | None
+        self,
+        asked: _Asked,
+        context: RequestContext,
+        operations: Sequence[Operation],
+        answer: str | None,
+        whole: str | None,
     ) -> None:
         """Write what was decided, together with the claim, which waits for an answer where there is none yet.
 
@@ -248,7 +251,7 @@ class Dispatcher:
         """
         claim, all_operations = context.claim, [*operations]
         if claim is not None:
-            claiming = self._claiming(context, claim, answer, whole)
+            claiming = self._claim_writes(asked.action, claim, answer, whole, context.now)
             if not operations:
                 return self._claim_alone(claim, context.now, claiming[0])
             all_operations = [*claiming, *operations]
@@ -261,17 +264,17 @@ class Dispatcher:
                 self._look_again(claim, context.now)
             if not (failure.repeated and _is_own(context, failure)):
                 if claim is None or 0 not in failure.failed:  # nobody queues for claims
-                    context.queue_place.contend(all_operations[failure.failed[0]])
+                    asked.queue_place.contend(all_operations[failure.failed[0]])
                 raise
         return None
 
-    def _claiming(
-        self, context: RequestContext, claim: IdempotencyClaim, answer: str | None, whole: str | None
+    def _claim_writes(
+        self, action: Action, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int
     ) -> list[Put]:
         if answer is None:
-            return [self.references.beginning(claim, context.now)]
-        kept = None if context.action.effect == "reveal" else answer
-        return self.references.keeping(claim, kept, whole, context.now)
+            return [self.references.beginning(claim, now)]
+        kept = None if action.effect == "reveal" else answer
+        return self.references.keeping(claim, kept, whole, now)
 
     def _claim_alone(self, claim: IdempotencyClaim, now: int, put: Put) -> None:
         """Claim a reference that nothing else is written with."""
@@ -284,11 +287,12 @@ class Dispatcher:
     def _look_again(self, claim: IdempotencyClaim, now: int) -> None:
         self.references.look(claim, self.store.batch_get(self.references.keys(claim)), now)
 
-    def _method(self, action: Action, name: str) -> Any:
-        key = action.flow, name
-        method = self._methods.get(key)
+    def _method(self, handler: Handler[Any]) -> Callable[[Request, RequestContext], Outcome[Any]]:
+        """What a row names, as a method of the flow that has it."""
+        method = self._methods.get(handler)
         if method is None:
-            method = self._methods[key] = getattr(self.flows[action.flow], name)
+            flow = next(flow for flow in self.flows if getattr(type(flow), handler.__name__, None) is handler)
+            method = self._methods[handler] = partial(handler, flow)
         return method
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.card_fields import KEPT_SHORTLY
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import jsontext
@@ -13,10 +12,10 @@ from chalicelib.foundation import jsontext
 _FIRST, _REPEAT = '"duplicated":0', '"duplicated":1'
 
 
-def success(action: Action, data: Any, beside: Mapping[str, Any]) -> str:
-    """A success; ``beside`` are the members that stand beside the data."""
+def success(data: Any, beside: Mapping[str, Any]) -> str:
+    """A success; ``beside`` are the members that stand beside the data, which is ``[]`` where there is none."""
     members = "".join(f"{jsontext.dumps(name)}:{jsontext.dumps(value)}," for name, value in beside.items())
-    return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(data or action.empty)}}}'
+    return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(() if data is None else data)}}}'
 
 
 def error(refusal: Refused) -> str:

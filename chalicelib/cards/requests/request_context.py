@@ -1,17 +1,16 @@
-"""One request on its way: who asks, for what, with which rights; and its first read, which finds a repeat."""
+"""The context of one attempt at a request: who asks, with which rights, and when; and what a flow decides in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.programs.programmes import EntryId
-from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, RequestReferences
 from chalicelib.cards.storage.hot_key_queue import QueuePlace
@@ -22,20 +21,21 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import pieces, together
 
 R = TypeVar("R", bound=Record)
+D = TypeVar("D")
 MOST_TOGETHER = 100
 """So many items the storage reads together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a flow decided: the answer's data, what is written with it, and the entries of the programme it uses.
+class Outcome(Generic[D]):
+    """What a flow decided: the answer's data (``D``; ``None``: empty), its writes, and the programme's entries it uses.
 
     ``beside`` are members of the envelope that stand beside the data. With ``asks`` the answer is not known yet: when
     the operations are written, it asks a provider, writes what came of it, and tells the answer; it may be called once.
     ``events`` are what programme managers are told of it, once, when it is written.
     """
 
-    data: Any = ()
+    data: Any = None
     operations: Sequence[Operation] = ()
     uses: Sequence[EntryId] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)
@@ -56,7 +56,8 @@ class RequestContext:
     """One attempt at one request.
 
     Attributes:
-        request: its fields, checked.
+        action: its name.
+        is_write: whether it changes something; reads do not queue for items.
         level: records above it do not exist for the caller.
         at: the time of the last reading in Unix milliseconds: a request that queued has read later than it came.
         queue_place: the request's place among others of this process that change the same items.
@@ -67,8 +68,8 @@ class RequestContext:
 
     store: Store
     references: RequestReferences
-    action: Action
-    request: Any
+    action: str
+    is_write: bool
     credential: Credential
     catalogue: Catalogue
     level: int
@@ -93,7 +94,7 @@ class RequestContext:
 
     def items(self, keys: Sequence[Key]) -> list[Item | None]:
         """Items, strongly consistent. The first time the claim is read along. Raises: Repeated, Refused."""
-        if self.action.effect == "write":
+        if self.is_write:
             self.queue_place.approach(keys)
         claim = None if self.has_looked else self.claim
         own = self.references.keys(claim) if claim else []
@@ -128,3 +129,9 @@ class RequestContext:
             and bool(item["manager_id"] == self.manager_id)
             and bool(item["access_level"] <= self.level)
         )
+
+
+def page(rows: Sequence[Any], paginator: tuple[int, int]) -> Outcome[Any]:
+    """So many of ``rows`` from an offset on, and how many there are in all."""
+    item_count, offset = paginator
+    return Outcome([*rows[offset : offset + item_count]], beside={"paginator": {"total_items_count": len(rows)}})

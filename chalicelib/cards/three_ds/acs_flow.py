@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Never
 
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.protocol import card_records
 from chalicelib.cards.protocol.card_messages import AuthenticationConfirm, CreateCardAcsMerchantWhitelistRule
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
@@ -24,12 +25,13 @@ class AcsFlow:
     sequences: Sequences
     card_data: CardData
 
-    def create_card_acs_merchant_whitelist_rule(self, context: RequestContext) -> Outcome:
-        request: CreateCardAcsMerchantWhitelistRule = context.request
+    def create_card_acs_merchant_whitelist_rule(
+        self, request: CreateCardAcsMerchantWhitelistRule, context: RequestContext
+    ) -> Outcome[card_records.WhitelistRule]:
         code = request.rule_code and whitelist_record.code_key(context.manager_id, request.rule_code)
         items = context.items([Card.key(request.card_id), *([code] if code else [])])
         card = context.seen(Card, items[0])
-        card.require(context.action.name, context.now)
+        card.require(context.action, context.now)
         if code and items[1] is not None:
             raise refused_field("rule_code", "value", "is another rule's")
         rule = WhitelistRule(
@@ -41,14 +43,15 @@ class AcsFlow:
         made = whitelist_record.making(card.id, rule, request.rule_name, code or None, context.write_id)
         return Outcome({"rule_id": rule.id}, [*made, card.unchanged()])
 
-    def authentication_confirm(self, context: RequestContext) -> Outcome:
-        request: AuthenticationConfirm = context.request
+    def authentication_confirm(
+        self, request: AuthenticationConfirm, context: RequestContext
+    ) -> Outcome[dict[str, Never]]:
         asked = context.find(Authentication, request.auth_request_id)
         item = context.items([Card.key(asked.card_id)])[0]
         if not context.sees(item):
             raise Refused(Status.NO_AUTHENTICATION)
         card = context.seen(Card, item)
-        card.require(context.action.name, context.now)
+        card.require(context.action, context.now)
         if not asked.waits(context.now):
             raise Refused(Status.WRONG_STATE, "the request has expired, or was answered already")
         if request.validation_value is not None and not self._proves(asked, request.validation_value):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.protocol import simulator_messages
 from chalicelib.cards.protocol.simulator_messages import SimulateAuthentication
 from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS, REJECTED
@@ -27,8 +28,9 @@ class ThreeDsSimulatorFlow:
     sequences: Sequences
     card_data: CardData
 
-    def simulate_authentication(self, context: RequestContext) -> Outcome:
-        request: SimulateAuthentication = context.request
+    def simulate_authentication(
+        self, request: SimulateAuthentication, context: RequestContext
+    ) -> Outcome[simulator_messages.Authentication]:
         card = context.find(Card, request.card_id)
         if card.status(context.now) != ACTIVE:
             return Outcome({"outcome": REJECTED})

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.cards.protocol.action import Action
-from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.card_events import EVENTS
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.cards.requests.action import Action
 from infra.openapi import texts, webhooks
 from infra.openapi.cards import examples, tables
 from infra.openapi.cards.schemas import ERROR, CardSchemas, Json, name_of, reference
@@ -45,7 +44,9 @@ def build() -> Json:
     outside_prod = {"x-outside-prod-only": True}
     paths = {
         "/api": {"post": _operation(0, "Carry out an action", ACTIONS, schemas)},
-        "/simulator": {"post": _operation(1, "Play the world outside", SIMULATED, schemas, _SIMULATOR) | outside_prod},
+        "/simulator": {
+            "post": _operation(1, "Play the world outside", SIMULATOR_ACTIONS, schemas, _SIMULATOR) | outside_prod
+        },
     }
     return document(
         "Causeway: card API",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.card_events import EVENTS, CardEventType
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
+from chalicelib.cards.requests.action import Action
 from infra.openapi import webhooks
 from infra.openapi.cards.made_up import HOLDER_ID
 from infra.openapi.cards.meanings import meaning
@@ -40,7 +40,7 @@ def request(action: Action) -> Json:
         **{name: ENVELOPE[name]["examples"][0] for name in _CREDENTIALS},
         "action": action.name,
         "api_version": API_VERSION,
-        "request_reference_id": f"{action.method.replace('_', '-')}-0001",
+        "request_reference_id": f"{action.handler.__name__.replace('_', '-')}-0001",
         **_members(action.request),
     }
 

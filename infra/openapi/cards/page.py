@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from chalicelib.cards.protocol.account_messages import CreateAccount
-from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.card_blocks import WithDelivery
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.card_messages import CreateCard
@@ -18,6 +17,7 @@ from chalicelib.cards.protocol.holder_messages import WithHolder
 from chalicelib.cards.protocol.list_rules import SeriesRule, TextsRule
 from chalicelib.cards.protocol.message import Needs, NeedsOne, Request
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
+from chalicelib.cards.requests.action import Action
 from infra.openapi.cards import examples, notation, purposes, tables
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, Json, order_members, rule_in

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.cards.protocol.action import Action, Flow
-from chalicelib.cards.protocol.actions import ACTIONS
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.card_blocks import TRACK_NAME
 from chalicelib.cards.protocol.card_fields import LONGEST_BYTES
 from chalicelib.cards.protocol.message import Request
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
 from chalicelib.cards.protocol.values import (
     CUT_OFF_SECONDS,
@@ -19,33 +17,28 @@ from chalicelib.cards.protocol.values import (
     MOST_COUNT,
     MOST_COUNTRIES,
 )
+from chalicelib.cards.requests.action import Action
 from infra.openapi.cards import conditions
 
 _PAYMENTS, _SIMULATOR = "External payments", "Simulator"
 _DAY = 24 * 3600
-GROUPS: Mapping[Flow, str] = {
-    "accounts": "Accounts",
-    "cards": "Cards",
-    "issuing": "Cards",
-    "reissuing": "Cards",
-    "card_data": "Cards",
-    "acs": "Cards",
-    "holders": "Holders",
-    "addresses": _PAYMENTS,
-    "transfers": _PAYMENTS,
-    "returns": _PAYMENTS,
-    "debits": _PAYMENTS,
-    "fees": "Fees",
-    "limits": "Limits",
-    "reports": "Reports",
-    "simulator": _SIMULATOR,
-    "authorizations": _SIMULATOR,
-    "releases": _SIMULATOR,
-    "clearings": _SIMULATOR,
-    "disputes": _SIMULATOR,
-    "outside": _SIMULATOR,
+GROUPS: Mapping[str, str] = {
+    "account_flow": "Accounts",
+    "card_flow": "Cards",
+    "card_creation_flow": "Cards",
+    "card_reissue_flow": "Cards",
+    "card_data_flow": "Cards",
+    "acs_flow": "Cards",
+    "holder_flow": "Holders",
+    "address_flow": _PAYMENTS,
+    "transfer_flow": _PAYMENTS,
+    "return_flow": _PAYMENTS,
+    "direct_debit_flow": _PAYMENTS,
+    "fee_flow": "Fees",
+    "limit_flow": "Limits",
+    "report_flow": "Reports",
 }
-"""The groups of actions, by who carries them out."""
+"""The groups of actions of ``POST /api``, by the modules that carry them out."""
 
 _SHOWN = "It is shown as the mode of the credential says; where that is `absent`, the answer is 1103."
 _GROUP_ALLOWED = "The group has to be one that the programme allows (2005)."
@@ -190,13 +183,14 @@ FURTHER: Mapping[str, str] = {
 
 def group(action: Action) -> str:
     """The group that an action belongs to. Raises: LookupError."""
-    return _SIMULATOR if action.name in SIMULATED else GROUPS[action.flow]
+    return _SIMULATOR if action.name in SIMULATOR_ACTIONS else GROUPS[action.handler.__module__.rpartition(".")[2]]
 
 
 def group_members() -> Mapping[str, list[Action]]:
     """All actions by their groups, in the order of the table."""
-    every = [*ACTIONS.values(), *SIMULATED.values()]
-    return {name: [action for action in every if group(action) == name] for name in dict.fromkeys(GROUPS.values())}
+    every = [*ACTIONS.values(), *SIMULATOR_ACTIONS.values()]
+    names = dict.fromkeys([*GROUPS.values(), _SIMULATOR])
+    return {name: [action for action in every if group(action) == name] for name in names}
 
 
 def rules(action: Action) -> list[str]:

@@ -11,11 +11,11 @@ from typing import Any, Literal, get_args
 from pydantic.fields import FieldInfo
 
 from chalicelib.cards.protocol import enumerations, fields
-from chalicelib.cards.protocol.action import Action
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.rules import TextRule, ValueRule
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION
+from chalicelib.cards.requests.action import Action
 from infra.openapi.cards import conditions, purposes
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.models import Model, is_list, models_in

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol import authorization_states, payment_states, schemes, states, values
-from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
 from chalicelib.cards.protocol.status_codes import Status
 from infra.openapi.cards.schemas import rule_in
 from infra.openapi.texts import table
@@ -77,7 +76,7 @@ def value_list(name: str) -> str:
 
 def fields_with(name: str) -> list[str]:
     """The fields of all actions and events that have the values of a list."""
-    actions = (*ACTIONS.values(), *SIMULATED.values())
+    actions = (*ACTIONS.values(), *SIMULATOR_ACTIONS.values())
     models = [model for action in actions for model in (action.request, action.answer) if model is not None]
     found = []
     for model in (*models, *(row.data for row in EVENTS.values())):

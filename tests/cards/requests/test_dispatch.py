@@ -14,7 +14,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Conflict
 from chalicelib.foundation.jsontext import Number
 from tests.cards import whole_requests
-from tests.cards.protocol.test_actions import call
+from tests.cards.api.test_actions import call
 from tests.cards.scenes import ALL_PLAIN, HOLDER_BLOCK, LEFT_OUT, Envelope, Scene
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, is_valid
 from tests.conftest import Lines
@@ -299,7 +299,7 @@ def test_when_storage_fails_it_is_9001_and_the_same_request_is_carried_out_later
 
 
 def test_a_defect_is_9001_and_logged_without_the_body(stage: Scene, lines: Lines) -> None:
-    with patch.object(dispatch.Dispatcher, "_call", side_effect=ZeroDivisionError("secret")):
+    with patch.object(dispatch.Dispatcher, "_context", side_effect=ZeroDivisionError("secret")):
         answer = stage.do("getDesign", program_id=101)
 
     assert code(answer) == 9001

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cards import whole_requests
-from tests.cards.protocol.test_actions import call
+from tests.cards.api.test_actions import call
 from tests.cards.scenes import GERMANY, HOLDER_BLOCK, PERSON, SEPA, Scene
 from tests.cards.specification import TABLES
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Cast, Members

@@ -9,8 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from chalicelib.cards.api.actions import ACTIONS
 from chalicelib.cards.programs.catalogue import Rate
-from chalicelib.cards.protocol.actions import ACTIONS
 from chalicelib.foundation.crypto import signatures
 from infra.programme import file
 from infra.programme.file import InvalidProgramme

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.cards.requests.paging import page
+from chalicelib.cards.requests.request_context import page
 
 ROWS = [{"id": number} for number in range(5)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.protocol.simulator_actions import SIMULATED
+from chalicelib.cards.api.actions import SIMULATOR_ACTIONS
 from chalicelib.foundation.jsontext import Number
 from tests.cards import whole_requests
 from tests.cards.members import Member
@@ -30,7 +30,7 @@ OF_NOBODY = {
 
 
 def call(scene: Scene, action: str, members: Members) -> Envelope:
-    return (scene.sim if action in SIMULATED else scene.do)(action, **members)
+    return (scene.sim if action in SIMULATOR_ACTIONS else scene.do)(action, **members)
 
 
 def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:

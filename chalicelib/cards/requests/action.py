@@ -1,0 +1,93 @@
+"""An action of the interface: its name, the function that carries it out, and what the dispatch has to know of it.
+
+The function's annotations say what the action takes and answers: ``request`` is the model of its fields, and it returns
+the ``Outcome`` of an answer, of a list of answers, or of ``None`` where ``data`` is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, Literal, get_args, get_origin, get_type_hints
+
+from typing_extensions import TypeVar
+
+from chalicelib.cards.protocol.card_fields import CardField
+from chalicelib.cards.protocol.message import Answer, Request
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
+
+Effect = Literal["read", "write", "reveal"]
+Shape = Literal["object", "list", "empty", "empty object", "id"]
+Q = TypeVar("Q", bound=Request, default=Any)
+Handler = Callable[[Any, Q, RequestContext], Outcome[Any]]
+"""A method of a flow, as its class has it."""
+
+
+@dataclass(frozen=True)
+class Action(Generic[Q]):
+    """One action.
+
+    Attributes:
+        name: as the body's ``action`` names it.
+        effect: a read changes nothing; a reveal is a read of one card datum, which a repeat runs again.
+        handler: the method that carries it out.
+        summary: what it does, in a line.
+        field: the one card datum that a reveal shows.
+        seals: whether the answer holds card data, which repeats are told for a day only.
+        creates: whether ``access_level`` is that of the record which the action makes.
+        answers_id: whether the record's ``id`` stands beside the empty data.
+        patience: so many seconds after it came a request decides anew while others are in its way.
+        late: the method that ends what is not decided by then; without one it is 8003.
+    """
+
+    name: str
+    effect: Effect
+    handler: Handler[Q]
+    summary: str
+    field: CardField | None = None
+    seals: bool = False
+    creates: bool = False
+    answers_id: bool = False
+    patience: int = 10
+    late: Handler[Q] | None = None
+
+    @property
+    def request(self) -> type[Request]:
+        """The model of its fields."""
+        model: type[Request] = self._types["request"]
+        return model
+
+    @property
+    def answer(self) -> type[Answer] | None:
+        """The model of ``data``, or of an entry of it; ``None`` when it is empty."""
+        data = get_args(self._data)[0] if self.shape == "list" else self._data
+        return data if self.shape in ("object", "list") else None
+
+    @property
+    def shape(self) -> Shape:
+        """``data`` is an object, a list, ``[]``, ``{}``, or ``[]`` with the ``id`` beside it."""
+        if self._data is type(None):
+            return "id" if self.answers_id else "empty"
+        if get_origin(self._data) is dict:
+            return "empty object"
+        return "list" if get_origin(self._data) is list else "object"
+
+    @property
+    def paged(self) -> bool:
+        """Whether a ``paginator`` stands beside the data, as it does in the request."""
+        return "paginator" in self.request.model_fields
+
+    @property
+    def continued(self) -> bool:
+        """Whether ``has_more_records`` stands beside the data: the next page follows the row ``last_id``."""
+        return "last_id" in self.request.model_fields
+
+    @property
+    def _data(self) -> Any:
+        """The type of an answer's data."""
+        return get_args(self._types["return"])[0]
+
+    @cached_property
+    def _types(self) -> dict[str, Any]:
+        return get_type_hints(self.handler)
