@@ -6,14 +6,14 @@ import json
 from functools import cache
 from typing import Any
 
-from infra.local import lean_emulator
+from infra.local import moto_patches
 from tests.tables import OPERATIONS, Refused, carried_out
 
 
 @cache
 def install() -> None:
     """Change the emulator of this process, once."""
-    lean_emulator.patch_moto()
+    moto_patches.patch_moto()
     _answer_here()
 
 

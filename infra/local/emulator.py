@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from infra import command
-from infra.local import guard, lean_emulator
+from infra.local import guard, moto_patches
 from infra.local.emulator_state import EmulatorState
 
 Environ = dict[str, Any]
@@ -152,7 +152,7 @@ def application() -> Callable[..., Iterable[bytes]]:
     """moto's server, with what ``resources.yaml`` needs imported already."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    lean_emulator.patch_moto()
+    moto_patches.patch_moto()
     import moto.cloudformation.responses  # noqa: F401 - the slowest part, so that the first call does not wait
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 

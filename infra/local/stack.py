@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from chalice.app import Chalice
     from chalice.config import Config
 
-    from infra.local.events import EventRunner
+    from infra.local.event_runner import EventRunner
     from infra.local.server import Server
 
 DEFAULT_PORT = 8000
@@ -232,7 +232,7 @@ def _application() -> tuple[Chalice, Config]:
 
 def _runner(application: Chalice) -> EventRunner:
     from infra.deploy.functions import FUNCTIONS
-    from infra.local.events import EventRunner
+    from infra.local.event_runner import EventRunner
 
     timeouts = {each.name: each.timeout for each in FUNCTIONS}
     return EventRunner(application, timeouts=timeouts, region=os.environ["AWS_DEFAULT_REGION"])

@@ -8,7 +8,7 @@ from chalicelib.openbanking.protocol import own_answers, v1
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from infra.openapi import refusals_of_calls, texts
+from infra.openapi import introduction, refusals_of_calls
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
 from infra.openapi.own_calls import BANK_ANSWERS, PUBLIC_KEY, CancelQuery
@@ -52,8 +52,8 @@ _WORDS: Mapping[int, Mapping[str, str]] = {
 }
 _FINAL: Mapping[int, str] = {1: "`2`, `3`, `4`", 2: "`ACCC`, `RJCT`, `CANC`; `ACSC` may still become `ACCC`"}
 _TABLES: Mapping[int, Callable[[], list[str]]] = {
-    1: lambda: [texts.codes_of_version_1()],
-    2: lambda: [texts.balance_types(), texts.codes_of_version_2()],
+    1: lambda: [introduction.codes_of_version_1()],
+    2: lambda: [introduction.balance_types(), introduction.codes_of_version_2()],
 }
 _WEBHOOK_ERRORS: Mapping[int, Model] = {1: own_answers.WebhookErrorV1, 2: own_answers.WebhookError}
 _BANK_KEY: Json = {
@@ -74,7 +74,12 @@ def build(version: Version) -> Json:
     paths = {f"{version.base}{call.path}": {"post": made.call(call)} for call in calls}
     paths |= {PUBLIC_KEY: {"get": made.public_key()}, version.cancel_path: {"get": made.cancel()}}
     webhooks = {row.path.strip("/"): {"post": made.webhook(row)} for row in version.webhooks}
-    tables = [texts.scopes(version), texts.schemes(version), texts.statuses(version), *_TABLES[number]()]
+    tables = [
+        introduction.scopes(version),
+        introduction.schemes(version),
+        introduction.statuses(version),
+        *_TABLES[number](),
+    ]
     return document(
         f"Causeway: bank-facing API, version {version}",
         "\n".join([_INTRODUCTION.format(version=version, **_WORDS[number]), "\n\n".join(tables)]),

@@ -18,7 +18,7 @@ from chalicelib.openbanking.protocol.tpp_event_types import EventType
 from chalicelib.openbanking.protocol.tpp_events import EVENTS, EventRow
 from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall, Webhook
-from infra.openapi import refusals_of_calls, texts, webhooks
+from infra.openapi import introduction, refusals_of_calls, webhooks
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning
 from infra.openapi.own_calls import FRONT_DOOR, OWN_CALLS, FrontDoorQuery, OwnCall
@@ -135,11 +135,11 @@ def build() -> Json:
     paths |= {call.path: {"post": made.payment(call)} for call in PAYMENTS}
     paths |= {STATUS_PATH: {"get": made.payment_status()}}
     tables = [
-        texts.scopes(*VERSIONS.values()),
-        texts.schemes(*VERSIONS.values()),
-        texts.statuses(*VERSIONS.values()),
-        texts.balance_types(),
-        texts.codes_of_version_2(_NEVER_GIVEN),
+        introduction.scopes(*VERSIONS.values()),
+        introduction.schemes(*VERSIONS.values()),
+        introduction.statuses(*VERSIONS.values()),
+        introduction.balance_types(),
+        introduction.codes_of_version_2(_NEVER_GIVEN),
     ]
     return document(
         "Causeway: TPP-facing API",
@@ -304,7 +304,7 @@ def _operation(path: str, tag: str, caller: str, parameters: list[Json], respons
 def _needs(webhooks: Mapping[int, Webhook]) -> str:
     """Which scope a call needs, by version."""
     rows = [(version, f"`{row.scope}`" if row.scope else "none", f"`{row.path}`") for version, row in webhooks.items()]
-    return texts.table(("Bank's version", "Scope", "Webhook to the bank"), rows)
+    return introduction.table(("Bank's version", "Scope", "Webhook to the bank"), rows)
 
 
 def _ref(name: str) -> Json:

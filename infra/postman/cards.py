@@ -13,7 +13,7 @@ from typing import Any
 from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from infra.openapi.cards import examples
 from infra.openapi.cards.schemas import name_of
-from infra.postman.item import Json, PostmanRequest
+from infra.postman.request import Json, PostmanRequest
 
 _OF_NEW_HOLDER = ("holder_", "kyc_")
 _CREDENTIAL = ("access_key", "access_api_id", "access_api_key")

@@ -26,8 +26,8 @@ from infra.openapi.own_calls import (
     PUBLIC_KEY,
 )
 from infra.postman import cards
-from infra.postman.item import Json, PostmanRequest
-from infra.postman.scene import BankFixtures
+from infra.postman.fixtures import BankFixtures
+from infra.postman.request import Json, PostmanRequest
 
 _FORMAT = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _REVOKE = "/tpp/token/revoke"

@@ -20,7 +20,7 @@ TARGET = stackfile.ROOT / "build"
 def write(target: Path) -> list[Path]:
     """Write both files for the running stack; answers them. Raises: SceneFailed, Stuck, RequestException."""
     from infra.postman.collection import build, environment
-    from infra.postman.scene import PreparationFailed, prepare
+    from infra.postman.fixtures import PreparationFailed, prepare
 
     stack = stackfile.running()
     if stack is None:
@@ -41,7 +41,7 @@ def write(target: Path) -> list[Path]:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
-    from infra.postman.scene import PreparationFailed
+    from infra.postman.fixtures import PreparationFailed
 
     command.parser("infra.postman", __doc__).parse_args(arguments)
     try:

@@ -33,7 +33,7 @@ from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http import outbound
 from chalicelib.foundation.http.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
-from infra.local.events import EventRunner, queue_name
+from infra.local.event_runner import EventRunner, queue_name
 from tests.chaos.receivers import PROCESS
 from tests.chaos.traffic import Preparation, TppCall
 from tests.world import World

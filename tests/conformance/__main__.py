@@ -13,7 +13,7 @@ from chalicelib.website.openapi_documents import DOCUMENTS
 from infra import command
 from infra.local import stackfile
 from infra.local.background import run_stack
-from infra.postman.scene import prepare
+from infra.postman.fixtures import prepare
 from tests.conformance.parties import Parties
 from tests.conformance.runner import Outcome, run
 

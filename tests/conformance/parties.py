@@ -15,7 +15,7 @@ from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.openbanking.protocol import tpp_calls
 from chalicelib.website.openapi_documents import description
 from infra.openapi.models import meaning
-from infra.postman.scene import BankFixtures
+from infra.postman.fixtures import BankFixtures
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
-from infra.local.events import schedule_event, sqs_event
+from infra.local.event_runner import schedule_event, sqs_event
 from tests.conftest import Lines
 from tests.delivery.conftest import Receiver, fail
 from tests.figures import counted

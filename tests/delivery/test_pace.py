@@ -9,7 +9,7 @@ import pytest
 from chalicelib.delivery import schedule, slots
 from chalicelib.delivery.slots import SLOTS
 from chalicelib.foundation import log
-from infra.local.events import POLLERS
+from infra.local.event_runner import POLLERS
 from tests.delivery.simulation import Simulation
 
 GOOD, SLOW, DEAD = "good", "slow", "dead-{}"

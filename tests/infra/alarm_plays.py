@@ -11,7 +11,7 @@ from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.openbanking.records.idempotency_keys import RUNNING_SECONDS
-from infra.local.events import schedule_event, sqs_event
+from infra.local.event_runner import schedule_event, sqs_event
 from tests.cards.scenes import EUR, Scene
 from tests.figures import Figure, figures
 from tests.infra.test_permissions import euros, opened, paying, silent

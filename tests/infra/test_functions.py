@@ -12,7 +12,7 @@ from chalice.app import ScheduledEventConfig, SQSEventConfig
 from app import app
 from infra.deploy import functions
 from infra.deploy.functions import FUNCTIONS, Function
-from infra.local.events import expression, queue_name
+from infra.local.event_runner import expression, queue_name
 from tests.documents import DOCUMENTS, OPERATIONS, ROOT, rows, section
 from tests.infra.alarm_states import watched
 from tests.infra.test_alarms import ALARMS

@@ -14,7 +14,7 @@ from botocore.client import BaseClient
 
 from chalicelib.application import Application
 from chalicelib.foundation import parallel
-from infra.local.events import schedule_event
+from infra.local.event_runner import schedule_event
 from tests.demo_bank.test_with_the_service import PAYMENT_SCOPES, Psu, connected, payment, tokens
 from tests.infra.test_permissions import CARD_TABLES, Used, policy, used
 from tests.infra.test_policies import STAGES

@@ -12,7 +12,7 @@ from chalicelib.foundation.settings import Settings
 from infra.deploy import template
 from infra.deploy.chalice_command import STAGES
 from infra.deploy.functions import API, FUNCTIONS
-from infra.local import events
+from infra.local import event_runner
 
 FOLDER = Path(__file__).parents[2] / ".chalice"
 CONFIG: dict[str, Any] = json.loads((FOLDER / "config.json").read_text())
@@ -139,9 +139,9 @@ def test_the_consumer_reports_defects_to_a_queue_that_nobody_consumes(stage: str
     using = {(file.stem, action) for file in POLICIES for action, queue in granted(file, "sqs:") if queue == dead}
 
     assert using == {(f"policy-{stage}-deliver", "sqs:GetQueueUrl"), (f"policy-{stage}-deliver", "sqs:SendMessage")}
-    assert [events.queue_name(source) for source in events.EventRunner(app, timeouts={}, region="").consumers] == [
-        "causeway-local-deliveries"
-    ]
+    assert [
+        event_runner.queue_name(source) for source in event_runner.EventRunner(app, timeouts={}, region="").consumers
+    ] == ["causeway-local-deliveries"]
 
 
 def test_production_has_nothing_of_the_demonstration_banks() -> None:

@@ -24,7 +24,7 @@ TOPIC = "arn:aws:sns:eu-west-1:123456789012:alarms"
 REPOSITORY = chalice_command.ROOT
 _REGISTERED = """
 import json, app
-from infra.local.events import expression, queue_name
+from infra.local.event_runner import expression, queue_name
 from chalice.app import SQSEventConfig
 print(json.dumps({
     "routes": {path: sorted(methods) for path, methods in app.app.routes.items()},

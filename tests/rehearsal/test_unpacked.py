@@ -20,7 +20,7 @@ import pytest
 
 from infra.deploy import template
 from infra.deploy.functions import FUNCTIONS
-from infra.local.events import schedule_event, sqs_event
+from infra.local.event_runner import schedule_event, sqs_event
 from tests.rehearsal import runtime
 from tests.rehearsal.project import ADDRESSES, REPOSITORY, Project, registered
 

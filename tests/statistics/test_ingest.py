@@ -17,7 +17,7 @@ from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counter_reader import KeptCounters
 from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Incomplete, Ingested, compute_day
-from infra.local.events import expression, schedule_event
+from infra.local.event_runner import expression, schedule_event
 from tests.conftest import Lines
 from tests.documents import OPERATIONS, STATISTICS, rows, section
 from tests.statistics.made_up import ALPHA, BETA, counted

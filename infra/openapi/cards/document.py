@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.requests.action import Action
-from infra.openapi import texts, webhooks
+from infra.openapi import introduction, webhooks
 from infra.openapi.cards import examples, tables
 from infra.openapi.cards.schemas import ERROR, CardSchemas, Json, name_of, reference
 from infra.openapi.document import ANY_REQUEST_ID, body, document, json_content
@@ -79,7 +79,7 @@ def _operation(tag: int, summary: str, actions: Mapping[str, Action], schemas: C
 
 def _about(actions: Mapping[str, Action], more: str) -> str:
     rows = [(f"`{name}`", action.summary) for name, action in actions.items()]
-    return "\n\n".join(part for part in (more, texts.table(("Action", "Purpose"), rows)) if part)
+    return "\n\n".join(part for part in (more, introduction.table(("Action", "Purpose"), rows)) if part)
 
 
 def _requests(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
@@ -140,7 +140,7 @@ def _tables() -> list[str]:
         "Disputes": tables.dispute_rules(),
     }
     return [
-        texts.section("Status codes", tables.status_codes()),
-        texts.section("Value lists", "\n\n".join(lists)),
-        texts.section("States", "\n\n".join(f"### {name}\n\n{text}" for name, text in rules.items())),
+        introduction.section("Status codes", tables.status_codes()),
+        introduction.section("Value lists", "\n\n".join(lists)),
+        introduction.section("States", "\n\n".join(f"### {name}\n\n{text}" for name, text in rules.items())),
     ]

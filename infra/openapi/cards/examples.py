@@ -11,7 +11,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
 from chalicelib.cards.requests.action import Action
 from infra.openapi import webhooks
-from infra.openapi.cards.made_up import HOLDER_ID
+from infra.openapi.cards.example_values import HOLDER_ID
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, order_members
 from infra.openapi.models import Model, is_list, models_in

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from infra.openapi.cards import money_meanings, report_meanings
-from infra.openapi.cards.made_up import ACCOUNT_ID, CARD_ID, EURO, GERMANY, HOLDER_ID, MOMENT, PIN
+from infra.openapi.cards.example_values import ACCOUNT_ID, CARD_ID, EURO, GERMANY, HOLDER_ID, MOMENT, PIN
 
 Meaning = tuple[str, Any]
 

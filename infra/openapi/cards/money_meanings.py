@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.protocol.values import MOST_AMOUNT, MOST_COUNT, MOST_COUNTRIES, RISK_ACTIONS, SECURITY_CHECKS
-from infra.openapi.cards.made_up import (
+from infra.openapi.cards.example_values import (
     ACCOUNT_ID,
     ADDRESS_ID,
     AUTHORIZE_ID,

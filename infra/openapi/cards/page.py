@@ -22,8 +22,8 @@ from infra.openapi.cards import examples, notation, purposes, tables
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, Json, order_members, rule_in
 from infra.openapi.document import ROOT
+from infra.openapi.introduction import table
 from infra.openapi.models import Model, models_in
-from infra.openapi.texts import table
 
 FILE = ROOT / "docs" / "card-api.md"
 BEGIN, END = "<!-- reference: begin -->", "<!-- reference: end -->"

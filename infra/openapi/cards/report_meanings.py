@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from infra.openapi.cards.made_up import (
+from infra.openapi.cards.example_values import (
     ACCOUNT_ID,
     ADDENDUM_ID,
     AUTHORIZE_ID,

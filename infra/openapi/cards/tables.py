@@ -11,7 +11,7 @@ from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.protocol.status_codes import Status
 from infra.openapi.cards.schemas import rule_in
-from infra.openapi.texts import table
+from infra.openapi.introduction import table
 
 LISTS: Mapping[str, Mapping[Any, str]] = {
     "Account statuses": states.ACCOUNT_STATES,

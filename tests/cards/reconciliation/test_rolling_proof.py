@@ -16,7 +16,7 @@ from chalicelib.cards.reconciliation.account_proof import LOOKS
 from chalicelib.cards.reconciliation.progress_record import MOST_BROKEN, ROUND_SECONDS, Progress
 from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
 from infra.deploy.functions import BY_NAME
-from infra.local.events import schedule_event
+from infra.local.event_runner import schedule_event
 from tests.cards.ledgers import movements
 from tests.cards.reconciliation.conftest import Ledger
 from tests.cards.scenes import DAY, EUR, SPECIAL_EUR

@@ -11,7 +11,7 @@ import pytest
 from chalice.app import Blueprint, Chalice, Cron, Rate, SQSEvent
 
 from infra.deploy.functions import FUNCTIONS
-from infra.local.events import EventRunner, expression, queue_name
+from infra.local.event_runner import EventRunner, expression, queue_name
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

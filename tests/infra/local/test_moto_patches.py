@@ -7,7 +7,7 @@ from typing import Any
 
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
-from infra.local import lean_emulator
+from infra.local import moto_patches
 from tests.openbanking.faults import table_of
 from tests.world import World
 
@@ -31,7 +31,7 @@ def table(world: World) -> Any:
 
 
 def test_a_query_looks_in_its_partition_only(world: World) -> None:
-    lean_emulator.patch_moto()
+    moto_patches.patch_moto()
     watched = table(world)
 
     def asked(partition: str) -> list[tuple[str, str]]:
