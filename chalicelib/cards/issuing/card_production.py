@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.cards.issuing.card_orders import ordering
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.programs import group_resolution
@@ -17,8 +16,8 @@ from chalicelib.cards.protocol.card_messages import CreateCard, ReissueCard
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import RequestContext
-from chalicelib.cards.storage.record import present
-from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.cards.storage.record import TABLE, Key, present
+from chalicelib.foundation.dynamodb.store import Operation, Put, absent
 from chalicelib.foundation.fields.problems import Problem
 
 _CHOICES = (
@@ -124,5 +123,15 @@ def sending(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tu
     """The write that orders a card's body, and the entries that it uses; nothing for a virtual card."""
     if card.virtual:
         return [], []
-    ordered = ordering(card.id, card.request_id, given, context.now, context.write_id)
+    ordered = _put_order(card.id, card.request_id, given, context.now, context.write_id)
     return [ordered], [("shipping_method", given["order_shipping_method"])]
+
+
+def _order_key(card_id: int, request_id: int) -> Key:
+    return TABLE, {"owner": f"card#{card_id}", "part": f"order#{request_id:020}"}
+
+
+def _put_order(card_id: int, request_id: int, delivery: Mapping[str, Any], now: int, write_id: str) -> Put:
+    """The write that orders a card's body; ``delivery`` has the fields of the delivery and bulk block."""
+    members = {"ordered_at": now, "delivery": dict(delivery), "written_by": write_id}
+    return Put(TABLE, {**_order_key(card_id, request_id)[1], **members}, absent("owner"))

@@ -1,32 +1,39 @@
 """The proof of one account, while the service goes on.
 
 The account is read first and then its rows, up to the number that it counted: what is written meanwhile comes after
-them.
+them. What the records of payments, authorizations and disputes claim is compared with the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.authorization.dispute_record import Dispute
 from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.special_account_record import SpecialAccount
-from chalicelib.cards.reconciliation import reservation_records
-from chalicelib.cards.reconciliation.ledger_proof import Broken, Fold, Shared
+from chalicelib.cards.reconciliation.ledger_proof import Broken, Fold, Shared, money
 from chalicelib.cards.reconciliation.ledger_reader import Reading
-from chalicelib.cards.reconciliation.reservations import Claim, mismatched
+from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim, mismatched
+from chalicelib.cards.storage.record import Record
 from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.parallel import pieces
 
 KINDS = (Account.kind, SpecialAccount.kind)
 """The kinds of accounts; an account's part is its kind."""
 LOOKS = 3
 """So often an account is looked at anew before it is called broken: a page may not show yet what is just written."""
+READ_TOGETHER = 100
+_RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION: Authorization, DISPUTE: Dispute}
+"""What claims money; disputes stand under the numbers of their transactions."""
 
 
 def prove_account(store: Store, account: Item, noted: Sequence[Claim], shared: Shared) -> Fold:
     """Prove one account; ``noted`` is what claimed money of it before. Raises: Broken."""
     for attempt in range(LOOKS):
         try:
-            return _proven(store, account, noted, shared)
+            return _prove_once(store, account, noted, shared)
         except Broken:
             if attempt + 1 == LOOKS:
                 raise
@@ -34,7 +41,7 @@ def prove_account(store: Store, account: Item, noted: Sequence[Claim], shared: S
     raise AssertionError("unreachable")
 
 
-def _proven(store: Store, account: Item, noted: Sequence[Claim], shared: Shared) -> Fold:
+def _prove_once(store: Store, account: Item, noted: Sequence[Claim], shared: Shared) -> Fold:
     fold = Fold(account["owner"], account["currency"])
     reading = Reading(store, fold, shared)
     reading.go_on()
@@ -44,9 +51,27 @@ def _proven(store: Store, account: Item, noted: Sequence[Claim], shared: Shared)
         reading.go_on()
         if fold.rows == was:
             raise Broken(fold.owner, beyond)
-    records = reservation_records.records_of(store, {*fold.claims, *noted})
+    records = _read_records(store, {*fold.claims, *noted})
     wrong = mismatched(fold.claims, records)
     if wrong:  # what was changed after the account was read is in its next rows
         reading.go_on()
-    reservation_records.compare(fold, {claim: records[claim] for claim in wrong})
+    _compare_reservations(fold, {claim: records[claim] for claim in wrong})
     return fold
+
+
+def _read_records(store: Store, claims: Iterable[Claim]) -> dict[Claim, Item | None]:
+    """The records of claims."""
+    found: dict[Claim, Item | None] = {}
+    for piece in pieces(sorted(claims), READ_TOGETHER):
+        keys = [_RECORDS[claim.kind].key(claim.number) for claim in piece]
+        found |= zip(piece, store.batch_get(keys), strict=True)
+    return found
+
+
+def _compare_reservations(fold: Fold, records: Mapping[Claim, Item | None]) -> None:
+    """Hold the records of claims against the rows of their account. Raises: Broken."""
+    for claim in mismatched(fold.claims, records):
+        verb, record = claim.verb, records[claim]
+        by_rows = money(fold.claims.get(claim, 0), fold.currency)
+        said = f"{verb} {money(claim.amount(record), fold.currency)}" if record else "is not there"
+        raise Broken(fold.owner, f"its rows {verb.removesuffix('s')} {by_rows} for {claim}, which {said}")

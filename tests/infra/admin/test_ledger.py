@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.reconciliation import ledger_reader, reservation_records
+from chalicelib.cards.reconciliation import account_proof, ledger_reader
 from chalicelib.foundation.dynamodb.errors import AnswerLost
 from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin import connection, ledger_verification, progress
@@ -124,7 +124,7 @@ def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytes
     for module, name in (
         *((ledger_verification, "AT_ONCE"), (ledger_verification, "READS_AT_ONCE"), (ledger_reader, "PAGE")),
         *(
-            (reservation_records, "READ_TOGETHER"),
+            (account_proof, "READ_TOGETHER"),
             (ledger_verification, "READ_TOGETHER"),
             (ledger_reader, "READ_TOGETHER"),
         ),
