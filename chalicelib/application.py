@@ -34,7 +34,7 @@ class Application(Chalice):
         self._local.request = request
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
-        with hub().measurements.measure() as call:
+        with hub().statistics.measurements.measure() as call:
             answer = self._answered(event, context, call.started)
             call.status = answer["statusCode"]
         return answer

@@ -41,7 +41,7 @@ def cells(heading: str, first: str) -> list[list[str]]:
 
 def test_conversions_are_those_of_the_demonstration_programme(world: World) -> None:
     scene = Scene(world)
-    catalogue = scene.hub.programmes.catalogue(MANAGER)
+    catalogue = scene.hub.cards.programmes.catalogue(MANAGER)
     numbers = {name: number for number, name in currency_numbers().items()}
 
     found = cells("### Conversions", "On an account in EUR")
@@ -111,7 +111,7 @@ def test_how_long_things_take_is_the_codes() -> None:
 
 
 def test_the_price_of_the_fee_that_is_explained_is_the_demonstrations(world: World) -> None:
-    catalogue = Scene(world).hub.programmes.catalogue(MANAGER)
+    catalogue = Scene(world).hub.cards.programmes.catalogue(MANAGER)
     (entry,) = [each for each in catalogue.fee_groups[304].entries if each.code == "EXTOUT" and not each.country]
     said = flat("## Fees")
 

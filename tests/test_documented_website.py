@@ -141,7 +141,7 @@ def test_the_policy_of_the_screens_is_documented_as_it_is_sent(world: World) -> 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -> None:
-    person = Person(world, {COOKIE: world.hub.sessions.begin(known(world.hub, "ada@example.com")).cookie})
+    person = Person(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, "ada@example.com")).cookie})
     answer = person.get(re.sub("{.*}", "account", place))
     (where,) = [where for where, said in exceptions().items() if "since codes and tokens pass" in said]
 
@@ -151,8 +151,8 @@ def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -
 
 
 def test_the_policy_of_a_request_names_bank_and_callback(world: World) -> None:
-    person = Person(world, {COOKIE: world.hub.sessions.begin(known(world.hub, "ada@example.com")).cookie})
-    client = world.hub.clients.create(
+    person = Person(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, "ada@example.com")).cookie})
+    client = world.hub.openbanking.clients.create(
         owner="ada@example.com", title="A", callback_urls=["https://tpp.example.com/back"]
     )
     client_id = client.client.client_id

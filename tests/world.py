@@ -180,7 +180,7 @@ class World:
         if "amazonaws" in hub.store._client.meta.endpoint_url:  # the emulator, where nothing gets better by waiting
             hub.store._pause = lambda seconds: None
         hub.keyring.initialise()
-        hub.card_keys.initialise()
+        hub.cards.keys.initialise()
         banks = {}
         for version, bic, country in ((1, "ALPHGB21", "GB"), (2, "BETADEF1", "DE")):
             key = signatures.load_private_key(signatures.generate_private_pem())
@@ -193,7 +193,7 @@ class World:
                 authorization_url=f"http://127.0.0.1:1/bank-{version}/authorize",
                 public_keys=[signatures.public_pem(key.public_key())],
             )
-            bank, api_key = hub.banks.add(new)
+            bank, api_key = hub.openbanking.banks.add(new)
             banks[version] = BankSide(bank, api_key, key)
         world = cls(hub, banks)
         loaded = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
@@ -210,7 +210,7 @@ class World:
         banks = {version: BankSide(side.bank, side.api_key, side.key) for version, side in self.banks.items()}
         self.forget_journeys()
         world = World(self.another_process(settings, ManualClock(START)), banks)
-        made = world.hub.clients.create(owner="tpp@example.com", title="Budget Friend")
+        made = world.hub.openbanking.clients.create(owner="tpp@example.com", title="Budget Friend")
         world.client, world.client_secret = made.client, made.secret
         world.card_secrets = self.card_secrets
         return world
@@ -237,7 +237,7 @@ class World:
         for name in ("store", "secrets"):
             hub.__dict__[name] = getattr(self.hub, name)
         hub.keyring._private, hub.keyring._kms = self.hub.keyring._private, self.hub.keyring._kms
-        hub.card_keys._kms = self.hub.card_keys._kms
+        hub.cards.keys._kms = self.hub.cards.keys._kms
         return hub
 
     @contextlib.contextmanager
@@ -254,7 +254,7 @@ class World:
 
     def _measures(self, not_before: int) -> None:
         hub = self.hub
-        hub.__dict__["measurements"] = Measurements(lambda: hub.store, hub.clock, hub.metrics, not_before)
+        hub.statistics.__dict__["measurements"] = Measurements(lambda: hub.store, hub.clock, hub.metrics, not_before)
 
     # -- storage that is slow, lossy or gone
 
@@ -414,7 +414,7 @@ class World:
 
     def wants_events(self) -> str:
         """Gives the client an Events URL, that of ``receiver``; answers the secret that its events are signed with."""
-        made = self.hub.clients.update(self.client.client_id, events_url=self.receiver.url)
+        made = self.hub.openbanking.clients.update(self.client.client_id, events_url=self.receiver.url)
         self.client = made.client
         assert made.events_secret is not None, "it had no Events URL before"
         return made.events_secret
@@ -424,8 +424,8 @@ class World:
         """Gives a programme manager an Events URL, that of ``receiver``, and its first secret, for a while."""
         table, key = head_key(manager_id)
         self.hub.store.update(table, key, set={"events_url": self.receiver.url})
-        self.hub.programmes._cache.pop(manager_id, None)
-        secret, made = self.hub.card_event_secrets.first(manager_id)
+        self.hub.cards.programmes._cache.pop(manager_id, None)
+        secret, made = self.hub.cards.event_secrets.first(manager_id)
         self.hub.store.transact([made])
         try:
             yield secret
@@ -439,12 +439,12 @@ class World:
         table, key = head_key(manager_id)
         members = {"events_encryption_key": public_pem, "delivers_validation_values": True}
         self.hub.store.update(table, key, set=members)
-        self.hub.programmes._cache.pop(manager_id, None)
+        self.hub.cards.programmes._cache.pop(manager_id, None)
         try:
             yield
         finally:
             self.hub.store.update(table, key, remove=[*members])
-            self.hub.programmes._cache.pop(manager_id, None)
+            self.hub.cards.programmes._cache.pop(manager_id, None)
 
     def recorded(self, kind: str = "") -> list[Delivery]:
         """Every delivery as it stands, or those of a kind, oldest first."""

@@ -1,118 +1,89 @@
-"""How the card API's parts are put together; loaded when the card API is first asked for something."""
+"""The parts of the card API, wired; each is loaded when it is first asked for, so that no other interface waits."""
 
 from __future__ import annotations
 
-from chalicelib.cards.api.actions import ACTIONS, PORTAL_ACTIONS, SIMULATOR_ACTIONS
-from chalicelib.cards.authorization.authorization_flow import AuthorizationFlow
-from chalicelib.cards.authorization.authorizer import Authorizer
-from chalicelib.cards.authorization.cardholder_verification import CardholderVerification
-from chalicelib.cards.authorization.clearing_flow import ClearingFlow
-from chalicelib.cards.authorization.dispute_flow import DisputeFlow
-from chalicelib.cards.authorization.hold_expiry import HoldExpiry
-from chalicelib.cards.authorization.hold_release import HoldRelease
-from chalicelib.cards.authorization.release_flow import ReleaseFlow
-from chalicelib.cards.card_data.sealed_data import CardData
-from chalicelib.cards.events.card_events import CardEvents
-from chalicelib.cards.issuing.account_flow import AccountFlow
-from chalicelib.cards.issuing.card_creation_flow import CardCreationFlow
-from chalicelib.cards.issuing.card_data_flow import CardDataFlow
-from chalicelib.cards.issuing.card_flow import CardFlow
-from chalicelib.cards.issuing.card_reissue_flow import CardReissueFlow
-from chalicelib.cards.issuing.card_secrets import CardSecrets
-from chalicelib.cards.issuing.holder_flow import HolderFlow
-from chalicelib.cards.ledger.fee_flow import FeeFlow
-from chalicelib.cards.ledger.limit_flow import LimitFlow
-from chalicelib.cards.payments.address_flow import AddressFlow
-from chalicelib.cards.payments.address_opening import AddressOpening
-from chalicelib.cards.payments.direct_debit_flow import DirectDebitFlow
-from chalicelib.cards.payments.direct_debits import DirectDebits
-from chalicelib.cards.payments.incoming_payments import IncomingPayments
-from chalicelib.cards.payments.payment_posting import PaymentPosting
-from chalicelib.cards.payments.provider import Provider
-from chalicelib.cards.payments.provider_completion import ProviderCompletion
-from chalicelib.cards.payments.provider_orders import PaymentOrders
-from chalicelib.cards.payments.provider_recovery import ProviderRecovery
-from chalicelib.cards.payments.return_flow import ReturnFlow
-from chalicelib.cards.payments.simulator_flow import PaymentSimulatorFlow
-from chalicelib.cards.payments.transfer_flow import TransferFlow
-from chalicelib.cards.portal.portal import Portal
-from chalicelib.cards.portal.portal_flow import PortalFlow
-from chalicelib.cards.programs.credentials import Credentials
-from chalicelib.cards.programs.programmes import Programmes
-from chalicelib.cards.reconciliation.rolling_proof import RollingProof
-from chalicelib.cards.reports.report_flow import ReportFlow
-from chalicelib.cards.requests.dispatch import Dispatcher
-from chalicelib.cards.requests.idempotency import RequestReferences
-from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.three_ds.acs_flow import AcsFlow
-from chalicelib.cards.three_ds.simulator_flow import ThreeDsSimulatorFlow
-from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto.vault import Vault
-from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.foundation.metrics import Metrics
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from chalicelib.delivery.container import DeliveryContainer
+from chalicelib.foundation.container import Infrastructure
+
+if TYPE_CHECKING:
+    from chalicelib.cards.card_data.keys import CardKeys
+    from chalicelib.cards.card_data.sealed_data import CardData
+    from chalicelib.cards.events.card_events import CardEventSender
+    from chalicelib.cards.events.signing_secrets import EventSecrets
+    from chalicelib.cards.flow_container import CardRoom
+    from chalicelib.cards.payments.provider import Provider
+    from chalicelib.cards.programs.credentials import Credentials
+    from chalicelib.cards.programs.programmes import Programmes
 
 
-class CardRoom:
-    """``api`` answers ``POST /api``, ``simulator`` ``POST /simulator``.
+class CardContainer:
+    """Records and keys of the card API; ``room`` has its flows."""
 
-    ``desk`` is where the web interface asks; schedules ask ``overdue``, ``holds`` and ``proof``.
-    """
+    def __init__(self, shared: Infrastructure, delivery: DeliveryContainer) -> None:
+        self.shared = shared
+        self.delivery = delivery
 
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        vault: Vault,
-        credentials: Credentials,
-        programmes: Programmes,
-        card_data: CardData,
-        provider: Provider,
-        events: CardEvents,
-        *,
-        metrics: Metrics,
-    ) -> None:
-        references = RequestReferences(vault, card_data)
-        self.sequences = sequences = Sequences(store)
-        completion = ProviderCompletion(store, clock, references, events)
-        booking = PaymentPosting(sequences)
-        releasing = HoldRelease(sequences)
-        payments = PaymentOrders(store, programmes, provider, booking)
-        addresses, debits = AddressOpening(store, provider), DirectDebits(booking)
-        secrets = CardSecrets(card_data)
-        self.authorizer = Authorizer(CardholderVerification(secrets))
-        flows = (
-            AccountFlow(sequences),
-            AcsFlow(sequences, card_data),
-            AddressFlow(sequences, completion, addresses),
-            AuthorizationFlow(sequences, card_data, self.authorizer),
-            CardCreationFlow(sequences, secrets),
-            CardDataFlow(secrets),
-            CardFlow(secrets),
-            CardReissueFlow(sequences, secrets),
-            ClearingFlow(sequences),
-            DirectDebitFlow(),
-            DisputeFlow(sequences),
-            FeeFlow(sequences),
-            HolderFlow(sequences),
-            LimitFlow(),
-            PaymentSimulatorFlow(sequences, booking, IncomingPayments(booking), debits),
-            PortalFlow(secrets),
-            ReleaseFlow(releasing),
-            ReportFlow(sequences),
-            ReturnFlow(programmes, booking, completion, payments),
-            ThreeDsSimulatorFlow(sequences, card_data),
-            TransferFlow(programmes, booking, completion, payments),
+    @cached_property
+    def programmes(self) -> Programmes:
+        from chalicelib.cards.programs.programmes import Programmes
+
+        return Programmes(self.shared.store, self.shared.clock)
+
+    @cached_property
+    def credentials(self) -> Credentials:
+        from chalicelib.cards.programs.credentials import Credentials
+
+        return Credentials(self.shared.store, self.shared.clock)
+
+    @cached_property
+    def event_secrets(self) -> EventSecrets:
+        from chalicelib.cards.events.signing_secrets import EventSecrets
+
+        return EventSecrets(self.shared.store, self.shared.vault, self.shared.clock)
+
+    @cached_property
+    def event_sender(self) -> CardEventSender:
+        from chalicelib.cards.events.card_events import CardEventSender
+
+        return CardEventSender(self.shared.store, self.shared.clock, self.event_secrets, self.shared.outbound)
+
+    @cached_property
+    def keys(self) -> CardKeys:
+        from chalicelib.cards.card_data.keys import CardKeys
+
+        shared = self.shared
+        return CardKeys(shared.secrets, shared.kms, shared.settings.card_keys_secret, shared.clock)
+
+    @cached_property
+    def card_data(self) -> CardData:
+        from chalicelib.cards.card_data.sealed_data import CardData
+
+        return CardData(self.shared.vault, self.keys)
+
+    @cached_property
+    def payment_provider(self) -> Provider:
+        """The provider of external payments: one that plays outside production, in it none yet."""
+        from chalicelib.cards.payments.provider import NoProvider
+        from chalicelib.cards.payments.sandbox_provider import SandboxProvider
+
+        return SandboxProvider(self.shared.store) if self.shared.settings.is_sandbox else NoProvider()
+
+    @cached_property
+    def room(self) -> CardRoom:
+        from chalicelib.cards.events.card_events import CardEvents
+        from chalicelib.cards.flow_container import CardRoom
+
+        return CardRoom(
+            self.shared.store,
+            self.shared.clock,
+            self.shared.vault,
+            self.credentials,
+            self.programmes,
+            self.card_data,
+            self.payment_provider,
+            CardEvents(self.shared.clock, self.programmes, self.delivery.outbox),
+            metrics=self.shared.metrics,
         )
-        self.overdue = ProviderRecovery(
-            store, clock, metrics, programmes, completion, payments, addresses, debits, events
-        )
-        self.proof = RollingProof(store, clock, metrics)
-        self.holds = HoldExpiry(store, clock, metrics, programmes, releasing, events)
-        parts = (store, clock, credentials, programmes, references, events, flows)
-        self.api = Dispatcher(
-            *parts, ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "this action is one of POST /simulator")
-        )
-        self.simulator = Dispatcher(
-            *parts, SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "this action is one of POST /api")
-        )
-        self.desk = Portal(Dispatcher(*parts, PORTAL_ACTIONS, {}), self.api, self.simulator)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from chalice.app import Blueprint, Rate, SQSEvent
@@ -12,34 +12,42 @@ from chalice.app import Blueprint, Rate, SQSEvent
 from chalicelib.bootstrap import hub
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
+from chalicelib.foundation.metrics import Metrics
 
-job_routes = Blueprint(__name__)
+Measure = Callable[[], AbstractContextManager[object]]
+"""Measures what happens inside."""
+
+delivery_jobs = Blueprint(__name__)
 
 
-@job_routes.on_sqs_message(queue=hub().deliveries_queue.name, batch_size=1, name="deliver")
+@delivery_jobs.on_sqs_message(queue=hub().delivery.queue.name, batch_size=1, name="deliver")
 def deliver(event: SQSEvent) -> dict[str, Any] | None:
     """One delivery per message; a failing receiver is data, and raises nothing.
 
     A message that comes alone comes again when this raises. Of several, which are sent beside each other, those come
     again that the answer names: it needs ``ReportBatchItemFailures``, and so does whoever has more than one sent here.
     """
-    worker = hub().worker  # made before there are threads
+    process = hub()
+    return attempt_all(process.delivery.worker, process.statistics.measurements.measure, process.metrics, event)
+
+
+def attempt_all(worker: Worker, measure: Measure, metrics: Metrics, event: SQSEvent) -> dict[str, Any] | None:
     records = event.to_dict()["Records"]
     if len(records) == 1:
-        with _measured():
+        with _measured(measure):
             worker.attempt(records[0]["body"])
         return None
     with ThreadPoolExecutor(len(records)) as threads:  # not `together`, which attempts use themselves
-        made = [(record["messageId"], threads.submit(_attempted, worker, record["body"])) for record in records]
+        made = [(record["messageId"], threads.submit(_attempt, worker, measure, record["body"])) for record in records]
     broken = [message for message, done in made if not done.result()]
     if broken:
-        hub().metrics.write({"BrokenAttempts": len(broken)})  # for Lambda this is no error of the function
+        metrics.write({"BrokenAttempts": len(broken)})  # for Lambda this is no error of the function
     return {"batchItemFailures": [{"itemIdentifier": message} for message in broken]}
 
 
-def _attempted(worker: Worker, delivery_id: str) -> bool:
+def _attempt(worker: Worker, measure: Measure, delivery_id: str) -> bool:
     """Make an attempt in a thread of its own, which log lines of no other delivery come from; whether it was made."""
-    with _measured():
+    with _measured(measure):
         try:
             worker.attempt(delivery_id)
         except Exception:
@@ -49,26 +57,18 @@ def _attempted(worker: Worker, delivery_id: str) -> bool:
 
 
 @contextmanager
-def _measured() -> Iterator[None]:
+def _measured(measure: Measure) -> Iterator[None]:
     """Measure an attempt; what its log lines had in common is over with it."""
     try:
-        with hub().measurements.measure():
+        with measure():
             yield
     finally:
         log.clear()
 
 
-@job_routes.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")
+@delivery_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")
 def sweep(event: Any) -> None:
     """Every minute: queue what was never queued, was lost, or is due again."""
-    queued = hub().sweeper.sweep()
+    queued = hub().delivery.sweeper.sweep()
     if queued:
         log.info("swept", queued=queued)
-
-
-@job_routes.schedule(Rate(5, unit=Rate.MINUTES), name="expire")
-def expire(event: Any) -> None:
-    """Every five minutes: tell TPPs of consents that are about to end, or have ended."""
-    moved = hub().consent_expiry.tell()
-    if moved:
-        log.info("expiry told", consents=moved)

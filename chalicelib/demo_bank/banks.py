@@ -30,8 +30,6 @@ class _Banks:
 _banks = _Banks()
 
 
-def bank(name: BankName) -> Bank:
-    """The bank of that name."""
-    from chalicelib.bootstrap import hub
-
-    return _banks.get(name, hub())
+def bank(name: BankName, host: Services) -> Bank:
+    """The bank of that name, on what ``host`` shares with it."""
+    return _banks.get(name, host)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from chalicelib.demo_bank import durations, execution, orders, reports
 from chalicelib.demo_bank.banks import bank
 from chalicelib.demo_bank.profiles import PROFILES
-from chalicelib.demo_bank.runtime import TABLE, Bank, NotInstalled
+from chalicelib.demo_bank.runtime import TABLE, Bank, NotInstalled, Services
 from chalicelib.foundation import log
 
 SECONDS = 20
@@ -16,10 +16,10 @@ SECONDS = 20
 AFTER_FAILURE = 60
 
 
-def run() -> None:
+def run(host: Services) -> None:
     """Do what is due at both banks; one that was never opened has nothing to do."""
     for profile in PROFILES:
-        at = bank(profile.name)
+        at = bank(profile.name, host)
         try:
             if done := clear(at):
                 log.info("demo bank: cleared", bank=profile.name, payments=done)

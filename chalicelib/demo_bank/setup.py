@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
+from chalicelib.foundation.aws import Secrets
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.bank_record import Bank, NewBank
-from chalicelib.openbanking.records.banks import UnknownBank
+from chalicelib.openbanking.records.banks import Banks, UnknownBank
 
-if TYPE_CHECKING:
-    from chalicelib.bootstrap import Hub
+
+class Host(Protocol):
+    """The service that the banks are registered with."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def secrets(self) -> Secrets: ...
+
+    @property
+    def openbanking(self) -> HasBanks: ...
+
+
+class HasBanks(Protocol):
+    @property
+    def banks(self) -> Banks: ...
+
 
 _STORAGE_KEY_BYTES = 32
 
 
-def install(hub: Hub) -> list[Bank]:
+def install(host: Host) -> list[Bank]:
     """Register both banks with the service and store their credentials in the banks' own secret.
 
     Repeating it changes nothing, except that lost or rotated keys are replaced and moved addresses are put right.
@@ -25,48 +47,48 @@ def install(hub: Hub) -> list[Bank]:
     Raises:
         InvalidBank: an address or key that the service does not accept.
     """
-    return [_install(hub, profile) for profile in PROFILES]
+    return [_install(host, profile) for profile in PROFILES]
 
 
-def _install(hub: Hub, profile: Profile) -> Bank:
-    name = hub.settings.demo_banks_secret
-    kept = hub.secrets.get(name)
+def _install(host: Host, profile: Profile) -> Bank:
+    name = host.settings.demo_banks_secret
+    kept = host.secrets.get(name)
     credentials = dict(kept.get(profile.name) or {})
     try:
-        bank: Bank | None = hub.banks.get(profile.bic)
+        bank: Bank | None = host.openbanking.banks.get(profile.bic)
     except UnknownBank:
         bank = None
-    if bank is not None and credentials and _knows_its_key(hub, bank, credentials["api_key"]):
-        return _at_its_address(hub, profile, bank)
+    if bank is not None and credentials and _knows_its_key(host, bank, credentials["api_key"]):
+        return _at_its_address(host, profile, bank)
     credentials.setdefault("bic", profile.bic)
     if "signing_key" not in credentials:  # making one takes time
         credentials["signing_key"] = signatures.generate_private_pem()
     credentials.setdefault("storage_key", secrets.token_hex(_STORAGE_KEY_BYTES))
     public_key = signatures.public_pem(signatures.load_private_key(credentials["signing_key"]).public_key())
     if bank is None:
-        bank, credentials["api_key"] = hub.banks.add(_new(hub, profile, public_key))
+        bank, credentials["api_key"] = host.openbanking.banks.add(_new(host, profile, public_key))
     else:
-        _at_its_address(hub, profile, bank)
-        bank = hub.banks.change(profile.bic, public_keys=[public_key])
-        credentials["api_key"] = hub.banks.rotate_api_key(profile.bic)
-    hub.secrets.put(name, {**hub.secrets.get(name), profile.name: credentials})
+        _at_its_address(host, profile, bank)
+        bank = host.openbanking.banks.change(profile.bic, public_keys=[public_key])
+        credentials["api_key"] = host.openbanking.banks.rotate_api_key(profile.bic)
+    host.secrets.put(name, {**host.secrets.get(name), profile.name: credentials})
     return bank
 
 
-def _knows_its_key(hub: Hub, bank: Bank, api_key: str) -> bool:
+def _knows_its_key(host: Host, bank: Bank, api_key: str) -> bool:
     """Whether the key that a bank has kept is the one that the service shows it: an operator may have rotated it."""
     credential = Credential.parse(api_key, parts=1)
-    return credential is not None and credential.matches(bank.api_key(hub.clock.time())["digest"])
+    return credential is not None and credential.matches(bank.api_key(host.clock.time())["digest"])
 
 
-def _new(hub: Hub, profile: Profile, public_key: str) -> NewBank:
+def _new(host: Host, profile: Profile, public_key: str) -> NewBank:
     return NewBank(
         bic=profile.bic,
         name=profile.title,
         country=profile.country,
         api_version=profile.version,
-        domain=profile.domain(hub.settings.public_url),
-        authorization_url=profile.authorization_url(hub.settings.public_url),
+        domain=profile.domain(host.settings.public_url),
+        authorization_url=profile.authorization_url(host.settings.public_url),
         public_keys=[public_key],
         schemes=profile.schemes,
         consent_days=profile.consent_days,
@@ -74,10 +96,10 @@ def _new(hub: Hub, profile: Profile, public_key: str) -> NewBank:
     )
 
 
-def _at_its_address(hub: Hub, profile: Profile, bank: Bank) -> Bank:
+def _at_its_address(host: Host, profile: Profile, bank: Bank) -> Bank:
     """The bank with the addresses that the service's own address gives it."""
-    domain = profile.domain(hub.settings.public_url)
-    authorization_url = profile.authorization_url(hub.settings.public_url)
+    domain = profile.domain(host.settings.public_url)
+    authorization_url = profile.authorization_url(host.settings.public_url)
     if (bank.domain, bank.authorization_url) == (domain, authorization_url):
         return bank
-    return hub.banks.change(profile.bic, domain=domain, authorization_url=authorization_url)
+    return host.openbanking.banks.change(profile.bic, domain=domain, authorization_url=authorization_url)

@@ -18,7 +18,7 @@ from chalicelib.demo_bank import (
 from chalicelib.demo_bank.banks import bank
 from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
-from chalicelib.demo_bank.runtime import HubUnreachable, NotInstalled
+from chalicelib.demo_bank.runtime import Bank, HubUnreachable, NotInstalled, Services
 from chalicelib.foundation import log
 from chalicelib.foundation.http.web import Incoming, WrongMethod
 
@@ -57,13 +57,13 @@ FAMILIES: Mapping[str, Callable[[Visit, str], Response]] = {
 _FOREIGN = "A page of another site sent this form, so it was not taken. Please start from this bank's pages."
 
 
-def serve(name: BankName, incoming: Incoming) -> Response:
+def serve(host: Services, name: BankName, incoming: Incoming) -> Response:
     """The answer of one bank at one address."""
     place = _place(incoming)
     page = PAGES.get((incoming.method, place))
     if page is None and incoming.method == "POST":
-        return _webhook(name, place, incoming)
-    visit = Visit(incoming, bank(name))
+        return _webhook(bank(name, host), place, incoming)
+    visit = Visit(incoming, bank(name, host))
     if visit.is_post and visit.is_foreign:
         return pages.message(visit, "This form came from elsewhere", _FOREIGN, status=403)
     if page is not None:
@@ -74,20 +74,19 @@ def serve(name: BankName, incoming: Incoming) -> Response:
     return pages.not_found(visit)
 
 
-def failed(incoming: Incoming, error: Exception) -> Response:
+def failed(host: Services, incoming: Incoming, error: Exception) -> Response:
     """The answer when the view raised: to a program in its version's format, to a person as a page."""
-    name = BY_NAME[incoming.route.split("/")[2]].name
+    at = bank(BY_NAME[incoming.route.split("/")[2]].name, host)
     if incoming.method == "POST" and ("POST", _place(incoming)) not in PAGES:
-        return webhooks.failure(bank(name), incoming, error)
-    return _failed_page(Visit(incoming, bank(name)), error)
+        return webhooks.failure(at, incoming, error)
+    return _failed_page(Visit(incoming, at), error)
 
 
 def _place(incoming: Incoming) -> str:
     return "/" + "/".join(incoming.uri[part] for part in ("first", "second") if part in incoming.uri)
 
 
-def _webhook(name: BankName, place: str, incoming: Incoming) -> Response:
-    at = bank(name)
+def _webhook(at: Bank, place: str, incoming: Incoming) -> Response:
     row = webhooks.rows(at).get(place)
     return webhooks.answer(at, row, incoming) if row else webhooks.unknown(at, incoming)
 

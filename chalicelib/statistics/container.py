@@ -1,43 +1,59 @@
-"""Where statistics are wired: what was measured and reported of banks, and the records of their days."""
+"""The parts of statistics, wired: what was measured and reported of banks, and the records of their days."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.foundation.metrics import Metrics
-from chalicelib.statistics.current_day import CurrentDay
-from chalicelib.statistics.daily_reports import DailyReports
-from chalicelib.statistics.day_records import DayRecords
-from chalicelib.statistics.hourly_counter_reader import KeptCounters
-from chalicelib.statistics.ingest import Ingest
+from chalicelib.foundation.container import Infrastructure
+from chalicelib.statistics.measurements import Measurements
+
+if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is first asked for
+    from chalicelib.statistics.current_day import CurrentDay
+    from chalicelib.statistics.daily_reports import DailyReports
+    from chalicelib.statistics.day_records import DayRecords
+    from chalicelib.statistics.hourly_counter_reader import KeptCounters
+    from chalicelib.statistics.ingest import ExpectedBank, Ingest
 
 
-class StatisticsRoom:
-    """All parts; each is made when it is first asked for."""
+class StatisticsContainer:
+    """``expected_banks`` lists the banks whose days are recorded."""
 
-    def __init__(self, store: Store, clock: Clock, metrics: Metrics) -> None:
-        self._store = store
-        self._clock = clock
-        self._metrics = metrics
+    def __init__(self, shared: Infrastructure, expected_banks: Callable[[], Sequence[ExpectedBank]]) -> None:
+        self.shared = shared
+        self.expected_banks = expected_banks
+
+    @cached_property
+    def measurements(self) -> Measurements:
+        return Measurements(lambda: self.shared.store, self.shared.clock, self.shared.metrics)
 
     @cached_property
     def reports(self) -> DailyReports:
-        return DailyReports(self._store, self._clock)
+        from chalicelib.statistics.daily_reports import DailyReports
+
+        return DailyReports(self.shared.store, self.shared.clock)
 
     @cached_property
     def records(self) -> DayRecords:
-        return DayRecords(self._store)
+        from chalicelib.statistics.day_records import DayRecords
+
+        return DayRecords(self.shared.store)
 
     @cached_property
     def ingest(self) -> Ingest:
-        return Ingest(self._clock, self._slips, self.reports, self.records, self._metrics)
+        from chalicelib.statistics.ingest import Ingest
+
+        return Ingest(self.shared.clock, self._counters, self.reports, self.records, self.shared.metrics)
 
     @cached_property
     def today(self) -> CurrentDay:
-        return CurrentDay(self._clock, self._slips)
+        from chalicelib.statistics.current_day import CurrentDay
+
+        return CurrentDay(self.shared.clock, self._counters)
 
     @property
-    def _slips(self) -> KeptCounters:
-        return KeptCounters(self._store)
+    def _counters(self) -> KeptCounters:
+        from chalicelib.statistics.hourly_counter_reader import KeptCounters
+
+        return KeptCounters(self.shared.store)

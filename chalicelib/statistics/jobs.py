@@ -14,6 +14,5 @@ statistics_jobs = Blueprint(__name__)
 @statistics_jobs.schedule(Cron(10, 1, "*", "*", "?", "*"), name="ingest")
 def ingest(event: Any) -> None:
     """Every night at 01:10 UTC: make the records of days, and tell of reports that are missing."""
-    from chalicelib.openbanking.flows.expected_reports import expected_banks  # no other function needs it
-
-    hub().statistics.ingest.run(expected_banks(hub().banks))
+    statistics = hub().statistics
+    statistics.ingest.run(statistics.expected_banks())

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.http import pages
 from chalicelib.website.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.display_text import about_fields, patience, span
 from chalicelib.website.page_links import is_own_page
-from chalicelib.website.pages import NO_REFERRER, Visit, cookie_of, cookie_of_known, go, link, message, page, patient
+from chalicelib.website.pages import NO_REFERRER, Visit, message, page, patient
 from chalicelib.website.records.attempts import Subjects, TooManyAttempts, network
 from chalicelib.website.records.known_browsers import cookie_name
 from chalicelib.website.records.one_time_secrets import LIFETIMES
@@ -26,7 +25,7 @@ _FIELDS = ("email", "password", "terms")
 def registration(visit: Visit) -> Response:
     """``GET /register``."""
     if visit.email is not None:
-        return go("/clients")
+        return visit.go("/clients")
     return _registration_page(visit, {})
 
 
@@ -37,13 +36,13 @@ def register(visit: Visit) -> Response:
     """
     email, password, accepted = visit.field("email"), visit.field("password"), visit.field("terms") == "yes"
     try:
-        hub().attempts.count([("registrations", network(visit.address))])
-        if hub().settings.confirms_addresses:
+        visit.website.attempts.count([("registrations", network(visit.address))])
+        if visit.website.shared.settings.confirms_addresses:
             name = registrable(email, password, accepted)
-            hub().attempts.count(mail_subjects(visit, name))
-            hub().accounts.request_confirmation(name, password)
+            visit.website.attempts.count(mail_subjects(visit, name))
+            visit.website.accounts.request_confirmation(name, password)
             return mail_sent_page(visit, name, f"a link that ends your registration, within {_CONFIRMATION}")
-        user = hub().users.register(email, password, terms_accepted=accepted)
+        user = visit.website.users.register(email, password, terms_accepted=accepted)
     except TooManyAttempts as stopped:
         return _registration_page(visit, {"": patience(stopped.retry_after)}, 429, stopped.retry_after)
     except InvalidUser as error:
@@ -58,7 +57,7 @@ def register(visit: Visit) -> Response:
 def confirmation(visit: Visit) -> Response:
     """``GET /confirm/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
     try:
-        return _confirmation_page(visit, hub().accounts.find_confirmed_email(visit.incoming.uri["secret"]))
+        return _confirmation_page(visit, visit.website.accounts.find_confirmed_email(visit.incoming.uri["secret"]))
     except SecretNotValid:
         return invalid_link_page(visit)
 
@@ -67,17 +66,17 @@ def confirm(visit: Visit) -> Response:
     """``POST /confirm/{secret}``: makes the account, for who knows the password that was chosen, and signs in."""
     secret = visit.incoming.uri["secret"]
     try:
-        name = hub().accounts.find_confirmed_email(secret)
+        name = visit.website.accounts.find_confirmed_email(secret)
         subjects = [("password", name)]
-        hub().attempts.count(subjects)
-        user = hub().accounts.confirm(secret, visit.field("password"))
+        visit.website.attempts.count(subjects)
+        user = visit.website.accounts.confirm(secret, visit.field("password"))
     except SecretNotValid:
         return invalid_link_page(visit)
     except TooManyAttempts as stopped:
         return patient(_confirmation_page(visit, name, patience(stopped.retry_after), 429), stopped.retry_after)
     except WrongPassword:
         return _confirmation_page(visit, name, "This is not the password that was chosen when registering.", 401)
-    hub().attempts.forgive(subjects)
+    visit.website.attempts.forgive(subjects)
     log.info("user registered")
     return signed_in(visit, user)
 
@@ -96,16 +95,16 @@ def sign_in(visit: Visit) -> Response:
         name = normalise(email)
     except InvalidUser:
         name = email
-    browser = hub().attempts.browsers.find(name, visit.cookie(cookie_name(name)))
+    browser = visit.website.attempts.browsers.find(name, visit.cookie(cookie_name(name)))
     subjects = _attempts_to_sign_in(name, network(visit.address), browser)
     try:
-        hub().attempts.count(subjects)
+        visit.website.attempts.count(subjects)
     except TooManyAttempts as stopped:
         return _sign_in_page(visit, patience(stopped.retry_after), 429, stopped.retry_after)
-    user = hub().users.authenticate(email, visit.field("password"))
+    user = visit.website.users.authenticate(email, visit.field("password"))
     if user is None:
         return _sign_in_page(visit, _WRONG, 401)
-    hub().attempts.forgive(subjects)
+    visit.website.attempts.forgive(subjects)
     if not user.active:
         return _sign_in_page(visit, _DEACTIVATED, 403)
     return signed_in(visit, user, browser=browser)
@@ -113,13 +112,13 @@ def sign_in(visit: Visit) -> Response:
 
 def sign_out_form(visit: Visit) -> Response:
     """``GET /sign-out``: asks, since a mere link must not sign anybody out."""
-    return go("/") if visit.email is None else page(visit, "sign_out.html")
+    return visit.go("/") if visit.email is None else page(visit, "sign_out.html")
 
 
 def sign_out(visit: Visit) -> Response:
     """``POST /sign-out``."""
-    hub().sessions.end(visit.session)
-    return pages.see_other(link("/"), cookie_of(None))
+    visit.website.sessions.end(visit.session)
+    return pages.see_other(visit.link("/"), visit.cookie_of(None))
 
 
 def signed_in(visit: Visit, user: User, place: str = "", browser: str | None = None) -> Response:
@@ -129,9 +128,9 @@ def signed_in(visit: Visit, user: User, place: str = "", browser: str | None = N
     known.
     """
     if visit.email is not None:
-        hub().sessions.end(visit.session)
-    known = cookie_of_known(user.email, hub().attempts.browsers.cookie_value(user.email, browser))
-    return pages.see_other(place or _destination(visit), known, cookie_of(hub().sessions.begin(user)))
+        visit.website.sessions.end(visit.session)
+    known = visit.cookie_of_known(user.email, visit.website.attempts.browsers.cookie_value(user.email, browser))
+    return pages.see_other(place or _destination(visit), known, visit.cookie_of(visit.website.sessions.begin(user)))
 
 
 def _attempts_to_sign_in(name: str, address: str, browser: str | None) -> Subjects:
@@ -148,7 +147,7 @@ def mail_subjects(visit: Visit, name: str) -> Subjects:
 
 def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
     """The page after a mail was asked for, whatever the mail says."""
-    folder = hub().settings.mail_folder if hub().settings.is_local else ""
+    folder = visit.website.shared.settings.mail_folder if visit.website.shared.settings.is_local else ""
     return page(visit, "mailed.html", to=name, what=what, folder=folder)
 
 
@@ -160,7 +159,7 @@ def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign 
         "It was used already, or its time is over.",
         "Sign in, ask for a new password, or ask whoever gave it to you for another one.",
         status=404,
-        link=link(place),
+        link=visit.link(place),
         label=label,
     )
 
@@ -168,7 +167,7 @@ def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign 
 def _destination(visit: Visit) -> str:
     """The page that a visitor wanted to see before; anything but a page of ours is passed over."""
     wanted = visit.field("next")
-    return link(wanted) if is_own_page(wanted) else link("/")
+    return visit.link(wanted) if is_own_page(wanted) else visit.link("/")
 
 
 def _registration_page(visit: Visit, errors: dict[str, str], status: int = 200, retry_after: int = 0) -> Response:
@@ -181,7 +180,7 @@ def _registration_page(visit: Visit, errors: dict[str, str], status: int = 200, 
         given=visit.field("email"),
         accepted=visit.field("terms") == "yes",
         destination=visit.field("next"),
-        confirms=hub().settings.confirms_addresses,
+        confirms=visit.website.shared.settings.confirms_addresses,
         shortest=passwords.LENGTH[0],
         longest=passwords.LENGTH[1],
     )

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation.http import pages
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.scopes import Scope
@@ -35,9 +34,9 @@ def run(visit: Visit) -> Response:
     if choice is None:
         return _first_page(visit)
     try:
-        return pages.see_other(hub().web_tpp.begin(choice))
+        return pages.see_other(visit.website.web_tpp.begin(choice))
     except Refusal as refusal:
-        return _request_page(visit, replace(choice, draft=hub().drafts.new()), refusal_advice(refusal), 400)
+        return _request_page(visit, replace(choice, draft=visit.website.drafts.new()), refusal_advice(refusal), 400)
 
 
 def _choice(visit: Visit) -> Choice | None:
@@ -45,7 +44,7 @@ def _choice(visit: Visit) -> Choice | None:
 
     Without a draft the page was just opened: all that the bank provides is asked for, with a code challenge.
     """
-    bank = hub().banks.find(visit.field("bic"))
+    bank = visit.website.openbanking.banks.find(visit.field("bic"))
     client = _client(visit) if bank else None
     if client is None or bank is None:
         return None
@@ -57,23 +56,27 @@ def _choice(visit: Visit) -> Choice | None:
         scopes=tuple(bank.scope_names) if is_new else tuple(visit.chosen("scope")),
         consent_type=visit.field("consent_type") or "reusable",
         with_challenge=is_new or visit.field("pkce") == "yes",
-        draft=hub().drafts.read(visit.field("draft")),
+        draft=visit.website.drafts.read(visit.field("draft")),
     )
 
 
 def _client(visit: Visit) -> Client | None:
     """The client that was chosen, if it is the user's own and active."""
     try:
-        client = hub().clients.get(visit.field("client_id"), visit.user)
+        client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
     except UnknownClient:
         return None
     return client if client.active else None
 
 
 def _first_page(visit: Visit) -> Response:
-    own = newest_first(hub().clients, visit.user)
+    own = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("bank").strip().casefold()
-    banks = [bank for bank in hub().banks.directory() if wanted in f"{bank['name']} {bank['bic']}".casefold()]
+    banks = [
+        bank
+        for bank in visit.website.openbanking.banks.directory()
+        if wanted in f"{bank['name']} {bank['bic']}".casefold()
+    ]
     return page(
         visit,
         "authorize.html",
@@ -82,22 +85,22 @@ def _first_page(visit: Visit) -> Response:
         chosen=visit.field("client_id"),
         part=cut(sorted(banks, key=lambda bank: str(bank["name"]).casefold()), visit.field("page")),
         wanted=visit.field("bank"),
-        journeys=hub().journeys.latest(visit.user),
+        journeys=visit.website.journeys.latest(visit.user),
     )
 
 
 def _request_page(visit: Visit, choice: Choice, problem: str = "", status: int = 200) -> Response:
-    body, client = hub().web_tpp.request(choice), choice.client
+    body, client = visit.website.web_tpp.request(choice), choice.client
     return page(
         visit,
         "authorize_request.html",
         status=status,
         leads_to=(choice.bank.authorization_url, body["redirect_uri"]),
         choice=choice,
-        is_shared_callback=body["redirect_uri"] == hub().clients.default_callback,
+        is_shared_callback=body["redirect_uri"] == visit.website.openbanking.clients.default_callback,
         callback_url=body["redirect_uri"],
         body=json.dumps(body, indent=2),
-        curl=_curl(client, body),
+        curl=_curl(visit, client, body),
         problem=problem,
         services=_services(choice.bank),
     )
@@ -119,12 +122,12 @@ def _calls(version: Version, scope: Scope) -> str:
     return ", ".join(name for name, webhook in rows if webhook and webhook.scope == scope)
 
 
-def _curl(client: Client, body: object) -> str:
+def _curl(visit: Visit, client: Client, body: object) -> str:
     """The same request for a shell; what was entered is quoted so that the shell takes it for text."""
     quoted = json.dumps(body, indent=2).replace("'", "'\\''")
     who = f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"
     return (
-        f"curl -s {hub().settings.public_url}/tpp/authorize \\\n"
+        f"curl -s {visit.website.shared.settings.public_url}/tpp/authorize \\\n"
         f"  {who} \\\n"
         f"  -H 'Content-Type: application/json' \\\n"
         f"  -d '{quoted}'"

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.display_text import payment_status, refusal_advice, return_advice
-from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page, question
+from chalicelib.website.pages import NO_REFERRER, Visit, message, page, question
 from chalicelib.website.records.attempts import network
 from chalicelib.website.records.journeys import Journey, Moved
 
@@ -25,33 +24,35 @@ def callback(visit: Visit) -> Response:
     query = dict(visit.incoming.query)
     if visit.email is not None:
         try:
-            come_back = _look if visit.incoming.is_head else hub().web_tpp.come_back
-            journey = come_back(visit.user, query)
-        except Refusal as refusal:
-            return _journey_page(
-                visit, hub().journeys.find(visit.user, query.get("state", "")), refusal_advice(refusal)
+            journey = (
+                _look(visit, query) if visit.incoming.is_head else visit.website.web_tpp.come_back(visit.user, query)
             )
+        except Refusal as refusal:
+            return _journey_page(visit, _look(visit, query), refusal_advice(refusal))
         if journey is not None:
             if query.get("ask") == "end" and journey.stage == "tokens":
                 return _asked(visit, journey)
             arrived = query.keys() & {"code", "authorization_code", "error"}
-            return _to_journey(journey) if arrived else _journey_page(visit, journey)
+            return _to_journey(visit, journey) if arrived else _journey_page(visit, journey)
     return _stranger_page(visit, query)
 
 
 def go_on(visit: Visit) -> Response:
     """``POST /authorize/callback``: ``action`` is ``exchange``, ``refresh`` or ``end``."""
-    journey = hub().journeys.find(visit.user, visit.field("state"))
-    steps = {"exchange": hub().web_tpp.exchange, "refresh": hub().web_tpp.refresh, "end": hub().web_tpp.end}
+    journey = visit.website.journeys.find(visit.user, visit.field("state"))
+    tpp = visit.website.web_tpp
+    steps = {"exchange": tpp.exchange, "refresh": tpp.refresh, "end": tpp.end}
     step = steps.get(visit.field("action"))
     if journey is None or step is None:
         return _journey_page(visit, journey)
     try:
-        return _to_journey(step(journey, visit.field("client_secret") or None))
+        return _to_journey(visit, step(journey, visit.field("client_secret") or None))
     except Refusal as refusal:
-        return _journey_page(visit, hub().journeys.find(visit.user, journey.state), refusal_advice(refusal), 400)
+        return _journey_page(
+            visit, visit.website.journeys.find(visit.user, journey.state), refusal_advice(refusal), 400
+        )
     except Moved:  # by the same form, sent twice
-        return _to_journey(journey)
+        return _to_journey(visit, journey)
 
 
 def payment_callback(visit: Visit) -> Response:
@@ -63,8 +64,8 @@ def payment_callback(visit: Visit) -> Response:
     bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
     known = None
     if bic and payment_id and not visit.incoming.is_head:
-        own, visitor = hub().clients.default_callback, network(visit.address)
-        known = hub().callback_status.look(bic, payment_id, own, visitor)
+        own, visitor = visit.website.openbanking.clients.default_callback, network(visit.address)
+        known = visit.website.openbanking.callback_status.look(bic, payment_id, own, visitor)
     return page(
         visit,
         "payment.html",
@@ -81,7 +82,7 @@ def payment_callback(visit: Visit) -> Response:
 
 def _asked(visit: Visit, journey: Journey) -> Response:
     """Whether a consent is to be ended."""
-    client = _client(journey)
+    client = _client(visit, journey)
     return question(
         visit,
         "End this consent?",
@@ -90,20 +91,20 @@ def _asked(visit: Visit, journey: Journey) -> Response:
         place="/authorize/callback",
         fields={"state": journey.state, "action": "end"},
         button="End the consent",
-        back=link("/authorize/callback", state=journey.state),
+        back=visit.link("/authorize/callback", state=journey.state),
         keep="Keep it",
         has_secret=client is not None and client.has_secret,
     )
 
 
-def _look(email: str, query: Mapping[str, str]) -> Journey | None:
+def _look(visit: Visit, query: Mapping[str, str]) -> Journey | None:
     """The journey that a user would come back to."""
-    return hub().journeys.find(email, query.get("state", ""))
+    return visit.website.journeys.find(visit.user, query.get("state", ""))
 
 
-def _to_journey(journey: Journey) -> Response:
+def _to_journey(visit: Visit, journey: Journey) -> Response:
     """The journey's page at an address without a code: it can be loaded again."""
-    return go("/authorize/callback", state=journey.state)
+    return visit.go("/authorize/callback", state=journey.state)
 
 
 def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", status: int = 200) -> Response:
@@ -114,11 +115,11 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
             "You have begun no authorization with this state, or it is more than 30 days ago.",
             "Begin a new one.",
             status=404,
-            link=link("/authorize"),
+            link=visit.link("/authorize"),
             label="Authorize",
         )
-    now = hub().clock.time()
-    client = _client(journey)
+    now = visit.website.shared.clock.time()
+    client = _client(visit, journey)
     return page(
         visit,
         "journey.html",
@@ -126,7 +127,7 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
         referrer=NO_REFERRER,
         journey=journey,
         steps=_steps(journey),
-        secrets=hub().journeys.secrets(journey),
+        secrets=visit.website.journeys.secrets(journey),
         client=client,
         has_secret=client is not None and client.has_secret,
         stuck=journey.is_stuck(now),
@@ -151,9 +152,9 @@ def _steps(journey: Journey) -> list[tuple[str, int | None]]:
     return [(label, at) for number, (label, at) in enumerate(steps) if at or number < expected]
 
 
-def _client(journey: Journey) -> Client | None:
+def _client(visit: Visit, journey: Journey) -> Client | None:
     try:
-        return hub().clients.get(journey.client_id, journey.owner)
+        return visit.website.openbanking.clients.get(journey.client_id, journey.owner)
     except UnknownClient:
         return None
 
@@ -169,5 +170,5 @@ def _stranger_page(visit: Visit, query: dict[str, str]) -> Response:
         error=query.get("error"),
         description=query.get("error_description", "")[:_SHOWN],
         advice=return_advice(query.get("error", "")),
-        lifetime=hub().settings.code_lifetime,
+        lifetime=visit.website.shared.settings.code_lifetime,
     )

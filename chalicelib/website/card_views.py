@@ -12,7 +12,6 @@ from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
 from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -22,7 +21,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
 from chalicelib.website.card_text import ENTRIES
 from chalicelib.website.display_text import sentence, span
-from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page
+from chalicelib.website.pages import NO_REFERRER, Visit, message, page
 from chalicelib.website.records.one_time_secrets import LIFETIMES
 from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
 from chalicelib.website.simulation_results import Result, result
@@ -45,7 +44,7 @@ def listed(visit: Visit) -> Response:
     if manager_id is None:
         return _not_linked(visit)
     wanted = _numbered("before", visit.field("before"))
-    found = hub().card_room.desk.see(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
+    found = visit.website.cards.room.desk.see(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
     return page(
         visit,
         "cards.html",
@@ -66,7 +65,7 @@ def activity(visit: Visit) -> Response:
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
     try:
         asked = {**wanted, **position}
-        found = hub().card_room.desk.see(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **asked)
+        found = visit.website.cards.room.desk.see(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **asked)
     except Refused as refusal:
         return _unless_missing(visit, refusal)
     return page(
@@ -102,7 +101,7 @@ def simulate(visit: Visit) -> Response:
             return _shown(visit, _card(visit, manager_id), problem="There is no such form.", status=400)
         try:
             asked = members(form, _card_id(visit), visit.field)
-            data = hub().card_room.desk.act(manager_id, form.action, visit.field("draft"), **asked)
+            data = visit.website.cards.room.desk.act(manager_id, form.action, visit.field("draft"), **asked)
         except InvalidForm as error:
             return _shown(visit, _card(visit, manager_id), form=form, errors=error.errors, status=400)
         except Refused as refusal:
@@ -119,7 +118,7 @@ def simulate(visit: Visit) -> Response:
 def answered_before(visit: Visit) -> Response:
     """``GET /cards/{card_id}/simulator``: what a form was answered has no page of its own, the card has one."""
     written = visit.incoming.uri["card_id"]
-    return go(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
+    return visit.go(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
 
 
 def _manager(visit: Visit) -> int | None:
@@ -143,7 +142,7 @@ def _card_id(visit: Visit) -> int:
 def _card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
     """The card that the address names, with all that its page shows. Raises: Refused."""
     asked = {"card_id": _card_id(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
-    found: Mapping[str, Any] = hub().card_room.desk.see(manager_id, SHOW_CARD, **asked)["data"]
+    found: Mapping[str, Any] = visit.website.cards.room.desk.see(manager_id, SHOW_CARD, **asked)["data"]
     return found
 
 
@@ -181,7 +180,7 @@ def _shown(
         refusal: why the form as a whole was refused; it stands in the form.
         errors: what is wrong with its fields, by their names; each stands at its field.
     """
-    now = milliseconds(hub().clock)
+    now = milliseconds(visit.website.shared.clock)
     charts = {each["id"]: chart(each["balances"], each["currency_ison"], now) for each in shown["accounts"]}
     forms = [each for each in SIMULATIONS if shown["card"]["status"] == NEW or each.action != ACTIVATION]
     return page(
@@ -216,7 +215,7 @@ def _unless_missing(visit: Visit, refusal: Refused) -> Response:
         "The programme manager has no card with this number.",
         "Choose one of the list.",
         status=404,
-        link=link("/cards"),
+        link=visit.link("/cards"),
         label="To the cards",
     )
 

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
@@ -23,7 +22,7 @@ from chalicelib.openbanking.records.clients import (
 )
 from chalicelib.website.client_choices import newest_first
 from chalicelib.website.display_text import LABELS, about_field, patience
-from chalicelib.website.pages import NO_REFERRER, Visit, go, link, message, page, question
+from chalicelib.website.pages import NO_REFERRER, Visit, message, page, question
 from chalicelib.website.pagination import cut
 from chalicelib.website.records.attempts import TooManyAttempts
 
@@ -47,7 +46,7 @@ _NO_ERRORS: Mapping[str, str] = {}
 
 def listed(visit: Visit) -> Response:
     """``GET /clients``: a user's own, the newest first, by ``title``, ``client_id`` and ``active``."""
-    clients = newest_first(hub().clients, visit.user)
+    clients = newest_first(visit.website.openbanking.clients, visit.user)
     found = [client for client in clients if _fits(visit, client)]
     wanted = {name: visit.field(name) for name in ("title", "client_id", "active") if visit.field(name)}
     part = cut(found, visit.field("page"))
@@ -61,9 +60,9 @@ def new(visit: Visit) -> Response:
 
 def create(visit: Visit) -> Response:
     """``POST /clients/new``: shows the client and, once, its secrets. A form sent twice makes one client."""
-    settings, identity = hub().settings, _identity(visit)
+    settings, identity = visit.website.shared.settings, _identity(visit)
     try:
-        made = hub().clients.create(
+        made = visit.website.openbanking.clients.create(
             owner=visit.user,
             title=visit.field("title"),
             callback_urls=_lines(visit, "callback_urls"),
@@ -76,7 +75,7 @@ def create(visit: Visit) -> Response:
     except InvalidClient as error:
         return _form(visit, {error.member: about_field(error.member, str(error))}, 400)
     except ClientExists:
-        return go(f"/clients/{identity.client_id}", done="created")
+        return visit.go(f"/clients/{identity.client_id}", done="created")
     done = _DONE["repeated"] if made.repeated else ""
     return _shown(visit, made.client, status=201, done=done, secret=made.secret, events_secret=made.events_secret)
 
@@ -95,7 +94,7 @@ def single(visit: Visit) -> Response:
 
 def _asked(visit: Visit, client: Client) -> Response:
     place = f"/clients/{client.client_id}"
-    who = "You can" if hub().settings.is_sandbox else "Only the operator can"
+    who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
     return question(
         visit,
         "Deactivate this client?",
@@ -104,7 +103,7 @@ def _asked(visit: Visit, client: Client) -> Response:
         place=place,
         fields={"action": "deactivate"},
         button="Deactivate",
-        back=link(place),
+        back=visit.link(place),
         keep="Keep it active",
     )
 
@@ -118,23 +117,23 @@ def change(visit: Visit) -> Response:
 
 
 def _activate(visit: Visit, client: Client) -> Response:
-    if not hub().settings.is_sandbox:
+    if not visit.website.shared.settings.is_sandbox:
         return _impossible(visit, client)
-    hub().clients.activate(client.client_id, visit.user)
-    return go(f"/clients/{client.client_id}", done="activated")
+    visit.website.openbanking.clients.activate(client.client_id, visit.user)
+    return visit.go(f"/clients/{client.client_id}", done="activated")
 
 
 def _deactivate(visit: Visit, client: Client) -> Response:
-    hub().clients.deactivate(client.client_id, visit.user)
-    return go(f"/clients/{client.client_id}", done="deactivated")
+    visit.website.openbanking.clients.deactivate(client.client_id, visit.user)
+    return visit.go(f"/clients/{client.client_id}", done="deactivated")
 
 
 def _test_event(visit: Visit, client: Client) -> Response:
     if not client.active:
         return _impossible(visit, client)
     try:
-        hub().attempts.count([("events", visit.user)])
-        return go(f"/deliveries/{hub().events.test(client)}", done="sent")
+        visit.website.attempts.count([("events", visit.user)])
+        return visit.go(f"/deliveries/{visit.website.openbanking.events.test(client)}", done="sent")
     except TooManyAttempts as stopped:
         return _shown(visit, client, status=429, problem=patience(stopped.retry_after))
     except NoEventsUrl:
@@ -146,7 +145,7 @@ def _update(visit: Visit, client: Client) -> Response:
     title, urls = visit.field("title").strip(), _lines(visit, "callback_urls")
     events_url, seen = visit.field("events_url").strip() or None, visit.field("revision")
     try:
-        made = hub().clients.update(
+        made = visit.website.openbanking.clients.update(
             client.client_id,
             owner=visit.user,
             revision=int(seen) if re.fullmatch("[0-9]{1,9}", seen) else -1,
@@ -160,28 +159,29 @@ def _update(visit: Visit, client: Client) -> Response:
     except ClientChanged:
         client = _own(visit)
         if (client.title, list(client.callback_urls), client.events_url) == (title, urls, events_url):
-            return go(f"/clients/{client.client_id}", done="updated")
+            return visit.go(f"/clients/{client.client_id}", done="updated")
         return _shown(visit, client, status=409, problem=_CHANGED)
     if made.events_secret:
         return _shown(visit, made.client, done=_DONE["updated"], events_secret=made.events_secret)
-    return go(f"/clients/{client.client_id}", done="updated")
+    return visit.go(f"/clients/{client.client_id}", done="updated")
 
 
 def _rotate(visit: Visit, client: Client) -> Response:
     """A new secret of the client or of its events, shown once; a form sent twice makes one."""
-    drafts, seconds = hub().drafts, visit.field("overlap")
+    drafts, seconds = visit.website.drafts, visit.field("overlap")
     if seconds not in _OVERLAPS:
         return _impossible(visit, client)
     draft, of_events = drafts.read(visit.field("draft")), visit.field("action") == "rotate-events-secret"
     overlap = int(seconds)
     purpose = f"{visit.field('action')} of {client.client_id}"
+    clients = visit.website.openbanking.clients
     try:
         if of_events:
             secret = event_signing.secret_of(drafts.bits(draft, visit.user, purpose))
-            made = hub().clients.rotate_events_secret(client.client_id, overlap, owner=visit.user, secret=secret)
+            made = clients.rotate_events_secret(client.client_id, overlap, owner=visit.user, secret=secret)
         else:
             secret = drafts.text(draft, visit.user, purpose)
-            made = hub().clients.rotate_secret(client.client_id, overlap, owner=visit.user, secret=secret)
+            made = clients.rotate_secret(client.client_id, overlap, owner=visit.user, secret=secret)
     except InvalidClient as error:
         return _shown(visit, client, status=400, problem=about_field(error.member, str(error)))
     is_first = not of_events and (not client.has_secret or (overlap > 0 and len(made.client.secrets) == 1))
@@ -213,7 +213,7 @@ _ACTIONS: Mapping[str, Callable[[Visit, Client], Response]] = {
 
 def _own(visit: Visit) -> Client:
     """The client that the address names, if it is the user's. Raises: UnknownClient."""
-    return hub().clients.get(visit.incoming.uri["client_id"], visit.user)
+    return visit.website.openbanking.clients.get(visit.incoming.uri["client_id"], visit.user)
 
 
 def _identity(visit: Visit) -> Identity:
@@ -221,7 +221,7 @@ def _identity(visit: Visit) -> Identity:
 
     A form that says something else makes another client, since what was made already is not changed by it.
     """
-    drafts, owner = hub().drafts, visit.user
+    drafts, owner = visit.website.drafts, visit.user
     draft = drafts.read(visit.field("draft"))
     of = digest("\x1f".join(visit.field(name) for name in _FIELDS))
     return Identity(
@@ -248,7 +248,7 @@ def _fits(visit: Visit, client: Client) -> bool:
 
 def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
     given = {name: visit.field(name) if visit.is_post else "" for name in _FIELDS}
-    given["callback_urls"] = given["callback_urls"] or hub().clients.default_callback
+    given["callback_urls"] = given["callback_urls"] or visit.website.openbanking.clients.default_callback
     return page(
         visit,
         "client_new.html",
@@ -258,7 +258,7 @@ def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
         given=given,
         active=visit.field("active") == "yes" or not visit.is_post,
         secret=visit.field("secret") == "yes",
-        draft=hub().drafts.read(visit.field("draft")),
+        draft=visit.website.drafts.read(visit.field("draft")),
         title_length=TITLE_LENGTH,
         most=MOST_CALLBACK_URLS,
     )
@@ -276,7 +276,7 @@ def _shown(
     errors: Mapping[str, str] = _NO_ERRORS,
 ) -> Response:
     """The page of a client; a form that was refused still has what was entered."""
-    clients = hub().clients
+    clients = visit.website.openbanking.clients
     urls = "\n".join(client.callback_urls)
     kept = {"title": client.title, "callback_urls": urls, "events_url": client.events_url or ""}
     is_refused = status >= 400 and visit.field("action") == "update"
@@ -294,7 +294,7 @@ def _shown(
         focus=next(iter(errors), ""),
         is_changing=is_refused,
         given={name: visit.field(name) for name in kept} if is_refused else kept,
-        draft=hub().drafts.new(),
+        draft=visit.website.drafts.new(),
         overlaps=_OVERLAPS,
         history=clients.history(client),
         detail=LABELS,
@@ -311,6 +311,6 @@ def _not_found(visit: Visit) -> Response:
         "None of your clients has this Client ID.",
         "Choose one of the list.",
         status=404,
-        link=link("/clients"),
+        link=visit.link("/clients"),
         label="To the clients",
     )

@@ -7,7 +7,6 @@ from typing import get_args
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.delivery.delivery_record import Delivery, State
 from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, PAGE, NotResendable, UnknownDelivery
 from chalicelib.delivery.schedule import PLANS
@@ -15,7 +14,7 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.client_choices import newest_first, suggested
 from chalicelib.website.display_text import patience
-from chalicelib.website.pages import Visit, go, link, message, page
+from chalicelib.website.pages import Visit, message, page
 from chalicelib.website.pagination import nearest
 from chalicelib.website.records.attempts import TooManyAttempts
 
@@ -31,14 +30,14 @@ _STATES: Sequence[State] = get_args(State)
 
 def listed(visit: Visit) -> Response:
     """``GET /deliveries``: the latest of one client, by ``client_id`` (the newest if absent) and ``state``."""
-    clients = newest_first(hub().clients, visit.user)
+    clients = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("client_id")
     client = next((client for client in clients if wanted in ("", client.client_id)), None)
     if client is None and clients:
         return _not_found(visit, "None of your clients has this Client ID.")
     state = next((state for state in _STATES if state == visit.field("state")), None)
     number = nearest(visit.field("page"), LOOKED_THROUGH // PAGE)
-    part = hub().journal.of_client(client.client_id, state=state, page=number) if client else None
+    part = visit.website.delivery.journal.of_client(client.client_id, state=state, page=number) if client else None
     return page(
         visit,
         "deliveries.html",
@@ -48,7 +47,7 @@ def listed(visit: Visit) -> Response:
         states=_STATES,
         part=part,
         number=number,
-        now=hub().clock.time(),
+        now=visit.website.shared.clock.time(),
         looked_through=LOOKED_THROUGH,
     )
 
@@ -66,15 +65,15 @@ def resend(visit: Visit) -> Response:
     """``POST /deliveries/{delivery_id}``: send an event once more, now."""
     try:
         delivery, client = _own(visit)
-        hub().attempts.count([("events", visit.user)])
-        is_sent = hub().journal.resend(delivery.delivery_id)
+        visit.website.attempts.count([("events", visit.user)])
+        is_sent = visit.website.delivery.journal.resend(delivery.delivery_id)
     except (UnknownDelivery, UnknownClient):
         return _not_found(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
     except TooManyAttempts as stopped:
         return _shown(visit, delivery, client, problem=patience(stopped.retry_after), status=429)
     except NotResendable as refused:
         return _shown(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
-    return go(f"/deliveries/{delivery.delivery_id}", done="resent" if is_sent else "arrived")
+    return visit.go(f"/deliveries/{delivery.delivery_id}", done="resent" if is_sent else "arrived")
 
 
 def _own(visit: Visit) -> tuple[Delivery, Client]:
@@ -83,10 +82,10 @@ def _own(visit: Visit) -> tuple[Delivery, Client]:
     Raises:
         UnknownDelivery, UnknownClient.
     """
-    delivery = hub().journal.show(visit.incoming.uri["delivery_id"])
+    delivery = visit.website.delivery.journal.show(visit.incoming.uri["delivery_id"])
     if delivery.kind not in CLIENT_KINDS:
         raise UnknownDelivery(delivery.delivery_id)
-    return delivery, hub().clients.get(delivery.concerned_client, visit.user)
+    return delivery, visit.website.openbanking.clients.get(delivery.concerned_client, visit.user)
 
 
 def _shown(
@@ -99,7 +98,7 @@ def _shown(
         delivery=delivery,
         client=client,
         with_headers=_WITH_HEADERS,
-        now=hub().clock.time(),
+        now=visit.website.shared.clock.time(),
         may_resend=not PLANS[delivery.kind].has_caller,
         done=done,
         problem=problem,
@@ -113,6 +112,6 @@ def _not_found(visit: Visit, what: str) -> Response:
         what,
         "Choose a client of yours, and one of its deliveries.",
         status=404,
-        link=link("/deliveries"),
+        link=visit.link("/deliveries"),
         label="To the deliveries",
     )

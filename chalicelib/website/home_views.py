@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.website.pages import Visit, page
 
 
 def home(visit: Visit) -> Response:
     """``GET /``: what this is and, for a user, what to do next."""
-    clients = hub().clients.all(visit.email) if visit.email else []
-    journeys = hub().journeys.latest(visit.email) if visit.email else []
+    clients = visit.website.openbanking.clients.all(visit.email) if visit.email else []
+    journeys = visit.website.journeys.latest(visit.email) if visit.email else []
     return page(
         visit,
         "home.html",
-        bank_base=hub().settings.bank_api_url,
-        banks=sorted(hub().banks.directory(), key=lambda bank: str(bank["name"]).casefold()),
+        bank_base=visit.website.shared.settings.bank_api_url,
+        banks=sorted(visit.website.openbanking.banks.directory(), key=lambda bank: str(bank["name"]).casefold()),
         clients=clients,
         journeys=journeys,
     )

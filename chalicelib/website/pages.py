@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,11 +12,11 @@ from urllib.parse import urlencode
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.static_files import StaticFiles
 from chalicelib.foundation.http.templates import Templates
 from chalicelib.website import card_text, display_text, performance_text
+from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.navigation import entries
 from chalicelib.website.records import known_browsers
 from chalicelib.website.records.sessions import LIFETIME, Session
@@ -28,14 +29,18 @@ _SHARED = Path(pages.__file__).parent
 _SWAGGER_UI = ("swagger-ui.css", "swagger-ui-bundle.js")
 
 
+@dataclass(frozen=True)
 class Visit(pages.Visit):
-    """One request of a browser, with the session that it belongs to."""
+    """One request of a browser at ``website``, with the session that it belongs to."""
+
+    website: WebsiteContainer
 
     @cached_property
     def session(self) -> Session:
         """The session of the browser's cookie, or a new one that nobody is signed in to."""
         cookie = self.cookie(COOKIE)
-        return (hub().sessions.find(cookie) if cookie else None) or hub().sessions.visitor()
+        sessions = self.website.sessions
+        return (sessions.find(cookie) if cookie else None) or sessions.visitor()
 
     @property
     def email(self) -> str | None:
@@ -67,17 +72,44 @@ class Visit(pages.Visit):
     @property
     def is_genuine(self) -> bool:
         """Whether the form that was sent stood on a page of this session."""
-        return not self.is_foreign and hub().sessions.accepts(self.session, self.field("form_token"))
+        return not self.is_foreign and self.website.sessions.accepts(self.session, self.field("form_token"))
 
     @property
     def cookie_to_set(self) -> str:
         """The Set-Cookie value of a session that the browser does not have yet; nothing if none was needed."""
         known = "session" not in self.__dict__ or self.session.cookie == self.cookie(COOKIE)
-        return "" if known else cookie_of(self.session)
+        return "" if known else self.cookie_of(self.session)
+
+    def link(self, place: str, **query: str) -> str:
+        """A link inside the web interface."""
+        return f"{self.website.shared.settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")
+
+    def go(self, place: str, **query: str) -> Response:
+        """The browser goes on to another page of the web interface."""
+        return pages.see_other(self.link(place, **query))
+
+    def cookie_of(self, session: Session | None) -> str:
+        """The Set-Cookie value that keeps a session in the browser; that removes it, for none."""
+        settings = self.website.shared.settings
+        return pages.cookie(
+            COOKIE,
+            session.cookie if session else "",
+            LIFETIME if session else 0,
+            path=settings.public_path or "/",
+            secure=not settings.is_local,
+        )
+
+    def cookie_of_known(self, email: str, value: str) -> str:
+        """The Set-Cookie value by which a browser is known when it signs in again; it is sent nowhere else."""
+        settings = self.website.shared.settings
+        place = f"{settings.public_path}/sign-in"
+        return pages.cookie(
+            known_browsers.cookie_name(email), value, known_browsers.LIFETIME, path=place, secure=not settings.is_local
+        )
 
 
 def page(
-    visit: Visit | None,
+    visit: Visit,
     template: str,
     *,
     status: int = 200,
@@ -89,7 +121,7 @@ def page(
     """A page made from a template.
 
     Args:
-        visit: whose page it is; ``None`` for one that has neither a menu nor forms.
+        visit: whose page it is.
         template: its name.
         status: of the answer.
         leads_to: the addresses that its forms, or the redirects that answer them, may end at.
@@ -97,15 +129,12 @@ def page(
         pictures: where its pictures may come from.
         values: what the template needs.
     """
-    text = _render(visit, template, values)
-    security = pages.security_headers(
-        leads_to, referrer=referrer, script_src="'self'", connect_src="'self'", img_src=pictures
-    )
-    return pages.html_answer(text, status, security | pages.OWN_WINDOW, visit.cookie_to_set if visit else "")
+    text = _render(visit.website, visit, template, values)
+    return pages.html_answer(text, status, _headers(leads_to, referrer, pictures), visit.cookie_to_set)
 
 
 def message(
-    visit: Visit | None,
+    visit: Visit,
     title: str,
     what: str,
     next_step: str,
@@ -113,9 +142,8 @@ def message(
     status: int,
     link: str = "",
     label: str = "",
-    request_id: str = "",
 ) -> Response:
-    """A page that says what happened and what to do; ``link`` and ``label`` lead on, ``request_id`` is to quote."""
+    """A page that says what happened and what to do; ``link`` and ``label`` lead on."""
     return page(
         visit,
         "message.html",
@@ -126,7 +154,7 @@ def message(
         next_step=next_step,
         link=link,
         label=label,
-        request_id=request_id,
+        request_id="",
     )
 
 
@@ -173,40 +201,13 @@ def question(
     )
 
 
-def error_page(title: str, what: str, next_step: str, *, status: int) -> Response:
-    """A page for a person whom something went wrong for, and who need not be a user."""
-    return message(None, title, what, next_step, status=status)
-
-
-def link(place: str, **query: str) -> str:
-    """A link inside the web interface."""
-    return f"{hub().settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")
-
-
-def go(place: str, **query: str) -> Response:
-    """The browser goes on to another page of the web interface."""
-    return pages.see_other(link(place, **query))
-
-
-def cookie_of(session: Session | None) -> str:
-    """The Set-Cookie value that keeps a session in the browser; that removes it, for none."""
-    settings = hub().settings
-    return pages.cookie(
-        COOKIE,
-        session.cookie if session else "",
-        LIFETIME if session else 0,
-        path=settings.public_path or "/",
-        secure=not settings.is_local,
-    )
-
-
-def cookie_of_known(email: str, value: str) -> str:
-    """The Set-Cookie value by which a browser is known when it signs in again; it is sent nowhere else."""
-    settings = hub().settings
-    place = f"{settings.public_path}/sign-in"
-    return pages.cookie(
-        known_browsers.cookie_name(email), value, known_browsers.LIFETIME, path=place, secure=not settings.is_local
-    )
+def error_page(
+    website: WebsiteContainer, title: str, what: str, next_step: str, *, status: int, request_id: str = ""
+) -> Response:
+    """A page without menu and forms, for a person who need not be a user; ``request_id`` is to quote."""
+    values = {"title": title, "what": what, "next_step": next_step, "link": "", "label": "", "request_id": request_id}
+    text = _render(website, None, "message.html", values)
+    return pages.html_answer(text, status, _headers((), NO_REFERRER, "'self'"))
 
 
 def patient(response: Response, retry_after: int) -> Response:
@@ -231,10 +232,17 @@ def statics() -> StaticFiles:
     return StaticFiles((_ROOM / "static", _SHARED / "static"), files)
 
 
-def _render(visit: Visit | None, template: str, values: dict[str, Any]) -> str:
+def _headers(leads_to: Iterable[str], referrer: str, pictures: str) -> dict[str, str]:
+    security = pages.security_headers(
+        leads_to, referrer=referrer, script_src="'self'", connect_src="'self'", img_src=pictures
+    )
+    return security | pages.OWN_WINDOW
+
+
+def _render(website: WebsiteContainer, visit: Visit | None, template: str, values: dict[str, Any]) -> str:
     email = visit.email if visit else None
     place = visit.incoming.route if visit else ""
-    settings = hub().settings
+    settings = website.shared.settings
     return _templates().render(
         template,
         visit=visit,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto import passwords
 from chalicelib.website.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.account_views import invalid_link_page, mail_sent_page, mail_subjects, signed_in
 from chalicelib.website.display_text import about_fields, patience, span
-from chalicelib.website.pages import NO_REFERRER, Visit, link, page, patient
+from chalicelib.website.pages import NO_REFERRER, Visit, page, patient
 from chalicelib.website.records.attempts import TooManyAttempts
 from chalicelib.website.records.one_time_secrets import LIFETIMES
 from chalicelib.website.records.users import InvalidUser, User, mailbox
@@ -41,8 +40,8 @@ def forgotten(visit: Visit) -> Response:
     """``POST /forgotten``: writes to the mailbox; the page is the same whether or not there is such an account."""
     try:
         name = mailbox(visit.field("email"))
-        hub().attempts.count(mail_subjects(visit, name))
-        hub().accounts.request_reset(name)
+        visit.website.attempts.count(mail_subjects(visit, name))
+        visit.website.accounts.request_reset(name)
     except TooManyAttempts as stopped:
         answer = _forgotten_page(visit, {"": patience(stopped.retry_after)}, 429)
         return patient(answer, stopped.retry_after)
@@ -54,7 +53,7 @@ def forgotten(visit: Visit) -> Response:
 def reset_form(visit: Visit) -> Response:
     """``GET /reset/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
     try:
-        return _reset_page(visit, hub().accounts.find_reset_user(visit.incoming.uri["secret"]))
+        return _reset_page(visit, visit.website.accounts.find_reset_user(visit.incoming.uri["secret"]))
     except SecretNotValid:
         return invalid_link_page(visit, "/forgotten", "Ask for a new password")
 
@@ -63,9 +62,9 @@ def reset(visit: Visit) -> Response:
     """``POST /reset/{secret}``: sets the password, and signs the user in."""
     secret, accepted = visit.incoming.uri["secret"], visit.field("terms") == "yes"
     try:
-        user = hub().accounts.find_reset_user(secret)
+        user = visit.website.accounts.find_reset_user(secret)
         try:
-            user = hub().accounts.reset_password(secret, visit.field("password"), terms_accepted=accepted)
+            user = visit.website.accounts.reset_password(secret, visit.field("password"), terms_accepted=accepted)
         except InvalidUser as error:
             return _reset_page(visit, user, about_fields(error.problems), 400)
     except SecretNotValid:
@@ -77,23 +76,23 @@ def reset(visit: Visit) -> Response:
 def _password(visit: Visit) -> Response:
     """Raises: TooManyAttempts."""
     subjects = [("password", visit.user)]
-    hub().attempts.count(subjects)
+    visit.website.attempts.count(subjects)
     current, new = (visit.field(name) for name in _PASSWORDS)
     try:
-        user = hub().accounts.change_password(visit.signed_in_user, current, new)
+        user = visit.website.accounts.change_password(visit.signed_in_user, current, new)
     except WrongPassword:
         return _account_page(visit, {"current_password": "This is not your password."}, 400)
     except InvalidUser as error:
         return _account_page(visit, about_fields(error.problems), 400)
-    hub().attempts.forgive(subjects)
+    visit.website.attempts.forgive(subjects)
     log.info("password changed", by="user")
-    return signed_in(visit, user, link("/account", changed="password"))
+    return signed_in(visit, user, visit.link("/account", changed="password"))
 
 
 def _code(visit: Visit) -> Response:
     """Raises: TooManyAttempts."""
-    hub().attempts.count([("codes", visit.user)])
-    return _account_page(visit, code=hub().accounts.make_code(visit.signed_in_user))
+    visit.website.attempts.count([("codes", visit.user)])
+    return _account_page(visit, code=visit.website.accounts.make_code(visit.signed_in_user))
 
 
 def _account_page(

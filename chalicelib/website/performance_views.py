@@ -8,7 +8,6 @@ from datetime import date
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.http.web import JSON, text_answer
 from chalicelib.statistics import export
@@ -58,7 +57,7 @@ def performance(visit: Visit) -> Response:
     wanted = _wanted(visit)
     if wanted.bank is None or wanted.errors:
         return _page(visit, wanted, status=_status(wanted.errors))
-    records = hub().statistics.records.of_bank(wanted.bank["bic"], wanted.days.since, wanted.days.until)
+    records = visit.website.statistics.records.of_bank(wanted.bank["bic"], wanted.days.since, wanted.days.until)
     if visit.field("format") in FORMATS:
         return _file(visit.field("format"), wanted.bank["bic"], wanted.days, records)
     return _page(visit, wanted, records)
@@ -68,16 +67,16 @@ def _wanted(visit: Visit) -> Wanted:
     """What the query says; the first bank, and the latest days that are over, where it says nothing."""
     errors: dict[str, str] = {}
     bic = visit.field("bic").strip().upper()
-    banks = sorted(hub().banks.directory(), key=lambda bank: str(bank["name"]).casefold())
+    banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: str(bank["name"]).casefold())
     bank = next((bank for bank in banks if bic in ("", bank["bic"])), None)
     if bic and bank is None:
-        found = hub().banks.find(bic, active=False)  # spelled in the other way, or switched off
+        found = visit.website.openbanking.banks.find(bic, active=False)  # spelled in the other way, or switched off
         if found is None:
             errors["bic"] = "There is no bank with this BIC. Choose one of the list."
         else:
             bank = {"bic": found.bic, "name": found.name}
             banks = [*(each for each in banks if each["bic"] != found.bic), bank]
-    latest = yesterday(hub().clock)
+    latest = yesterday(visit.website.shared.clock)
     until = _day(visit, "to", errors) or latest
     since = _day(visit, "from", errors) or _before(until, DAYS)
     if "to" not in errors and until > latest:
@@ -144,7 +143,7 @@ def _page(visit: Visit, wanted: Wanted, records: Sequence[DayRecord] = (), *, st
             "hub": latency_chart("Time in this service, by day", records, days, "hub"),
         },
         size=(WIDTH, HEIGHT),
-        today=hub().statistics.today.of_bank(shown["bic"]) if shown else None,
+        today=visit.website.statistics.today.of_bank(shown["bic"]) if shown else None,
     )
 
 

@@ -22,8 +22,9 @@ from chalicelib.website import (
     performance_views,
     specification_views,
 )
+from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.page_links import SIMULATOR
-from chalicelib.website.pages import Visit, go, link, message
+from chalicelib.website.pages import Visit, error_page, message
 
 View = Callable[[Visit], Response]
 
@@ -72,9 +73,9 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
 """Method, address and view of the pages of users who are signed in."""
 
 
-def serve(place: str, incoming: Incoming) -> Response:
+def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response:
     """The answer at one address."""
-    visit, key = Visit(incoming), (incoming.method, place)
+    visit, key = Visit(incoming, website), (incoming.method, place)
     if visit.is_post and not visit.is_genuine:
         return message(
             visit,
@@ -82,42 +83,43 @@ def serve(place: str, incoming: Incoming) -> Response:
             "You were signed out meanwhile, or another site's page sent this form. Nothing was changed.",
             "Go back, load the page again, and send the form once more.",
             status=403,
-            link=link("/sign-in" if visit.email is None else "/"),
+            link=visit.link("/sign-in" if visit.email is None else "/"),
             label="Sign in" if visit.email is None else "To the start page",
         )
     if key in FOR_EVERYBODY:
         return FOR_EVERYBODY[key](visit)
     if visit.email is None:
-        return go("/sign-in", next=_address(incoming))
+        return visit.go("/sign-in", next=_address(incoming))
     return FOR_USERS[key](visit)
 
 
-def not_found(incoming: Incoming) -> Response:
+def not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
     """The page for an address that leads nowhere."""
+    visit = Visit(incoming, website)
     return message(
-        Visit(incoming),
+        visit,
         "Not found",
         "There is nothing at this address.",
         "Check how it is written, or begin at the start page.",
         status=404,
-        link=link("/"),
+        link=visit.link("/"),
         label="To the start page",
     )
 
 
-def failed(incoming: Incoming, error: Exception) -> Response:
+def failed(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:
     """The page for what went wrong; nothing of the error itself is shown."""
     if isinstance(error, WrongMethod):
         what = f"This address takes {error.allowed} only."
-        return message(None, "Not possible here", what, "Begin at the start page.", status=405)
+        return error_page(website, "Not possible here", what, "Begin at the start page.", status=405)
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
         what = "The storage did not answer. Nobody knows whether your last step was taken: look before you repeat it."
         status = 503
     else:
         what, status = "The mistake is the service's, not yours.", 500
-    return message(
-        None,
+    return error_page(
+        website,
         "Something went wrong here",
         what,
         "Load the page again. If it fails again, tell the operator the number below.",

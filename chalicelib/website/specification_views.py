@@ -9,14 +9,13 @@ from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website.client_choices import newest_first, suggested
 from chalicelib.website.openapi_documents import description
-from chalicelib.website.pages import NO_REFERRER, Visit, link, message, page
+from chalicelib.website.pages import NO_REFERRER, Visit, message, page
 from chalicelib.website.records.journeys import Journey
 from chalicelib.website.screens import SCREENS, Screen
 
@@ -63,11 +62,12 @@ def screen(visit: Visit) -> Response:
             "There is no screen of this name.",
             "Choose one of the menu.",
             status=404,
-            link=link(f"/specifications/{SCREENS[0].name}"),
+            link=visit.link(f"/specifications/{SCREENS[0].name}"),
             label="To the API",
         )
-    journey = hub().journeys.find(visit.email, visit.field("state")) if visit.email else None
-    about, groups = _contents(found)
+    journey = visit.website.journeys.find(visit.email, visit.field("state")) if visit.email else None
+    settings = visit.website.shared.settings
+    about, groups = _contents(found, settings.public_url, settings.is_sandbox)
     return page(
         visit,
         "specification.html",
@@ -78,20 +78,20 @@ def screen(visit: Visit) -> Response:
         about=about,
         groups=groups,
         user=digest(visit.email) if visit.email else "",
-        clients=_suggestions(visit.email) if visit.email else (),
-        payment_callback=_payment_page(),
+        clients=_suggestions(visit, visit.email) if visit.email else (),
+        payment_callback=_payment_page(visit),
         first_scopes=" ".join(next(iter(VERSIONS.values())).scopes),
         journey=journey,
-        access_token=_access_token(journey) if journey else "",
+        access_token=_access_token(visit, journey) if journey else "",
     )
 
 
 @cache
-def _contents(shown: Screen) -> tuple[str, Sequence[Group]]:
+def _contents(shown: Screen, public_url: str, is_sandbox: bool) -> tuple[str, Sequence[Group]]:
     """What a screen is about, in a sentence, and its operations in the document's order."""
-    document = jsontext.loads(description(shown.document, hub().settings.public_url).text)
+    document = jsontext.loads(description(shown.document, public_url).text)
     if shown.tag is None:
-        return document["info"]["summary"], _actions(document)
+        return document["info"]["summary"], _actions(document, is_sandbox)
     abouts = {tag["name"]: tag["description"] for tag in document["tags"]}
     operations = [
         Operation(method.upper(), path, operation["summary"])
@@ -102,12 +102,12 @@ def _contents(shown: Screen) -> tuple[str, Sequence[Group]]:
     return abouts[shown.tag], [Group("", operations)]
 
 
-def _actions(document: dict[str, Any]) -> Sequence[Group]:
+def _actions(document: dict[str, Any], is_sandbox: bool) -> Sequence[Group]:
     """The actions of a document whose operations have several, in groups; those that this stage has."""
     groups: dict[str, list[Operation]] = {}
     for operations in document["paths"].values():
         for method, operation in operations.items():
-            if operation.get(_OUTSIDE_PROD) and not hub().settings.is_sandbox:
+            if operation.get(_OUTSIDE_PROD) and not is_sandbox:
                 continue
             content = operation["requestBody"]["content"]["application/json"]
             for action, reference in content["schema"]["discriminator"]["mapping"].items():
@@ -117,24 +117,25 @@ def _actions(document: dict[str, Any]) -> Sequence[Group]:
     return [Group(title, operations) for title, operations in groups.items()]
 
 
-def _suggestions(email: str) -> Sequence[Suggestion]:
+def _suggestions(visit: Visit, email: str) -> Sequence[Suggestion]:
     """The user's active clients, the newest first."""
-    found = suggested(newest_first(hub().clients, email), active=True)
-    return [Suggestion(client.client_id, client.title, _payment_callback(client)) for client in found]
+    found = suggested(newest_first(visit.website.openbanking.clients, email), active=True)
+    return [Suggestion(client.client_id, client.title, _payment_callback(visit, client)) for client in found]
 
 
-def _payment_callback(client: Client) -> str:
+def _payment_callback(visit: Visit, client: Client) -> str:
     """Where a client's payments may end: at its own Callback URL, or at this service's page for payments."""
-    own = hub().clients.web_callback(client)
-    return _payment_page() if own == hub().clients.default_callback else own
+    clients = visit.website.openbanking.clients
+    own = clients.web_callback(client)
+    return _payment_page(visit) if own == clients.default_callback else own
 
 
-def _payment_page() -> str:
-    return f"{hub().settings.public_url}/payments/callback"
+def _payment_page(visit: Visit) -> str:
+    return f"{visit.website.shared.settings.public_url}/payments/callback"
 
 
-def _access_token(journey: Journey) -> str:
+def _access_token(visit: Visit, journey: Journey) -> str:
     """The token of a journey while it is worth something."""
-    if journey.stage != "tokens" or (journey.access_valid_until or 0) <= hub().clock.time():
+    if journey.stage != "tokens" or (journey.access_valid_until or 0) <= visit.website.shared.clock.time():
         return ""
-    return hub().journeys.secrets(journey).get("access_token", "")
+    return visit.website.journeys.secrets(journey).get("access_token", "")

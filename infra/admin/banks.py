@@ -103,7 +103,7 @@ def add(
         signature_required=signature_required,
         active=not inactive,
     )
-    bank, api_key = connection.connect().banks.add(new)
+    bank, api_key = connection.connect().openbanking.banks.add(new)
     text = f"{_format_bank(bank)}\n\nThe bank's API key: {api_key}\n{ONCE}"
     return Report({"bank": _bank_members(bank), "api_key": api_key}, text)
 
@@ -116,7 +116,7 @@ def list_banks() -> Report:
     Example:
       .venv/bin/python -m infra.admin banks list --json
     """
-    banks = [_bank_members(bank) for bank in connection.connect().banks.all()]
+    banks = [_bank_members(bank) for bank in connection.connect().openbanking.banks.all()]
     return Report({"banks": banks}, format_table(banks, _COLUMNS) if banks else "There are no banks.")
 
 
@@ -128,7 +128,7 @@ def show(bic: BicArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin banks show DEMOGB21
     """
-    bank = connection.connect().banks.get(bic)
+    bank = connection.connect().openbanking.banks.get(bic)
     return Report({"bank": _bank_members(bank)}, _format_bank(bank))
 
 
@@ -175,7 +175,7 @@ def change(
     changes = {member: value for member, value in given.items() if value is not None}
     if not changes:
         raise CommandRefused("nothing to change was given: see --help for what can be")
-    banks = connection.connect().banks
+    banks = connection.connect().openbanking.banks
     if changes.get("api_version", banks.get(bic).api_version) != banks.get(bic).api_version:
         changes = {"scopes": (), "schemes": (), **changes}
     bank = banks.change(bic, **changes)
@@ -195,7 +195,7 @@ def probe_bank(bic: BicArgument) -> Report:
       .venv/bin/python -m infra.admin banks test DEMOGB21
     """
     hub = connection.connect()
-    outcome = probe(hub, hub.banks.get(bic))
+    outcome = probe(hub, hub.openbanking.banks.get(bic))
     if outcome["accepted"]:
         verdict = "answers. The probe carries no consent, so a refusal is the expected answer"
     elif outcome["reachable"]:
@@ -233,7 +233,7 @@ def rotate_key(
       .venv/bin/python -m infra.admin banks rotate-key EXAMGB2L
       .venv/bin/python -m infra.admin banks rotate-key EXAMGB2L --overlap 0
     """
-    banks = connection.connect().banks
+    banks = connection.connect().openbanking.banks
     api_key = banks.rotate_api_key(bic, overlap)
     bank = banks.get(bic)
     shown_from = timestamp(bank.api_keys[-1]["active_from"])
@@ -271,7 +271,7 @@ def add_public_key(bic: BicArgument, file: KeyFile) -> Report:
     Example:
       .venv/bin/python -m infra.admin banks add-public-key DEMOGB21 new-key.pem
     """
-    return _keys_report(connection.connect().banks.add_public_key(bic, _read_public_key(file)))
+    return _keys_report(connection.connect().openbanking.banks.add_public_key(bic, _read_public_key(file)))
 
 
 @command(group, "remove-public-key")
@@ -285,7 +285,7 @@ def remove_public_key(
     Example:
       .venv/bin/python -m infra.admin banks remove-public-key DEMOGB21 dde41c952786e949
     """
-    return _keys_report(connection.connect().banks.remove_public_key(bic, key_id))
+    return _keys_report(connection.connect().openbanking.banks.remove_public_key(bic, key_id))
 
 
 @command(group, "remove")
@@ -300,7 +300,7 @@ def remove(
     Example:
       .venv/bin/python -m infra.admin banks remove DEMOGB21 --yes
     """
-    banks = connection.connect().banks
+    banks = connection.connect().openbanking.banks
     bank = banks.get(bic)
     if not yes:
         if as_json:

@@ -60,8 +60,8 @@ def add(
         --callback-url https://tpp.example.com/callback
     """
     hub = connection.connect()
-    made = hub.clients.create(
-        owner=hub.accounts.owner(owner).email,
+    made = hub.openbanking.clients.create(
+        owner=hub.website.accounts.owner(owner).email,
         title=title,
         callback_urls=callback_url or (),
         secret=secret,
@@ -87,7 +87,7 @@ def list_clients(
     Example:
       .venv/bin/python -m infra.admin clients list --owner ada@example.com
     """
-    found = connection.connect().clients.all(owner.strip().lower() if owner else None)
+    found = connection.connect().openbanking.clients.all(owner.strip().lower() if owner else None)
     rows = sorted((_client_members(client) for client in found), key=lambda row: (row["owner"], row["client_id"]))
     columns = ("client_id", "title", "owner", "active", "has_secret", "has_events_secret", "registration_number")
     return Report({"clients": rows}, format_table(rows, columns) if rows else "There are no clients.")
@@ -101,7 +101,7 @@ def show(client_id: ClientArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin clients show 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
-    clients = connection.connect().clients
+    clients = connection.connect().openbanking.clients
     with _refuse_unknown(client_id):
         client = clients.get(client_id)
     changes = [_change_members(change) for change in clients.history(client)]
@@ -121,7 +121,7 @@ def activate(client_id: ClientArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin clients activate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
-    return _set_active(connection.connect().clients, client_id, active=True)
+    return _set_active(connection.connect().openbanking.clients, client_id, active=True)
 
 
 @command(group, "deactivate")
@@ -132,7 +132,7 @@ def deactivate(client_id: ClientArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin clients deactivate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
-    return _set_active(connection.connect().clients, client_id, active=False)
+    return _set_active(connection.connect().openbanking.clients, client_id, active=False)
 
 
 @command(group, "registration-number")
@@ -149,7 +149,7 @@ def registration_number(
       .venv/bin/python -m infra.admin clients registration-number 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 PSDGB-FCA-123456
     """
     with _refuse_unknown(client_id):
-        client = connection.connect().clients.set_registration_number(client_id, number)
+        client = connection.connect().openbanking.clients.set_registration_number(client_id, number)
     return Report({"client": _client_members(client)}, f"{client.title} has the registration number {number}.")
 
 
@@ -189,7 +189,7 @@ def update(
     if not details:
         raise typer.BadParameter("name what to change: --title, --callback-url, --events-url or --no-events-url")
     with _refuse_unknown(client_id):
-        made = connection.connect().clients.update(client_id, **details)
+        made = connection.connect().openbanking.clients.update(client_id, **details)
     return Report(
         {"client": _client_members(made.client), "events_secret": made.events_secret},
         _format_client(made.client) + _format_events_secret(made),
@@ -216,7 +216,7 @@ def rotate_secret(
       .venv/bin/python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
     """
     with _refuse_unknown(client_id):
-        made = connection.connect().clients.rotate_secret(client_id, overlap)
+        made = connection.connect().openbanking.clients.rotate_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.secrets if entry.valid_until), None)
     text = (
         f"The new secret of {made.client.title}: {made.secret}\n{ONCE}\n"
@@ -244,7 +244,7 @@ def events_url(
     if (url is None) != none:
         raise typer.BadParameter("give either the address or --none")
     with _refuse_unknown(client_id):
-        made = connection.connect().clients.update(client_id, events_url=url)
+        made = connection.connect().openbanking.clients.update(client_id, events_url=url)
     where = f"go to {url}" if url else "are sent no more"
     text = f"The events of {made.client.title} {where}.{_format_events_secret(made)}"
     return Report({"client": _client_members(made.client), "events_secret": made.events_secret}, text)
@@ -271,7 +271,7 @@ def rotate_events_secret(
       .venv/bin/python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
     """
     with _refuse_unknown(client_id):
-        made = connection.connect().clients.rotate_events_secret(client_id, overlap)
+        made = connection.connect().openbanking.clients.rotate_events_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.event_secrets if entry.valid_until), None)
     text = (
         f"The new secret of the events of {made.client.title}: {made.events_secret}\n{ONCE}\n"
@@ -292,9 +292,9 @@ def send_test_event(client_id: ClientArgument) -> Report:
     """
     hub = connection.connect()
     with _refuse_unknown(client_id):
-        client = hub.clients.get(client_id)
+        client = hub.openbanking.clients.get(client_id)
     try:
-        delivery_id = hub.events.test(client)
+        delivery_id = hub.openbanking.events.test(client)
     except NoEventsUrl:
         raise CommandRefused("the client has no Events URL: give it one with `clients events-url`") from None
     text = (

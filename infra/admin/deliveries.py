@@ -62,7 +62,7 @@ def list_deliveries(
     """
     hub = connection.connect()
     after = output.parse_time(since, hub.clock.time()) if since else 0
-    found = hub.journal.list(_find_party(hub, bank, client, manager), state=state, since=after, limit=limit)
+    found = hub.delivery.journal.list(_find_party(hub, bank, client, manager), state=state, since=after, limit=limit)
     rows = [delivery_members(delivery, hub.clock.time()) for delivery in found]
     return Report({"deliveries": rows}, format_table(rows, _COLUMNS) if rows else "There are no such deliveries.")
 
@@ -78,7 +78,7 @@ def show(delivery_id: DeliveryId) -> Report:
       .venv/bin/python -m infra.admin deliveries show 4a1f0c2e9b7d3356a8e0f1
     """
     hub = connection.connect()
-    shown = delivery_members(hub.journal.show(delivery_id), hub.clock.time())
+    shown = delivery_members(hub.delivery.journal.show(delivery_id), hub.clock.time())
     return Report({"delivery": shown}, format_delivery(shown))
 
 
@@ -95,10 +95,10 @@ def resend(delivery_id: DeliveryId) -> Report:
       .venv/bin/python -m infra.admin deliveries resend 4a1f0c2e9b7d3356a8e0f1
     """
     hub = connection.connect()
-    is_sent = hub.journal.resend(delivery_id, looks=_LOOKS)
+    is_sent = hub.delivery.journal.resend(delivery_id, looks=_LOOKS)
     said = "is sent again now" if is_sent else "has just arrived, with the attempt that was under way"
     text = f"{delivery_id} {said}.\nHow it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
-    return Report({"delivery": delivery_members(hub.journal.show(delivery_id), hub.clock.time())}, text)
+    return Report({"delivery": delivery_members(hub.delivery.journal.show(delivery_id), hub.clock.time())}, text)
 
 
 @command(group, "resend-failed")
@@ -119,7 +119,7 @@ def resend_failed(
     """
     hub = connection.connect()
     after = output.parse_time(since, hub.clock.time())
-    count = hub.journal.resend_failed(after, _find_party(hub, bank, client, manager))
+    count = hub.delivery.journal.resend_failed(after, _find_party(hub, bank, client, manager))
     said = "1 delivery is" if count == 1 else f"{count} deliveries are"
     return Report({"resent": count, "since": timestamp(after)}, f"{said} sent again.")
 
@@ -179,8 +179,8 @@ def _bic(hub: Hub, text: str | None) -> str | None:
     if text is None:
         return None
     bic = valid_bic(text.upper())
-    bank = hub.banks.find(bic, active=False)
-    if bank is None and not hub.journal.list(Party(bic=bic), limit=1):  # deliveries may outlive their bank
+    bank = hub.openbanking.banks.find(bic, active=False)
+    if bank is None and not hub.delivery.journal.list(Party(bic=bic), limit=1):  # deliveries may outlive their bank
         raise CommandRefused(f"no bank has the BIC {bic}: `banks list` shows them")
     return bank.bic if bank else bic
 
@@ -190,13 +190,15 @@ def _client_id(hub: Hub, text: str | None) -> str | None:
     if text is None:
         return None
     told = Party(client_id=text)
-    if not is_uuid(text) or (hub.events.client(text) is None and not hub.journal.list(told, limit=1)):
+    if not is_uuid(text) or (
+        hub.openbanking.events.client(text) is None and not hub.delivery.journal.list(told, limit=1)
+    ):
         raise CommandRefused(f"no client has the id {text}: `clients list` shows them")
     return text
 
 
 def _manager_id(hub: Hub, number: int | None) -> int | None:
     """Raises: Refused."""
-    if number is not None and not hub.programmes.set_up(number).revision:
+    if number is not None and not hub.cards.programmes.set_up(number).revision:
         raise CommandRefused(f"no programme manager has the id {number}: `programme show` lists them")
     return number

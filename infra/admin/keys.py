@@ -22,7 +22,7 @@ def init() -> Report:
       STAGE=dev PUBLIC_URL=https://dev.example.com .venv/bin/python -m infra.admin keys init
     """
     hub = connection.connect()
-    made = [hub.keyring.initialise(), hub.card_keys.initialise()]
+    made = [hub.keyring.initialise(), hub.cards.keys.initialise()]
     text = "The first keys are made." if any(made) else "There are keys already: nothing was changed."
     return Report({"made": any(made), **_public_keys(hub)}, text)
 
@@ -75,7 +75,7 @@ def rotate_card() -> Report:
     Example:
       .venv/bin/python -m infra.admin keys rotate-card
     """
-    version = connection.connect().card_keys.rotate()
+    version = connection.connect().cards.keys.rotate()
     return Report({"card_keys": version}, f"New cards are made with version {version} of the card keys from now on.")
 
 

@@ -30,7 +30,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     SHA-256), ``signed_with`` and ``public_keys`` (key ids), ``certificate_subject`` (of the bank's TLS certificate),
     ``milliseconds``, ``status`` and ``answer``.
     """
-    key = hub.banks.outbound_key(bank)
+    key = hub.openbanking.banks.outbound_key(bank)
     path = bank.version.relayed["accounts"].path
     outcome: dict[str, Any] = {
         "bic": bank.bic,
@@ -44,9 +44,9 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
         "milliseconds": None,
         "status": None,
     }
-    outgoing = hub.bank_link.prepare(bank, path, {}, request_id=new_uuid(), token=None)
+    outgoing = hub.openbanking.bank_link.prepare(bank, path, {}, request_id=new_uuid(), token=None)
     try:
-        reply = hub.bank_link.send(outgoing)
+        reply = hub.openbanking.bank_link.send(outgoing)
     except Refusal as refusal:
         return outcome | {"answer": refusal.details[0].details if refusal.details else refusal.message}
     reachable, code, answer = _classify_answer(bank.version.answers, reply)

@@ -84,7 +84,7 @@ def show(
     hub = connection.connect()
     if manager_id is None:
         return _report_managers(hub)
-    found = hub.programmes.set_up(manager_id)
+    found = hub.cards.programmes.set_up(manager_id)
     if not found.revision:
         raise CommandRefused(f"there is no programme manager {manager_id}: load one with `programme load`")
     data = {"manager": _manager(found), "credentials": _credentials(hub, found)}
@@ -101,7 +101,7 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin programme rotate-key 1 full
     """
-    secret = connection.connect().credentials.rotate(manager_id, name)
+    secret = connection.connect().cards.credentials.rotate(manager_id, name)
     parts = _parts(secret)
     text = f"A new key of {name} is live, and so is the one before it:\n\n{_format_credential(parts)}\n\n{_ONCE}"
     return Report({"credential": name, **parts}, text)
@@ -125,7 +125,7 @@ def rotate_events_secret(
       .venv/bin/python -m infra.admin programme rotate-events-secret 1
       .venv/bin/python -m infra.admin programme rotate-events-secret 1 --overlap 0
     """
-    made = connection.connect().card_event_secrets.rotate(manager_id, overlap)
+    made = connection.connect().cards.event_secrets.rotate(manager_id, overlap)
     ends = None if made.old_until is None else timestamp(made.old_until)
     text = (
         f"The new secret of the events of programme manager {manager_id}: {made.secret}\n{ONCE}\n"
@@ -142,7 +142,7 @@ def drop_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin programme drop-key 1 full
     """
-    connection.connect().credentials.drop_old(manager_id, name)
+    connection.connect().cards.credentials.drop_old(manager_id, name)
     return Report({"credential": name, "keys": 1}, f"The older key of {name} is live no more, the newer one is.")
 
 
@@ -238,7 +238,7 @@ def _manager(found: SetUp) -> dict[str, Any]:
 
 
 def _credentials(hub: Hub, found: SetUp) -> list[dict[str, Any]]:
-    held = hub.credentials.read(found.credentials)
+    held = hub.cards.credentials.read(found.credentials)
     return [
         {
             "name": name,

@@ -176,13 +176,13 @@ def _quarter(text: str) -> DayRange:
 def _bic(hub: Hub, text: str) -> str:
     """A BIC as the bank is registered with it, if it is. Raises: InvalidBank."""
     bic = valid_bic(text)
-    bank = hub.banks.find(bic, active=False)
+    bank = hub.openbanking.banks.find(bic, active=False)
     return bank.bic if bank else bic
 
 
 def _banks(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[ExpectedBank]:
     """The banks whose days are ingested: all that are registered, or the one that is named, registered or not."""
-    registered = expected_banks(hub.banks)
+    registered = expected_banks(hub.openbanking.banks)
     if bic is None:
         return registered
     named = [each for each in registered if each.bic == bic]
@@ -206,7 +206,7 @@ def _records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
         return list(records.of_all(days.since, days.until))
     bic = _bic(hub, bank)
     found = records.of_bank(bic, days.since, days.until)
-    if not found and hub.banks.find(bic, active=False) is None:
+    if not found and hub.openbanking.banks.find(bic, active=False) is None:
         raise CommandRefused(_explain_unknown(bic))
     return found
 

@@ -89,7 +89,7 @@ def trace(
 
 def _delivery(hub: Hub, delivery_id: str) -> Delivery:
     try:
-        return hub.journal.show(delivery_id)
+        return hub.delivery.journal.show(delivery_id)
     except UnknownDelivery:
         text = f"{delivery_id} is neither the id of a request, which is a UUID, nor that of a delivery that is kept"
         raise CommandRefused(text) from None

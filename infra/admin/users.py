@@ -42,7 +42,7 @@ def add(
     """
     hub = connection.connect()
     password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
-    user = hub.users.add(email, password, terms_accepted=terms_accepted)
+    user = hub.website.users.add(email, password, terms_accepted=terms_accepted)
     said = f"{user.email} is registered."
     return Report({"user": _user_members(user)}, said) if password_stdin else _report_link(hub, user, said)
 
@@ -70,10 +70,10 @@ def link(
       .venv/bin/python -m infra.admin users link ada@example.com --manager 1
     """
     hub = connection.connect()
-    found = hub.programmes.set_up(manager)
+    found = hub.cards.programmes.set_up(manager)
     if not found.revision:
         raise CommandRefused(f"there is no programme manager {manager}: load one with `programme load`")
-    user = hub.accounts.link(code_or_email, manager)
+    user = hub.website.accounts.link(code_or_email, manager)
     return Report({"user": _user_members(user)}, f"{user.email} sees the cards of {found.catalogue.name} ({manager}).")
 
 
@@ -85,7 +85,7 @@ def unlink(email: EmailArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin users unlink ada@example.com
     """
-    user = connection.connect().users.unlink(email)
+    user = connection.connect().website.users.unlink(email)
     return Report({"user": _user_members(user)}, f"{user.email} sees no cards.")
 
 
@@ -97,7 +97,7 @@ def deactivate(email: EmailArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin users deactivate ada@example.com
     """
-    user = connection.connect().users.deactivate(email)
+    user = connection.connect().website.users.deactivate(email)
     return Report({"user": _user_members(user)}, f"{user.email} is signed out everywhere, and cannot sign in any more.")
 
 
@@ -109,7 +109,7 @@ def activate(email: EmailArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin users activate ada@example.com
     """
-    user = connection.connect().users.activate(email)
+    user = connection.connect().website.users.activate(email)
     return Report({"user": _user_members(user)}, f"{user.email} can sign in.")
 
 
@@ -131,11 +131,11 @@ def reset_password(
       .venv/bin/python -m infra.admin users reset-password ada@example.com --at-once
     """
     hub = connection.connect()
-    user = hub.users.known(email)
+    user = hub.website.users.known(email)
     if not user.active:
         raise CommandRefused(f"{user.email} is deactivated: activate the user first with `users activate`")
     if at_once:
-        user = hub.users.remove_password(email)
+        user = hub.website.users.remove_password(email)
     return _report_link(hub, user, f"{user.email} may set a new password.")
 
 
@@ -147,12 +147,12 @@ def show(email: EmailArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin users show ada@example.com
     """
-    user = connection.connect().users.known(email)
+    user = connection.connect().website.users.known(email)
     return Report({"user": _user_members(user)}, format_members(_user_members(user)))
 
 
 def _report_link(hub: Hub, user: User, said: str) -> Report:
-    address = hub.accounts.make_operator_link(user)
+    address = hub.website.accounts.make_operator_link(user)
     hours = OPERATOR_LINK_SECONDS // 3600
     text = f"{said}\n\nThe link that sets a password: {address}\nIt is good once, for {hours} hours. {ONCE}"
     return Report({"user": _user_members(user), "password_link": address}, text)

@@ -28,7 +28,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
 
     before = previous or {}
     hub.keyring.initialise()
-    hub.card_keys.initialise()
+    hub.cards.keys.initialise()
     user = _user(hub, before.get("user") or {})
     client = _client(hub, user["email"], before.get("client") or {})
     banks = [
@@ -42,7 +42,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
         for bank in install(hub)
     ]
     programme, other = _programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
-    hub.accounts.link(user["email"], programme["manager_id"])
+    hub.website.accounts.link(user["email"], programme["manager_id"])
     return {"user": user, "client": client, "banks": banks, "programme": programme, "other_programme": other}
 
 
@@ -50,14 +50,14 @@ def _user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
     """A user whose password is known: the one of before, a new one, or, if that email is taken, another one."""
     from chalicelib.website.records.users import UserExists
 
-    if before and hub.users.find(before["email"]):
-        hub.users.vouch_for(before["email"])  # an earlier version registered it
+    if before and hub.website.users.find(before["email"]):
+        hub.website.users.vouch_for(before["email"])  # an earlier version registered it
         return {"email": before["email"], "password": before["password"]}
     password = secrets.token_urlsafe(12)
     name, _, domain = EMAIL.partition("@")
     for email in (EMAIL, f"{name}+{secrets.token_hex(4)}@{domain}"):
         try:
-            hub.users.add(email, password, terms_accepted=True)
+            hub.website.users.add(email, password, terms_accepted=True)
         except UserExists:
             continue
         return {"email": email, "password": password}
@@ -70,12 +70,12 @@ def _client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
 
     if before:
         try:
-            found = hub.clients.get(before["client_id"])
+            found = hub.openbanking.clients.get(before["client_id"])
         except UnknownClient:
             found = None
-        if found and found.active and found.callback_url == hub.clients.default_callback:
+        if found and found.active and found.callback_url == hub.openbanking.clients.default_callback:
             return dict(before)
-    made = hub.clients.create(owner=owner, title=TITLE)
+    made = hub.openbanking.clients.create(owner=owner, title=TITLE)
     return {
         "client_id": made.client.client_id,
         "client_secret": made.secret,
@@ -96,7 +96,7 @@ def _programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str,
     known = [_keep_known_credentials(hub, previous.get("credentials") or {}) for previous in before]
     for each, held in zip(wanted, known, strict=True):
         manager_id = each.catalogue.manager_id
-        for name, found in hub.programmes.set_up(manager_id).credentials.items():
+        for name, found in hub.cards.programmes.set_up(manager_id).credentials.items():
             if name not in held:
                 hub.store.transact(credentials.ending(manager_id, name, found))
     plans = loading.load(hub, wanted)
@@ -115,5 +115,5 @@ def _keep_known_credentials(hub: Hub, before: Mapping[str, Any]) -> dict[str, An
     return {
         name: dict(parts)
         for name, parts in before.items()
-        if hub.credentials.check(*(parts[part] for part in ("access_key", "access_api_id", "access_api_key")))
+        if hub.cards.credentials.check(*(parts[part] for part in ("access_key", "access_api_id", "access_api_key")))
     }

@@ -182,12 +182,12 @@ class _Tpp:
     def _bank_token(self, consent_id: str) -> str:
         item = self._hub.store.get(*consent_key(consent_id))
         assert item is not None, "the consent was made a moment ago"
-        return self._hub.consents.bank_token(Consent.from_item(item))
+        return self._hub.openbanking.consents.bank_token(Consent.from_item(item))
 
     def _cancel_secret(self, state: str) -> str:
         item = self._hub.store.get(*authorization_key(identify(self._client["client_id"], state)))
         assert item is not None, "the request was made a moment ago"
-        return self._hub.authorizations.cancel_credential(Authorization.from_item(item))
+        return self._hub.openbanking.authorizations.cancel_credential(Authorization.from_item(item))
 
     def _call(self, method: str, path: str, body: Any = None, bearer: str = "", *, later: bool = False) -> Json:
         headers = {"X-Api-Key": self._client["client_id"]} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})

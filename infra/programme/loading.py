@@ -150,8 +150,8 @@ def load(hub: Hub, wanted: Iterable[WantedManager]) -> list[LoadPlan]:
 
 
 def _make_plan(hub: Hub, wanted: WantedManager) -> LoadPlan:
-    found = hub.programmes.set_up(wanted.catalogue.manager_id)
-    held, now = hub.credentials.read(found.credentials), hub.clock.time()
+    found = hub.cards.programmes.set_up(wanted.catalogue.manager_id)
+    held, now = hub.cards.credentials.read(found.credentials), hub.clock.time()
     secrets = {name: new_secret(with_access_key=True) for name in wanted.rights if name not in held}
     catalogue = keep_timestamps(found.catalogue, wanted.catalogue, now)
     changes = [
@@ -159,9 +159,9 @@ def _make_plan(hub: Hub, wanted: WantedManager) -> LoadPlan:
         *_changes_of_entries(found.catalogue, catalogue),
         *_changes_of_credentials(found, held, wanted, secrets, now),
     ]
-    if catalogue.events_url is None or hub.card_event_secrets.has_any(catalogue.manager_id):
+    if catalogue.events_url is None or hub.cards.event_secrets.has_any(catalogue.manager_id):
         return LoadPlan(found, catalogue, changes, secrets)
-    events_secret, put = hub.card_event_secrets.first(catalogue.manager_id)
+    events_secret, put = hub.cards.event_secrets.first(catalogue.manager_id)
     changes.append(PlannedChange("add", EVENTS_SECRET, catalogue.manager_id, catalogue.name, (put,)))
     return LoadPlan(found, catalogue, changes, secrets, events_secret)
 

@@ -31,13 +31,13 @@ from infra.tour.receiver import Receiver, listen
 def run(stack: Mapping[str, Any], hub: Hub) -> None:
     """Play the tour against a stack whose parts ``hub`` has. Raises: TourFailed, Stuck."""
     guide = Guide()
-    with listen() as receiver, _client(hub.clients, stack, receiver, guide) as client:
+    with listen() as receiver, _client(hub.openbanking.clients, stack, receiver, guide) as client:
         tour = BankTour(stack["base_url"], client, receiver, guide)
         for bank in stack["banks"]:
             tour.bank(bank)
     print(f"\n{guide.colour('green', f'Both banks done. {receiver.count} events arrived, and each was verified.')}")
     programme = stack["programme"]
-    catalogue = hub.programmes.catalogue(programme["manager_id"])
+    catalogue = hub.cards.programmes.catalogue(programme["manager_id"])
     CardTour(stack["base_url"], programme["credentials"]["full"], catalogue, guide).play()
     count = CardEventsTour(stack["base_url"], hub, guide).play(catalogue)
     print(f"\n{guide.colour('green', f'Card events done. {count} events arrived, and each was verified.')}")

@@ -73,7 +73,7 @@ class Service:
         return number
 
     def _ask(self, action: str, **members: Any) -> Any:
-        room = self._hub.card_simulator if action.startswith("simulate") else self._hub.card_api
+        room = self._hub.cards.room.simulator if action.startswith("simulate") else self._hub.cards.room.api
         return json.loads(room.answer(json.dumps({**self._envelope, "action": action, **members}).encode()))
 
 
@@ -93,9 +93,9 @@ def engine() -> Iterator[tuple[Hub, Mapping[str, str]]]:
         hub = Hub(Settings.from_environment({"STAGE": STAGE}))
         kept = FakeSecrets()
         hub.__dict__ |= {"secrets": kept, "keyring": Keyring(kept, FakeKms(), "keys", hub.clock)}
-        hub.card_keys._kms = FakeKms()
+        hub.cards.keys._kms = FakeKms()
         hub.keyring.initialise()
-        hub.card_keys.initialise()
+        hub.cards.keys.initialise()
         (plan, *_) = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), STAGE))
         yield hub, asdict(plan.secrets["full"])
     finally:

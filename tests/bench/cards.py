@@ -146,10 +146,10 @@ def ratio(action: str, share: Share = SHARES[COUNTED]) -> float:
         json.dumps(answer)
 
     def measure() -> tuple[float, float]:
-        return processor_time(bare, 80), processor_time(lambda: hub.card_api.answer(body), 20)
+        return processor_time(bare, 80), processor_time(lambda: hub.cards.room.api.answer(body), 20)
 
     if not share.decides:
-        _decided_before(hub.card_api, action, body)
+        _decided_before(hub.cards.room.api, action, body)
     with nullcontext() if share.audits else patch.object(log, "audit", _silence):
         return times_as_much(measure, GOALS[action], rounds=40)
 
@@ -163,7 +163,7 @@ def _asked(action: str, share: Share) -> tuple[Hub, bytes]:
 
 
 def _answered(hub: Hub, body: bytes) -> str:
-    answer = hub.card_api.answer(body)
+    answer = hub.cards.room.api.answer(body)
     assert json.loads(answer)["status"] == "success", answer
     return answer
 
@@ -192,11 +192,11 @@ def _process(ciphers: bool) -> tuple[Hub, Mapping[str, str]]:
     store, secrets = Instant(), FakeSecrets()
     hub.__dict__ |= {"store": store, "secrets": secrets}
     hub.__dict__["keyring"] = Keyring(secrets, FakeKms(), "keys", hub.clock)
-    hub.card_keys._kms = FakeKms()
+    hub.cards.keys._kms = FakeKms()
     hub.keyring.initialise()
-    hub.card_keys.initialise()
+    hub.cards.keys.initialise()
     if not ciphers:
-        hub.__dict__["card_data"] = NoCryptography()
+        hub.cards.__dict__["card_data"] = NoCryptography()
     made = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
     store.transact([_account().making("bench")])
     store.settle()

@@ -51,14 +51,14 @@ def _furnish() -> None:
     create_resources(emulated=True, dynamodb_apart=False)
     hub = Hub(Settings.from_environment(os.environ))
     hub.keyring.initialise()
-    client = hub.clients.create(owner="bench@example.com", title="Bench").client
+    client = hub.openbanking.clients.create(owner="bench@example.com", title="Bench").client
     domain = os.environ["BENCH_BANK"]
-    hub.banks.add(NewBank(_BIC, "Bench Bank", "GB", 1, domain, f"{domain}/authorize"))
+    hub.openbanking.banks.add(NewBank(_BIC, "Bench Bank", "GB", 1, domain, f"{domain}/authorize"))
     wish = Wish(client.client_id, _BIC, 1, ("account.list",), client.callback_url, "reusable", str(uuid.uuid4()), None)
-    authorization = hub.authorizations.open(wish, f"{domain}/authorize")
-    new = hub.consents.new(authorization, {"ibans": ["GB33BUKB20201555555555"]}, 180)
+    authorization = hub.openbanking.authorizations.open(wish, f"{domain}/authorize")
+    new = hub.openbanking.consents.new(authorization, {"ibans": ["GB33BUKB20201555555555"]}, 180)
     hub.store.transact(new.operations)
-    pair, operations = hub.consents.first_pair(new.consent)
+    pair, operations = hub.openbanking.consents.first_pair(new.consent)
     hub.store.transact(operations)
     os.environ |= {
         "BENCH_TABLE": f"{hub.settings.prefix}-clients",

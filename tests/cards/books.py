@@ -88,7 +88,7 @@ class Books:
         self._check_claims()
 
     def number(self, card: Item) -> str:
-        return str(self._hub.card_data.open(card["id"], "pan", bytes(card["pan"])))
+        return str(self._hub.cards.card_data.open(card["id"], "pan", bytes(card["pan"])))
 
     # -- inside
 
@@ -96,7 +96,9 @@ class Books:
         """Every card is found by its number, and by no other that was not retired."""
         entries = {row["owner"]: row for row in self.of("pan")}
         live = {owner: row["card_id"] for owner, row in entries.items() if "retired" not in row}
-        assert live == {f"pan#{self._hub.card_data.lookup(self.number(card))}": card["id"] for card in cards.values()}
+        assert live == {
+            f"pan#{self._hub.cards.card_data.lookup(self.number(card))}": card["id"] for card in cards.values()
+        }
         assert {row["card_id"] for row in entries.values()} <= cards.keys()
 
     def _check_lists(self, cards: Mapping[int, Item]) -> None:

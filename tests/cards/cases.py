@@ -281,14 +281,14 @@ def warmed(scene: Scene) -> Scene:
     scene.mandate(address)
     scene.purchase(scene.card_in("A").card_id, 1)
     hub = scene.hub
-    catalogue = hub.programmes.catalogue(MANAGER)
-    hub.programmes._used |= {(MANAGER, (kind, each.id)) for kind, each in catalogue.entries()}
+    catalogue = hub.cards.programmes.catalogue(MANAGER)
+    hub.cards.programmes._used |= {(MANAGER, (kind, each.id)) for kind, each in catalogue.entries()}
     return scene
 
 
 def all_in_use(scene: Scene) -> None:
     """Every entry of the set-up is in use, and this process knows it."""
-    programmes = scene.hub.programmes
+    programmes = scene.hub.cards.programmes
     catalogue = programmes.catalogue(MANAGER)
     programmes._used.clear()
     programmes.mark_used(catalogue, [(kind, each.id) for kind, each in catalogue.entries()])

@@ -33,7 +33,7 @@ PROVING = f"{CARDS}.reconciliation"
 """Where the ledger is proved."""
 _AS_OFTEN = 2
 """So often a read is hit at the same place by the same fault."""
-_PARTS_OF_A_PROCESS = ("card_api", "card_simulator", "card_room", "credentials", "programmes")
+_PARTS_OF_A_PROCESS = ("room", "credentials", "programmes")
 
 
 class Forgetful(Fault):
@@ -117,7 +117,7 @@ class Play:
         self._beginning.restore()
         if self._cold:
             for name in _PARTS_OF_A_PROCESS:
-                vars(self._world.hub).pop(name, None)
+                vars(self._world.hub.cards).pop(name, None)
 
     def _repeated(self, answer: Envelope) -> None:
         """The same request, until its answer is known and once more."""
@@ -155,12 +155,12 @@ class EventPlay:
         with fault, contextlib.suppress(StoreError):
             self._scene.do("activateCard", **self._members)
             for delivery_id in self._world.queued():
-                self._world.hub.worker.attempt(delivery_id)
+                self._world.hub.delivery.worker.attempt(delivery_id)
         assert self._scene.do("activateCard", **self._members).status == "success"
         (event,) = (each for each in self._world.recorded("card_event") if each.delivery_id not in self._known)
         for _ in range(2):
             self._world.clock.advance(CLAIMED_SECONDS)
-            self._world.hub.worker.attempt(event.delivery_id)
+            self._world.hub.delivery.worker.attempt(event.delivery_id)
         assert self._world.delivery(event.delivery_id).state == "delivered"
         assert {sent.headers["webhook-id"] for sent in self._world.receiver.received} == {event.delivery_id}
 

@@ -56,5 +56,5 @@ def _open(hub: bootstrap.Hub, item: Item, value: bytes, seen: Seen) -> None:
     }:
         for field in FIELDS:
             with contextlib.suppress(Unsealable):
-                seen.note(field, hub.card_data.open(number, field, value), number)
+                seen.note(field, hub.cards.card_data.open(number, field, value), number)
                 return

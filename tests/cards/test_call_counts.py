@@ -139,7 +139,7 @@ def test_a_value_of_3_d_secure_that_its_programme_manager_delivers_takes_no_roun
 def test_a_card_takes_at_most_3_when_all_identifiers_run_out_together(scene: Scene) -> None:
     holder = scene.holder()
     for members in ({"holder_id": holder}, HOLDER_BLOCK):
-        sequences = scene.hub.card_room.sequences
+        sequences = scene.hub.cards.room.sequences
         sequences._left = dict.fromkeys(sequences._left, range(0))
         with counted(scene.world) as calls:
             scene.data("createCard", **of_new_card(request_reference_id=scene.reference(), **members))
@@ -157,7 +157,7 @@ def test_the_first_use_of_entries_takes_one_round_trip_more_and_the_second_none(
         return [call() for call in calls]
 
     monkeypatch.setattr(programmes, "together", noted)
-    scene.hub.programmes._used.clear()
+    scene.hub.cards.programmes._used.clear()
     for _ in range(2):
         scene.data("createCard", **of_new_card(**HOLDER_BLOCK))
 

@@ -87,7 +87,7 @@ def hub(shared_world: World) -> bootstrap.Hub:
     shared_world.forget_journeys()
     hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
     hub.keyring.initialise()
-    hub.card_keys.initialise()
+    hub.cards.keys.initialise()
     return hub
 
 
@@ -165,11 +165,11 @@ def stored_answer(hub: bootstrap.Hub) -> None:
 
 
 def message(hub: bootstrap.Hub) -> None:
-    hub.deliveries_queue.send(json.dumps({"notice": PAN}))
+    hub.delivery.queue.send(json.dumps({"notice": PAN}))
 
 
 def messages(hub: bootstrap.Hub) -> None:
-    hub.deliveries_queue.send_all(["first", f"second {PAN}"])
+    hub.delivery.queue.send_all(["first", f"second {PAN}"])
 
 
 def event(hub: bootstrap.Hub) -> None:
@@ -232,7 +232,7 @@ def test_what_a_table_holds_in_the_end_is_searched_once_more(hub: bootstrap.Hub,
 
 
 def test_card_data_are_noted_as_the_service_handles_them(hub: bootstrap.Hub, watch: Watch) -> None:
-    data = hub.card_data
+    data = hub.cards.card_data
     pan = numbers.new_pan("411111", 16)
     cvc2 = data.cvc2(pan, year=2029, month=12, version=1)
     data.open(CARD, "pin", data.seal(CARD, "pin", PIN))
@@ -261,8 +261,8 @@ def test_what_callers_send_and_see_is_noted(watch: Watch) -> None:
 
 def test_sealed_card_data_are_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
-    sealed = {name: hub.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("pin", PIN))}
-    hub.store.put("cards", key | sealed | {"pvv": hub.card_data.pvv(PAN, PIN, 1), "masked": numbers.masked(PAN)})
+    sealed = {name: hub.cards.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("pin", PIN))}
+    hub.store.put("cards", key | sealed | {"pvv": hub.cards.card_data.pvv(PAN, PIN, 1), "masked": numbers.masked(PAN)})
     log.info("card made", card_id=CARD)
 
     try:
@@ -279,7 +279,9 @@ def test_the_running_stack_is_searched_for_all_that_its_cards_have(
     hub: bootstrap.Hub, watch: Watch, tmp_path: Path
 ) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
-    members = {name: hub.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("acs_password", PASSWORD))}
+    members = {
+        name: hub.cards.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("acs_password", PASSWORD))
+    }
     hub.store.put("cards", key | members)
     printed, logged = tmp_path / "log", tmp_path / "stack.log.jsonl"
     printed.write_text("Ready.\n")

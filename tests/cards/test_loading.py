@@ -12,7 +12,7 @@ CARDS = "chalicelib.cards"
 DOORS = ["chalicelib.cards.api.card_api", "chalicelib.cards.api.jobs"]
 """What requests and the schedule come in by."""
 _FIRST_READ = (
-    "import app, sys; from chalicelib.bootstrap import hub; hub().relay;"
+    "import app, sys; from chalicelib.bootstrap import hub; hub().openbanking.relay;"
     "print(*sorted(name for name in sys.modules if name.startswith('chalicelib.cards')))"
 )
 

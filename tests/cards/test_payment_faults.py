@@ -69,7 +69,7 @@ def orders(world: World) -> set[int]:
 
 def settle_down(scene: Scene) -> None:
     scene.clock.advance(_UNTIL_THE_SCHEDULE)
-    scene.hub.card_room.overdue.finish()
+    scene.hub.cards.room.overdue.finish()
 
 
 def shape(world: World) -> list[str]:
@@ -146,7 +146,7 @@ class Overtaken(MoneyPlay):
         super().with_fault(fault)
 
     def _do(self) -> Envelope:
-        fault, provider = getattr(self, "_current", self.untouched), self._scene.hub.payment_provider
+        fault, provider = getattr(self, "_current", self.untouched), self._scene.hub.cards.payment_provider
 
         def submit(order: Order) -> Receipt:
             receipt = SandboxProvider.submit(provider, order)
@@ -191,7 +191,7 @@ def failing(scene: Scene, method: str, error: Exception) -> Iterator[None]:
     def fail(_: object) -> Any:
         raise error
 
-    provider = scene.hub.payment_provider
+    provider = scene.hub.cards.payment_provider
     setattr(provider, method, fail)
     try:
         yield
@@ -267,7 +267,7 @@ class Run:
         warmed(self.scene)
         DUE[self.name](self.scene)
         self.scene.clock.advance(_UNTIL_THE_SCHEDULE)
-        self.scene.hub.programmes.catalogue(MANAGER)
+        self.scene.hub.cards.programmes.catalogue(MANAGER)
         self._beginning = Snapshot(self.scene.world, TABLES)
         self.untouched = Fault(self.scene.world)
         moved = self._finish(self.untouched)
@@ -287,7 +287,7 @@ class Run:
     def _finish(self, fault: Fault) -> int:
         line_breaks = failing(self.scene, "find", ConnectionError("the line broke"))
         with line_breaks if self.name == BROKEN else contextlib.nullcontext(), fault:
-            return self.scene.hub.card_room.overdue.finish()
+            return self.scene.hub.cards.room.overdue.finish()
 
 
 @pytest.mark.parametrize("name", DUE)
@@ -347,7 +347,7 @@ ERRORS = {"silent": ProviderSilent("no answer"), "broken": ConnectionError("the 
 @pytest.fixture
 def providers(scene: Scene) -> Iterator[Callable[..., Failing]]:
     """Puts another provider in the place of the sandbox's."""
-    real, room = scene.hub.payment_provider, scene.hub.card_room
+    real, room = scene.hub.cards.payment_provider, scene.hub.cards.room
     asking = [room.overdue.payments, room.overdue.addresses]
 
     def put_in(*fault: Any) -> Failing:
@@ -383,4 +383,4 @@ def test_a_provider_that_fails_has_every_order_once(
     assert (answer.status, answer.duplicated) == ("success", 1), answer.raw
     assert len(provider.taken) == len(set(provider.taken)) == len(orders(scene.world))
     check(scene.world)
-    assert scene.hub.card_room.overdue.finish() == 0
+    assert scene.hub.cards.room.overdue.finish() == 0

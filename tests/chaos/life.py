@@ -159,10 +159,10 @@ class Life:
 
     def _resend(self, _: Any) -> int:
         """What an operator does with notices that have failed."""
-        return Journal(self._hub.store, self._clock, self._hub.outbox).resend_failed(0)
+        return Journal(self._hub.store, self._clock, self._hub.delivery.outbox).resend_failed(0)
 
     def _watch_attempts(self) -> None:
-        worker = self._hub.worker
+        worker = self._hub.delivery.worker
         real = worker.attempt
 
         def attempt(delivery_id: str) -> None:

@@ -94,7 +94,7 @@ class _Maker:
 
     def _client(self, number: int) -> Any:
         path = f"tpp-{number}"
-        made = self._world.hub.clients.create(
+        made = self._world.hub.openbanking.clients.create(
             owner="tpp@example.com", title=f"TPP {number}", events_url=f"{self._asked.events}{EVENTS}{path}"
         )
         assert made.events_secret is not None
@@ -163,7 +163,7 @@ def _bank(hub: Hub, version: int, url: str) -> BankSide:
         authorization_url=f"{url}/authorize",
         public_keys=[signatures.public_pem(key.public_key())],
     )
-    bank, api_key = hub.banks.add(new)
+    bank, api_key = hub.openbanking.banks.add(new)
     return BankSide(bank, api_key, key)
 
 

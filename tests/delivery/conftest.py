@@ -58,7 +58,7 @@ class Receiver:
 def outbox(world: World) -> Outbox:
     for queue in ("deliveries", "deliveries-dead"):
         world.queued(queue)  # what other tests left behind
-    return world.hub.outbox
+    return world.hub.delivery.outbox
 
 
 @pytest.fixture
@@ -87,14 +87,14 @@ def worker_of(world: World, receiver: Receiver) -> Worker:
     """A worker that sends everything to ``receiver``."""
     hub, senders = world.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
     dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
-    return Worker(hub.store, hub.clock, hub.bodies, hub.outbox, dead, senders)
+    return Worker(hub.store, hub.clock, hub.delivery.bodies, hub.delivery.outbox, dead, senders)
 
 
 def intended(world: World, kind: Kind = "event", **members: Any) -> RecordedDeliveries:
     """A delivery about to be recorded, to a receiver that no other test has."""
     client_id = world.client.client_id
     known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}
-    return world.hub.outbox.record(kind, "a.topic", **known | members)
+    return world.hub.delivery.outbox.record(kind, "a.topic", **known | members)
 
 
 def record(world: World, kind: Kind = "event", **members: Any) -> str:

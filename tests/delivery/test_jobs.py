@@ -55,7 +55,7 @@ def unreachable() -> None:
 @pytest.fixture(autouse=True)
 def at_work(world: World, worker: Worker) -> None:
     """The functions' worker sends to the scripted receiver."""
-    world.hub.__dict__["worker"] = worker
+    world.hub.delivery.__dict__["worker"] = worker
 
 
 def test_a_message_is_an_attempt(world: World, receiver: Receiver, recorded: str) -> None:
@@ -78,7 +78,7 @@ def test_storage_that_cannot_be_reached_leaves_the_message_to_come_again(world: 
 
 
 def test_of_several_messages_those_come_again_whose_attempt_broke_off(world: World, lines: Lines) -> None:
-    world.hub.__dict__["worker"] = scripted = Scripted(second=unreachable, fourth=unreachable)
+    world.hub.delivery.__dict__["worker"] = scripted = Scripted(second=unreachable, fourth=unreachable)
 
     answer = deliver("first", "second", "third", "fourth")
 
@@ -91,7 +91,7 @@ def test_of_several_messages_those_come_again_whose_attempt_broke_off(world: Wor
 
 def test_attempts_that_break_off_beside_others_are_counted(capsys: pytest.CaptureFixture[str], world: World) -> None:
     """Lambda counts those of messages that come alone as errors of the function, and of these it knows nothing."""
-    world.hub.__dict__["worker"] = Scripted(second=unreachable, fourth=unreachable)
+    world.hub.delivery.__dict__["worker"] = Scripted(second=unreachable, fourth=unreachable)
     deliver("first", "third")
     deliver("first", "second", "third", "fourth")
 
@@ -99,7 +99,7 @@ def test_attempts_that_break_off_beside_others_are_counted(capsys: pytest.Captur
 
 
 def test_several_messages_that_all_arrive_are_done_with(world: World) -> None:
-    world.hub.__dict__["worker"] = Scripted()
+    world.hub.delivery.__dict__["worker"] = Scripted()
 
     assert deliver("first", "second") == {"batchItemFailures": []}
 
@@ -116,7 +116,7 @@ def test_a_receiver_that_hangs_does_not_delay_the_other_messages(world: World) -
         assert all(arrived.acquire(timeout=PATIENCE) for _ in others)
 
     attempts = dict.fromkeys(others, arrived.release)
-    world.hub.__dict__["worker"] = scripted = Scripted(hangs=hang, **attempts)
+    world.hub.delivery.__dict__["worker"] = scripted = Scripted(hangs=hang, **attempts)
 
     assert deliver("hangs", *others) == {"batchItemFailures": []}
     assert scripted.made[-1] == "hangs"
@@ -130,7 +130,7 @@ def test_lines_of_messages_beside_each_other_name_their_own_delivery(world: Worl
         bound.wait(PATIENCE)
         log.info("attempted")
 
-    world.hub.__dict__["worker"] = Scripted(first=say, second=say)
+    world.hub.delivery.__dict__["worker"] = Scripted(first=say, second=say)
     deliver("first", "second")
 
     assert sorted(line["delivery_id"] for line in lines.all()) == ["first", "second"]

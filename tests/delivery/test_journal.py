@@ -26,7 +26,7 @@ MINE, OTHER = "ALPHGB21", "BETADEF1"
 @pytest.fixture
 def journal(world: World) -> Journal:
     world.queued()  # what other tests left behind
-    return world.hub.journal
+    return world.hub.delivery.journal
 
 
 def ended(world: World, state: State, kind: Kind = "event", **members: Any) -> str:
@@ -378,4 +378,4 @@ def test_the_queue_gets_no_more_than_it_has_room_for(
     queued = world.queued()
     assert len(queued) == 1
     assert {journal.show(delivery_id).state for delivery_id in made} == {"due"}
-    assert world.hub.sweeper.sweep() == 2
+    assert world.hub.delivery.sweeper.sweep() == 2

@@ -97,7 +97,7 @@ def test_a_queue_that_fails_loses_nothing(
 
     (delivery_id,) = made.delivery_ids
     assert lines.all()[-1]["delivery_ids"] == [delivery_id]
-    assert world.hub.sweeper.sweep() >= 1
+    assert world.hub.delivery.sweeper.sweep() >= 1
     assert delivery_id in world.queued()
 
 

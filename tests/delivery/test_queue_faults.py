@@ -101,7 +101,7 @@ def fault(world: World) -> Iterator[Make]:
     made: list[QueueFault] = []
 
     def make(kind: str, operation: str = "") -> QueueFault:
-        made.append(QueueFault(world.hub.deliveries_queue, kind, operation))
+        made.append(QueueFault(world.hub.delivery.queue, kind, operation))
         return made[-1]
 
     yield make
@@ -114,7 +114,7 @@ def due(world: World) -> set[str]:
 
 def swept(world: World) -> list[str]:
     """What the queue has after the sweeper's next run; every message is taken out."""
-    world.hub.sweeper.sweep()
+    world.hub.delivery.sweeper.sweep()
     return world.queued()
 
 
@@ -137,7 +137,7 @@ def test_who_causes_deliveries_is_answered_and_they_are_found_later(world: World
     assert len(due(world)) == 2
     world.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
     for delivery_id in found:
-        world.hub.worker.attempt(delivery_id)
+        world.hub.delivery.worker.attempt(delivery_id)
     assert due(world) == set()
     assert [event["type"] for event in world.receiver.events] == ["consent.revoked"]
     assert len(world.banks[1].received) == 1
@@ -153,7 +153,7 @@ def test_a_call_that_is_answered_later_is_accepted_and_made_once(world: World, f
 
     assert answer.status == 202
     for delivery_id in [*world.queued(), *swept(world)]:
-        world.hub.worker.attempt(delivery_id)
+        world.hub.delivery.worker.attempt(delivery_id)
     assert outcome(world, answer.body["request_id"], bearer)["state"] == "done"
     assert len(side.received) == 1
 
@@ -181,7 +181,7 @@ def test_what_a_run_of_the_sweeper_could_not_queue_the_next_one_does(world: Worl
     ids = {record(world) for _ in range(12)}
 
     with fault(kind, "SendMessageBatch"):
-        world.hub.sweeper.sweep()
+        world.hub.delivery.sweeper.sweep()
 
     first = set(world.queued())
     assert len(first) == {"before": 2, "after": 12, "refused": 11}[kind]
@@ -193,7 +193,7 @@ def test_a_sweeper_that_cannot_ask_how_many_messages_wait_does_its_work_the_next
     world: World, recorded: str, fault: Make, kind: str
 ) -> None:
     with fault(kind), pytest.raises((ClientError, EndpointConnectionError, ReadTimeoutError)):
-        world.hub.sweeper.sweep()
+        world.hub.delivery.sweeper.sweep()
 
     assert world.queued() == []
     assert swept(world) == [recorded]
@@ -209,7 +209,7 @@ def test_events_of_consents_that_expire_are_found_later(world: World, fault: Mak
     world.queued()
 
     with fault(kind):
-        assert world.hub.consent_expiry.tell() == 1
+        assert world.hub.openbanking.consent_expiry.tell() == 1
 
     assert set(swept(world)) == due(world)
     assert len(due(world)) == 2
@@ -222,17 +222,17 @@ def test_what_an_operator_sends_again_is_found_later(world: World, fault: Make, 
     world.approve(1)
     (delivery_id,) = due(world)
     world.receiver.answers = [Reply(410, b"", {}, 0.01)]
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
     world.queued()
 
     with fault(kind):
         if which == "one":
-            world.hub.journal.resend(delivery_id)
+            world.hub.delivery.journal.resend(delivery_id)
         else:
-            assert world.hub.journal.resend_failed(0) == 1
+            assert world.hub.delivery.journal.resend_failed(0) == 1
 
     assert delivery_id in swept(world)
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
     assert world.delivery(delivery_id).state == "delivered"
 
 
@@ -262,7 +262,7 @@ def test_a_queue_that_is_not_found_at_first_is_looked_for_again(
         raise UNKNOWN_URL
 
     monkeypatch.setattr(Queue, "_sqs", unknown)
-    assert world.hub.outbox.queue([recorded]) == 0
+    assert world.hub.delivery.outbox.queue([recorded]) == 0
     monkeypatch.setattr(Queue, "_sqs", real)
     assert swept(world) == [recorded]
 

@@ -22,7 +22,7 @@ def parts(world: World, delivery_id: str, count: int) -> list[Item | None]:
 
 
 def opened(world: World, delivery_id: str) -> str:
-    return world.hub.bodies.open(delivery_id, BODY, world.delivery(delivery_id).body_parts)
+    return world.hub.delivery.bodies.open(delivery_id, BODY, world.delivery(delivery_id).body_parts)
 
 
 def test_a_body_is_sealed_at_rest(world: World) -> None:
@@ -99,5 +99,5 @@ def test_a_part_that_was_read_with_the_record_is_not_read_again(world: World) ->
     assert item is not None
 
     with RoundTrips().counted() as trips:
-        assert world.hub.bodies.open(recorded, BODY, Delivery.from_item(item).body_parts, first) == "short"
+        assert world.hub.delivery.bodies.open(recorded, BODY, Delivery.from_item(item).body_parts, first) == "short"
     assert trips.made == 0

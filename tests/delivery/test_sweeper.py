@@ -41,7 +41,7 @@ def sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[st
 
     def swept() -> list[str]:
         batches.clear()
-        queued = world.hub.sweeper.sweep()
+        queued = world.hub.delivery.sweeper.sweep()
         ids = [each for batch in batches for each in batch]
         assert queued == len(ids) == len(set(ids))
         return ids
@@ -57,7 +57,7 @@ def test_what_a_crash_left_between_commit_and_queue_arrives(world: World, worker
     made = intended(world, body="a body")
     world.hub.store.transact(made.operations)  # and here the process dies
     world.clock.advance(MINUTE)
-    world.hub.sweeper.sweep()
+    world.hub.delivery.sweeper.sweep()
     for delivery_id in world.queued():
         worker.attempt(delivery_id)
 
@@ -113,7 +113,7 @@ def test_how_long_the_first_has_waited_is_measured_though_the_queue_be_full(
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG)
     world.clock.advance(MINUTE)
 
-    assert world.hub.sweeper.sweep() == 0
+    assert world.hub.delivery.sweeper.sweep() == 0
     assert counted(capsys.readouterr().out, "OldestDueSeconds", Stage="local") == [MINUTE]
 
 
@@ -134,8 +134,8 @@ def test_what_the_queue_refuses_is_queued_by_the_next_sweep(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Queue, "send_all", lambda queue, bodies: list(bodies))
-        assert world.hub.sweeper.sweep() == 0
-    world.hub.sweeper.sweep()
+        assert world.hub.delivery.sweeper.sweep() == 0
+    world.hub.delivery.sweeper.sweep()
 
     assert recorded in world.queued()
 
@@ -167,14 +167,14 @@ def sweeper(world: World, taken: list[str]) -> Sweeper:
         return SimpleNamespace(status_code=200), {}
 
     queue._sqs().meta.events.register("before-call.sqs.SendMessageBatch", take)
-    return Sweeper(hub.store, hub.clock, queue, Outbox(hub.bodies, queue, hub.clock), hub.metrics)
+    return Sweeper(hub.store, hub.clock, queue, Outbox(hub.delivery.bodies, queue, hub.clock), hub.metrics)
 
 
 @pytest.fixture
 def many(world: World) -> Iterator[int]:
     """So many due deliveries: ten thousand; on the emulator, which is slow, four hundred."""
     count = 10_000 if DYNAMODB_ENDPOINT else 400
-    items = list(records(world.hub.outbox, count, count, world.clock.time()))
+    items = list(records(world.hub.delivery.outbox, count, count, world.clock.time()))
     batches = [items[start : start + BATCH] for start in range(0, count, BATCH)]
     write(world, [[{"PutRequest": {"Item": item}} for item in batch] for batch in batches])
     yield count

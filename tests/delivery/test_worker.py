@@ -314,7 +314,7 @@ def test_a_queue_that_fails_keeps_no_outcome_from_being_written(
     assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)
     assert "delivery not queued" in lines.text
     wait(world, recorded)
-    world.hub.sweeper.sweep()
+    world.hub.delivery.sweeper.sweep()
     assert recorded in world.queued()
 
 
@@ -560,7 +560,7 @@ def test_an_answer_is_kept_sealed_and_as_long_as_was_promised(world: World, work
     delivery = world.delivery(recorded)
     assert delivery.answer is not None
     assert (delivery.answer["status"], delivery.answer["parts"]) == (200, 1)
-    assert world.hub.bodies.open(recorded, delivery.answer["name"], 1) == '{"amount":1.50}'
+    assert world.hub.delivery.bodies.open(recorded, delivery.answer["name"], 1) == '{"amount":1.50}'
     assert delivery.expires_at == delivery.created_at + DAY
 
 
@@ -571,7 +571,7 @@ def test_an_answer_larger_than_a_transaction_is_kept(world: World, worker: Worke
 
     answer = world.delivery(recorded).answer
     assert answer is not None
-    assert world.hub.bodies.open(recorded, answer["name"], answer["parts"]) == text
+    assert world.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == text
 
 
 def test_the_answer_of_an_overtaken_attempt_does_not_count(world: World, worker: Worker, receiver: Receiver) -> None:
@@ -588,7 +588,7 @@ def test_the_answer_of_an_overtaken_attempt_does_not_count(world: World, worker:
 
     answer = world.delivery(recorded).answer
     assert answer is not None
-    assert world.hub.bodies.open(recorded, answer["name"], answer["parts"]) == "the later"
+    assert world.hub.delivery.bodies.open(recorded, answer["name"], answer["parts"]) == "the later"
 
 
 def test_the_last_failure_has_the_callers_answer_and_an_earlier_one_has_not(

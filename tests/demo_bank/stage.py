@@ -19,6 +19,7 @@ import responses
 from chalice.config import Config
 from chalice.local import LocalGateway
 
+from chalicelib import bootstrap
 from chalicelib.application import Application
 from chalicelib.demo_bank import consents, runtime
 from chalicelib.demo_bank.banks import FORMATS
@@ -323,10 +324,15 @@ def _client() -> Any:
     return boto3.client("dynamodb")
 
 
+def _host() -> runtime.Services:
+    """The stage that a test has installed."""
+    return bootstrap.hub()
+
+
 @cache
 def _application() -> Application:
     application = Application(app_name="demo-banks", configure_logs=False)
-    application.register_blueprint(build())
+    application.register_blueprint(build().bind(_host))
     return application
 
 

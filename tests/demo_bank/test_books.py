@@ -32,7 +32,7 @@ def test_a_statement_forgets_payments_of_more_than_a_year_ago_and_the_sums_stay_
 
 
 def test_the_entries_of_years_before_are_not_read_again(stage: Stage) -> None:
-    at = bank(stage.profile.name)
+    at = bank(stage.profile.name, stage)
     pay(stage)
     assert len(books.entries(at, account(stage))) == 1
     stage.clock.advance(410 * 86400)

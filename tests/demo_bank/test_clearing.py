@@ -21,7 +21,7 @@ def expired(stage: Stage, count: int) -> list[str]:
 
 
 def test_payments_that_fail_are_put_off_and_keep_none_waiting(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    at, real = bank(stage.profile.name), execution.refresh
+    at, real = bank(stage.profile.name, stage), execution.refresh
     monkeypatch.setattr(orders, "_DUE_A_PAGE", 2)
     ids = expired(stage, 5)
     broken = {order_id for _, order_id in list(orders.due(at))[:4]}
@@ -47,7 +47,7 @@ def test_payments_that_fail_are_put_off_and_keep_none_waiting(stage: Stage, monk
 
 
 def test_a_payment_that_was_put_off_and_then_taken_care_of_is_due_no_more(stage: Stage) -> None:
-    at = bank(stage.profile.name)
+    at = bank(stage.profile.name, stage)
     (order_id,) = expired(stage, 1)
     ((due_at, _),) = orders.due(at)
     orders.put_off(at, due_at, order_id, clearing.AFTER_FAILURE)
@@ -63,7 +63,7 @@ def test_a_payment_that_was_put_off_and_then_taken_care_of_is_due_no_more(stage:
 
 
 def test_a_run_ends_when_its_time_is_over_and_the_next_goes_on(stage: Stage) -> None:
-    at = bank(stage.profile.name)
+    at = bank(stage.profile.name, stage)
     ids = expired(stage, 4)
     stage.hub.answer_seconds = 8
     stage.hub.timeouts.clear()

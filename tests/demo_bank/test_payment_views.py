@@ -219,7 +219,7 @@ def meanwhile(stage: Stage, monkeypatch: pytest.MonkeyPatch, happens: Callable[[
 def test_a_report_that_is_postponed_during_the_confirmation_does_not_disturb_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at, answer = bank(stage.profile.name), initiate(stage)
+    at, answer = bank(stage.profile.name, stage), initiate(stage)
     browser = at_confirmation(stage, answer)
     order = orders.find(at, answer["payment_id"])
     assert order is not None
@@ -254,7 +254,7 @@ def test_a_slow_service_keeps_nobody_waiting_and_is_told_the_rest_later(two: Sta
     assert reported(two) == ["ACSP", "ACSC"]
     assert two.hub.timeouts == [(3, 5), (2, 2)]
     two.clock.advance(reports.FIRST_REPEAT)
-    clearing.clear(bank("two"))
+    clearing.clear(bank("two", two))
     assert reported(two) == ["ACSP", "ACSC", "ACCC"]
 
 

@@ -32,7 +32,7 @@ def sent(stage: Stage) -> list[tuple[str, str]]:
 
 
 def test_a_report_that_did_not_arrive_is_sent_again_as_the_same_report(stage: Stage) -> None:
-    at = bank(stage.profile.name)
+    at = bank(stage.profile.name, stage)
     stage.hub.errors["/payments/status"] = requests.ConnectionError("away")
     given = token(stage)
     assert pay(stage, given)["status"] == either(stage, "4", "ACSC")
@@ -57,7 +57,7 @@ def test_a_report_that_the_service_refuses_is_not_repeated(stage: Stage) -> None
     stage.hub.errors["/payments/status"] = (400, refusal)
     pay(stage)
     stage.clock.advance(3600)
-    assert clearing.clear(bank(stage.profile.name)) == 0
+    assert clearing.clear(bank(stage.profile.name, stage)) == 0
 
 
 def test_a_payment_that_cannot_be_read_keeps_no_other_waiting(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_payment_that_cannot_be_read_keeps_no_other_waiting(stage: Stage, monk
         return real(at, order)
 
     monkeypatch.setattr(execution, "refresh", refresh)
-    clearing.run()
+    clearing.run(stage)
     assert len(reported(stage)) == 1
 
 
@@ -84,7 +84,7 @@ def test_a_report_waits_while_the_service_does_not_recognise_the_bank(stage: Sta
     pay(stage)
     stage.hub.errors.clear()
     stage.clock.advance(60)
-    assert clearing.clear(bank(stage.profile.name)) == 1
+    assert clearing.clear(bank(stage.profile.name, stage)) == 1
     assert reported(stage)[-1] == either(stage, 4, "ACSC")
 
 
@@ -92,7 +92,7 @@ def test_a_report_waits_while_the_service_does_not_recognise_the_bank(stage: Sta
 def test_what_concerns_every_report_has_the_others_wait_without_counting_it_as_an_attempt(
     stage: Stage, answer: Any
 ) -> None:
-    at, given = bank(stage.profile.name), token(stage)
+    at, given = bank(stage.profile.name, stage), token(stage)
     refusal = either(stage, {"error_code": 4200, "message": "no"}, {"code": "BLOCKED", "title": "no"})
     stage.hub.errors["/payments/status"] = (answer, refusal) if isinstance(answer, int) else answer
     ids = [pay(stage, given)["payment_id"] for _ in range(3)]
@@ -106,7 +106,7 @@ def test_what_concerns_every_report_has_the_others_wait_without_counting_it_as_a
 
 @pytest.mark.parametrize("status", [404, 409])
 def test_what_concerns_one_report_is_tried_again_and_has_no_other_wait(stage: Stage, status: int) -> None:
-    at, given = bank(stage.profile.name), token(stage)
+    at, given = bank(stage.profile.name, stage), token(stage)
     stage.hub.errors["/payments/status"] = (status, {"message": "no"})
     for _ in range(2):
         pay(stage, given)
@@ -124,14 +124,14 @@ def test_reports_are_given_up_in_the_end(stage: Stage) -> None:
     pay(stage)
     for _ in range(reports.ATTEMPTS - 1):
         stage.clock.advance(reports.LAST_REPEAT)
-        assert clearing.clear(bank(stage.profile.name)) == 1
+        assert clearing.clear(bank(stage.profile.name, stage)) == 1
     stage.clock.advance(reports.LAST_REPEAT)
-    assert clearing.clear(bank(stage.profile.name)) == 0
+    assert clearing.clear(bank(stage.profile.name, stage)) == 0
 
 
 def test_a_bank_that_was_never_opened_has_nothing_to_do(stage: Stage) -> None:
     initiate(stage)
     stage.clock.advance(orders.CONFIRM_SECONDS)
     stage.secret.clear()
-    clearing.run()
+    clearing.run(stage)
     assert reported(stage) == []

@@ -17,12 +17,12 @@ def opened(world: World) -> Iterator[World]:
     install(world.hub)
     yield world
     for bic in ("DEMOGB21", "DEMODEF1"):
-        world.hub.banks.remove(bic)
+        world.hub.openbanking.banks.remove(bic)
     world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
 
 
 def test_both_banks_are_registered_with_their_keys_and_addresses(opened: World) -> None:
-    one, two = opened.hub.banks.get("DEMOGB21"), opened.hub.banks.get("DEMODEF1")
+    one, two = opened.hub.openbanking.banks.get("DEMOGB21"), opened.hub.openbanking.banks.get("DEMODEF1")
     assert (one.api_version, one.country, two.api_version, two.country) == (1, "GB", 2, "DE")
     base = f"{opened.hub.settings.public_url}/demo-bank"
     assert (one.domain, one.authorization_url) == (f"{base}/one", f"{base}/one/authorize")
@@ -50,13 +50,13 @@ def test_lost_credentials_are_replaced(opened: World) -> None:
     assert after["two"] == before["two"]
     assert after["one"]["api_key"] != before["one"]["api_key"]
     key = signatures.load_private_key(after["one"]["signing_key"]).public_key()
-    assert opened.hub.banks.get("DEMOGB21").public_keys == (signatures.public_pem(key),)
+    assert opened.hub.openbanking.banks.get("DEMOGB21").public_keys == (signatures.public_pem(key),)
 
 
 def test_a_lost_registration_keeps_the_banks_own_keys(opened: World) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
-    opened.hub.banks.remove("DEMODEF1")
+    opened.hub.openbanking.banks.remove("DEMODEF1")
     install(opened.hub)
     after = opened.hub.secrets.get(name)
     assert after["two"]["signing_key"] == before["two"]["signing_key"]
@@ -64,13 +64,13 @@ def test_a_lost_registration_keeps_the_banks_own_keys(opened: World) -> None:
 
 
 def test_a_service_that_moved_has_the_banks_move_with_it(opened: World) -> None:
-    opened.hub.banks.change("DEMOGB21", domain="http://127.0.0.1:9999/demo-bank/one")
+    opened.hub.openbanking.banks.change("DEMOGB21", domain="http://127.0.0.1:9999/demo-bank/one")
     install(opened.hub)
-    assert opened.hub.banks.get("DEMOGB21").domain == f"{opened.hub.settings.public_url}/demo-bank/one"
+    assert opened.hub.openbanking.banks.get("DEMOGB21").domain == f"{opened.hub.settings.public_url}/demo-bank/one"
 
 
 def test_a_key_that_the_operator_rotated_is_replaced(opened: World) -> None:
-    opened.hub.banks.rotate_api_key("DEMOGB21")
+    opened.hub.openbanking.banks.rotate_api_key("DEMOGB21")
     install(opened.hub)
     kept = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)["one"]["api_key"]
-    assert opened.hub.banks.outbound_key(opened.hub.banks.get("DEMOGB21")) == kept
+    assert opened.hub.openbanking.banks.outbound_key(opened.hub.openbanking.banks.get("DEMOGB21")) == kept

@@ -40,8 +40,8 @@ class Wires(Outbound):
 def connected(world: World) -> Iterator[World]:
     """The world with both demonstration banks, connected with the service in both directions."""
     world.hub.__dict__["outbound"] = Wires(world)
-    for name in ("bank_link", "relay", "worker"):
-        world.hub.__dict__.pop(name, None)
+    world.hub.__dict__.pop("openbanking", None)
+    world.hub.__dict__.pop("delivery", None)
     kept = {name: {"signing_key": pem} for name, pem in BANK_PEMS.items()}  # making keys takes time
     world.hub.secrets.put(world.hub.settings.demo_banks_secret, kept)
     install(world.hub)
@@ -58,7 +58,7 @@ def connected(world: World) -> Iterator[World]:
             mock.add_callback(method, everything, callback=arrive)
         yield world
     for bic in BICS.values():
-        world.hub.banks.remove(bic)
+        world.hub.openbanking.banks.remove(bic)
     world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
     for item in list(world.hub.store.scan("demo-banks")):
         world.hub.store.delete("demo-banks", {"bank": item["bank"], "id": item["id"]})
@@ -191,7 +191,7 @@ def test_a_consent_that_the_tpp_ends_is_ended_at_the_bank(connected: World, bank
     given = tokens(connected, bank)
     assert connected.tpp("POST", "/tpp/token/revoke", {"token": given["access_token"]}).status == 200
     for delivery_id in connected.queued():
-        connected.hub.worker.attempt(delivery_id)
+        connected.hub.delivery.worker.attempt(delivery_id)
     customer = CUSTOMERS[bank]
     signed_in = Psu(connected, bank).post("/consents", username=customer, password=f"sandbox-{customer}")
     cookie = {"cookie": signed_in.headers["set-cookie"].partition(";")[0]}
@@ -225,7 +225,7 @@ def test_a_payment_that_the_psu_confirms_is_confirmed_for_the_tpp_and_then_settl
     place = f"/tpp/payment_status?payment_id={back['payment_id']}"
     assert connected.tpp("GET", place, bearer=bearer).body[member] == expected
     connected.clock.advance(20)
-    clearing.run()
+    clearing.run(connected.hub)
     assert connected.tpp("GET", place, bearer=bearer).body[member] == SETTLED[bank]
     kept = connected.hub.store.get(*payment_key(BICS[bank], back["payment_id"]))
     assert kept is not None

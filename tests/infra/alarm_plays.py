@@ -48,10 +48,10 @@ Play = Callable[[Service], tuple[list[Figure], list[Figure]]]
 def overdue_delivery(service: Service) -> tuple[list[Figure], list[Figure]]:
     world = service.world
     world.wants_events()
-    delivery_id = world.hub.events.test(world.client)
+    delivery_id = world.hub.openbanking.events.test(world.client)
     world.clock.advance(901)
     late = service.run("sweep")
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
     return late, service.run("sweep")
 
 
@@ -120,7 +120,7 @@ def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
 def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
     """The first round has begun, and for 15 days no run has had the time to bring it further."""
     Scene(service.world).account()
-    proof, clock = service.world.hub.card_room.proof, service.world.clock
+    proof, clock = service.world.hub.cards.room.proof, service.world.clock
     proof.go_on(clock.monotonic() - 1)
     clock.advance(15 * DAY)
     late = service.figures(lambda: proof.go_on(clock.monotonic() - 1))

@@ -74,7 +74,7 @@ def test_the_dashboard_names_only_metrics_that_are_written(service: Service) -> 
     reader = Reader(service.world)
     seen = [*service.figures(reader.ask), *service.figures(lambda: reader.fail(FAILURES))]
     reader.ask()
-    seen += service.figures(service.world.hub.measurements.write)
+    seen += service.figures(service.world.hub.statistics.measurements.write)
     for play in (overdue_delivery, broken_attempts, silent_provider, broken_ledger, killed_payment, missing_report):
         seen += [figure for figures in play(service) for figure in figures]
     known = {(each.namespace, each.name, frozenset(name for name, _ in each.dimensions)) for each in seen}

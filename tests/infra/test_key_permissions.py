@@ -76,11 +76,11 @@ def new_card(world: World) -> Callable[[bootstrap.Hub], object]:
 
 def event(world: World) -> Callable[[bootstrap.Hub], object]:
     world.wants_events()
-    delivery_id = world.hub.events.test(world.client)
+    delivery_id = world.hub.openbanking.events.test(world.client)
 
     def work(hub: bootstrap.Hub) -> None:
         hub.__dict__["outbound"] = world.hub.outbound
-        hub.worker.attempt(delivery_id)
+        hub.delivery.worker.attempt(delivery_id)
         assert world.delivery(delivery_id).state == "delivered"
 
     return work
@@ -90,7 +90,7 @@ def expiry(world: World) -> Callable[[bootstrap.Hub], object]:
     world.wants_events()
     world.approve(1)
     world.clock.advance(200 * 24 * 3600)
-    return lambda hub: hub.consent_expiry.tell()
+    return lambda hub: hub.openbanking.consent_expiry.tell()
 
 
 def hold(world: World) -> Callable[[bootstrap.Hub], object]:
@@ -100,7 +100,7 @@ def hold(world: World) -> Callable[[bootstrap.Hub], object]:
 
     def work(hub: bootstrap.Hub) -> None:
         with world.manager_wants_events():
-            assert hub.card_room.holds.expire()
+            assert hub.cards.room.holds.expire()
 
     return work
 
@@ -110,9 +110,9 @@ WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
     "-deliver": event,
     "-expire": expiry,
     "-finish": hold,
-    "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(expected_banks(hub.banks)),
-    "-prove": lambda world: lambda hub: hub.card_room.proof.go_on(hub.clock.monotonic() + 1),
-    "-sweep": lambda world: lambda hub: hub.sweeper.sweep(),
+    "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(expected_banks(hub.openbanking.banks)),
+    "-prove": lambda world: lambda hub: hub.cards.room.proof.go_on(hub.clock.monotonic() + 1),
+    "-sweep": lambda world: lambda hub: hub.delivery.sweeper.sweep(),
 }
 """What each function does; what settles the demonstration banks' payments has their secret and nothing else."""
 

@@ -108,11 +108,14 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
     world: World, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = deliveries_of_every_kind(world)
-    test_event, waiting = world.hub.events.test(world.client), world.hub.events.test(world.client)
+    test_event, waiting = (
+        world.hub.openbanking.events.test(world.client),
+        world.hub.openbanking.events.test(world.client),
+    )
 
     def work() -> None:
-        world.hub.banks._forget()
-        world.hub.deliveries_queue._client = None
+        world.hub.openbanking.banks._forget()
+        world.hub.delivery.queue._client = None
         world.writes_measurements()
         for delivery_id in [*ids, *ids]:
             deliver(delivery_id)
@@ -120,18 +123,18 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
         with monkeypatch.context() as patch:
             patch.setattr(EventSender, "send", lambda *_: 1 / 0)
             world.hub.__dict__.pop("worker")
-            world.hub.worker.attempt(test_event)
+            world.hub.delivery.worker.attempt(test_event)
 
     taken_up = working(work)
     keep_busy(world, f"client#{world.client.client_id}")
-    taken_up |= working(lambda: world.hub.worker.attempt(waiting))
+    taken_up |= working(lambda: world.hub.delivery.worker.attempt(waiting))
 
     assert {each.state for each in world.recorded("relay") + world.recorded("revoke_token")} == {"delivered"}
     assert {each.state for each in world.recorded("payment")} == {"delivered", "failed"}
     with world.manager_wants_events():
         Scene(world).card()
         (card_event,) = (each.delivery_id for each in world.recorded("card_event"))
-        taken_up |= working(lambda: world.hub.worker.attempt(card_event))
+        taken_up |= working(lambda: world.hub.delivery.worker.attempt(card_event))
 
     assert world.delivery(card_event).state == "delivered"
     by_lambda = {(f"sqs:{action}", "arn:aws:sqs:*:*:causeway-local-deliveries") for action in TAKING}
@@ -142,9 +145,9 @@ def test_the_sweeper_uses_what_it_may_and_may_what_it_uses(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     world.wants_events()
-    world.hub.events.test(world.client)
+    world.hub.openbanking.events.test(world.client)
 
-    swept = working(world.another_process().sweeper.sweep)
+    swept = working(world.another_process().delivery.sweeper.sweep)
 
     assert all(swept == policy(stage, "-sweep") for stage in STAGES)
 
@@ -156,7 +159,7 @@ def test_who_tells_of_expiries_uses_what_it_may_and_may_what_it_uses(
     world.approve(1)
     world.clock.advance(200 * 24 * 3600)
 
-    told = working(world.another_process().consent_expiry.tell)
+    told = working(world.another_process().openbanking.consent_expiry.tell)
 
     assert all(told == policy(stage, "-expire") for stage in STAGES)
 
@@ -167,7 +170,7 @@ def test_what_ingests_days_uses_what_it_may_and_may_what_it_uses(
     world.clock.advance(24 * 3600)
 
     other = world.another_process()
-    ingested = working(lambda: other.statistics.ingest.run(expected_banks(other.banks)))
+    ingested = working(lambda: other.statistics.ingest.run(expected_banks(other.openbanking.banks)))
 
     assert all(ingested == policy(stage, "-ingest") for stage in STAGES)
 
@@ -185,7 +188,7 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
         direct.pay_at_once()
         direct.report(4)
         world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
-        world.hub.journal.of_client(world.client.client_id)
+        world.hub.delivery.journal.of_client(world.client.client_id)
 
     taken_up = working(work)
 
@@ -267,7 +270,7 @@ def reports_at_work(scene: Scene, card: int) -> None:
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions"):
         scene.data(action, **page, card_id=card)
     scene.data("getFinancialDetailAddendums", item_count=1, date_imported_from=0, date_imported_to=1)
-    desk = scene.hub.card_room.desk
+    desk = scene.hub.cards.room.desk
     desk.see(MANAGER, "listCards", item_count=1)
     desk.see(MANAGER, "listActivity", item_count=1)
     desk.see(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
@@ -337,7 +340,7 @@ def test_what_finishes_payments_and_releases_holds_uses_what_it_may_and_may_what
     world.clock.advance(HOLD_SECONDS)
 
     def finish() -> None:
-        room = world.another_process().card_room
+        room = world.another_process().cards.room
         assert (room.overdue.finish(), room.holds.expire()) == (5, 1)
 
     with world.manager_wants_events():
@@ -355,7 +358,7 @@ def test_what_proves_the_ledger_uses_what_it_may_and_may_what_it_uses(
     money_at_work(world, scene)
     scene.purchase(scene.spendable(2_500).card_id, 2_500)
 
-    proved = working(lambda: world.another_process().card_room.proof.go_on(float("inf")))
+    proved = working(lambda: world.another_process().cards.room.proof.go_on(float("inf")))
 
     assert all(proved == policy(stage, "-prove") for stage in STAGES)
 
@@ -370,7 +373,7 @@ def test_the_ledgers_proof_writes_nothing_but_how_far_it_has_come() -> None:
 
 def test_what_the_pages_on_cards_take_is_granted(world: World, working: Callable[[Callable[[], object]], Used]) -> None:
     card = Scene(world).spendable(10_00)
-    desk = world.another_process().card_room.desk
+    desk = world.another_process().cards.room.desk
 
     def work() -> None:
         desk.see(MANAGER, "listCards", item_count=20)

@@ -169,7 +169,7 @@ def _kinds() -> dict[str, set[str]]:
 
 
 def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Names that stand for members: ``flow`` and ``token_flow`` of ``flow = hub().token_flow``."""
+    """Names that stand for members: ``flow`` and ``token_flow`` of ``flow = hub().openbanking.token_flow``."""
     for node in nodes:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):

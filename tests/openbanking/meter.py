@@ -26,10 +26,10 @@ def slips(world: World) -> list[HourlyCounters]:
 
 def measured(world: World, act: Callable[[], object]) -> Counts:
     """What is measured of what is done inside."""
-    world.hub.measurements.write()
+    world.hub.statistics.measurements.write()
     table_of(world, "statistics").items.clear()
     act()
-    world.hub.measurements.write()
+    world.hub.statistics.measurements.write()
     return counts(slips(world))
 
 

@@ -84,9 +84,9 @@ class Scenes:
         monkeypatch.setattr(f"{reader}.hours_of", lambda day: hours_of(day)[8:10])  # and so is each of these
         monkeypatch.setattr("chalicelib.delivery.sealed_bodies.PART_BYTES", _PART_BYTES)
         monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))
-        world.hub.__dict__["deliveries_queue"] = InMemory()
+        world.hub.delivery.__dict__["queue"] = InMemory()
         for side in world.banks.values():
-            world.hub.banks.find(side.bank.bic)
+            world.hub.openbanking.banks.find(side.bank.bic)
         self._played.add(name)
         run = self.all[name](world)
         beginning = Snapshot(world)
@@ -206,7 +206,7 @@ def carry_on(world: World) -> None:
             break
         world.clock.advance(max(0, *(record["due_at"] - world.clock.time() for record in due)))
         for record in due:
-            world.hub.worker.attempt(record["delivery_id"])
+            world.hub.delivery.worker.attempt(record["delivery_id"])
     assert [record["delivery_id"] for record in records(world) if record["state"] == "due"] == []
     world.clock.advance(CLAIMED_SECONDS)
     assert held_slots(world) == []

@@ -80,7 +80,9 @@ class Stage:
         """The TPP's call of ``row``, good unless told otherwise; the bank has then ``received`` this call's only."""
         self._pay_first(row)
         self._forget_payment(row, answer)
-        self.world.hub.bank_link.breaker.record_success(self.bank(row).bank.bic)  # failures of other tests do not count
+        self.world.hub.openbanking.bank_link.breaker.record_success(
+            self.bank(row).bank.bic
+        )  # failures of other tests do not count
         self.will_answer(row, row.answer if answer is None else answer)
         request = row.request if request is None else request
         bearer = bearer or (self.bearer(row.version) if row.token else None)

@@ -38,8 +38,8 @@ def counted(world: World) -> Iterator[list[str]]:
 def warm(world: World) -> World:
     """A world whose caches hold what a running instance's would."""
     for side in world.banks.values():
-        world.hub.banks.find(side.bank.bic)
-    world.hub.banks.directory()
+        world.hub.openbanking.banks.find(side.bank.bic)
+    world.hub.openbanking.banks.directory()
     return world
 
 
@@ -354,7 +354,7 @@ def test_a_look_at_an_accepted_request_takes_one_read_and_another_when_there_is_
         with counted(warm) as calls:
             assert warm.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer).status == 200
         seen.append(calls)
-        warm.hub.worker.attempt(request_id)
+        warm.hub.delivery.worker.attempt(request_id)
 
     assert seen == [["BatchGetItem"], ["BatchGetItem"] * 2]
 
@@ -368,7 +368,7 @@ def test_an_attempt_takes_three_round_trips_and_what_its_sender_reads(warm: Worl
         payer.pay("key-1")
     elif kind == "event":
         warm.wants_events()
-        warm.hub.events.test(warm.client)
+        warm.hub.openbanking.events.test(warm.client)
     elif kind == "relay":
         Stage(warm).ask(row, headers=LATER)
     else:
@@ -376,7 +376,7 @@ def test_an_attempt_takes_three_round_trips_and_what_its_sender_reads(warm: Worl
     (delivery,) = warm.recorded()
 
     with counted(warm) as calls:
-        warm.hub.worker.attempt(delivery.delivery_id)
+        warm.hub.delivery.worker.attempt(delivery.delivery_id)
 
     assert (delivery.kind, warm.delivery(delivery.delivery_id).state) == (kind, "delivered")
     assert calls == ATTEMPT
@@ -384,10 +384,10 @@ def test_an_attempt_takes_three_round_trips_and_what_its_sender_reads(warm: Worl
 
 def test_a_message_that_comes_twice_or_too_early_takes_one_read(warm: World) -> None:
     warm.wants_events()
-    delivery_id = warm.hub.events.test(warm.client)
-    warm.hub.worker.attempt(delivery_id)
+    delivery_id = warm.hub.openbanking.events.test(warm.client)
+    warm.hub.delivery.worker.attempt(delivery_id)
 
     with counted(warm) as calls:
-        warm.hub.worker.attempt(delivery_id)
+        warm.hub.delivery.worker.attempt(delivery_id)
 
     assert calls == ["BatchGetItem"]

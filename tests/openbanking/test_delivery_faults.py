@@ -61,7 +61,7 @@ def during(fault: Fault, job: Callable[[], object]) -> None:
 def attempted(world: World, fault: Fault, kind: str) -> None:
     """One attempt at the only delivery of a kind while the fault strikes, and then what comes by itself."""
     (record,) = records(world, kind)
-    during(fault, lambda: world.hub.worker.attempt(record["delivery_id"]))
+    during(fault, lambda: world.hub.delivery.worker.attempt(record["delivery_id"]))
     assert held_slots(world) == [] or fault.lasting
     carry_on(world)
 
@@ -119,7 +119,7 @@ def tell_a_bank_while_others_have(world: World, which: str) -> Run:
 
     def run(fault: Fault) -> None:
         (record,) = records(world)
-        during(fault, lambda: world.hub.worker.attempt(record["delivery_id"]))
+        during(fault, lambda: world.hub.delivery.worker.attempt(record["delivery_id"]))
         assert side.received == [] or which == "one slot"
         world.clock.advance(CLAIMED_SECONDS)
         carry_on(world)
@@ -286,7 +286,7 @@ def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(world: World) -
 
     def run(fault: Fault) -> None:
         for _ in range(FAILURES):
-            world.hub.bank_link.breaker.record_failure("ALPHGB21")
+            world.hub.openbanking.bank_link.breaker.record_failure("ALPHGB21")
         attempted(world, fault, "payment")
         if payer.outcome(accepted)["state"] == "done":
             assert payer.calls == len(items(world, "payments")) == 1
@@ -320,7 +320,7 @@ def take_up_a_payment_whose_worker_died(world: World, when: str) -> Run:
     payer = LaterPayer(world, 2, "bulk", "one_time")
     accepted = payer.pay_later()
     (record,) = records(world)
-    world.hub.worker.begin(record["delivery_id"])
+    world.hub.delivery.worker.begin(record["delivery_id"])
     world.clock.advance(CLAIMED_SECONDS if when == "in time" else PLANS["payment"].lasts + 1)
 
     def run(fault: Fault) -> None:
@@ -405,14 +405,14 @@ def sweep(world: World, why: str) -> Run:
     revoked(world)
     (record,) = records(world)
     if why == "abandoned":
-        world.hub.worker.begin(record["delivery_id"])
+        world.hub.delivery.worker.begin(record["delivery_id"])
         world.clock.advance(CLAIMED_SECONDS)
 
     def run(fault: Fault) -> None:
-        queue: Any = world.hub.deliveries_queue
+        queue: Any = world.hub.delivery.queue
         queue.ids.clear()
-        during(fault, world.hub.sweeper.sweep)
-        world.hub.sweeper.sweep()  # a minute later
+        during(fault, world.hub.delivery.sweeper.sweep)
+        world.hub.delivery.sweeper.sweep()  # a minute later
         assert set(queue.ids) == {record["delivery_id"]}
         assert len(queue.ids) == 2 or fault.lasting
 
@@ -433,8 +433,8 @@ def announce_that_consents_expire(world: World, when: str, events: int) -> Run:
     world.clock.advance(until - EXPIRING_SECONDS if events == 1 else until)
 
     def run(fault: Fault) -> None:
-        during(fault, world.hub.consent_expiry.tell)
-        world.hub.consent_expiry.tell()  # five minutes later
+        during(fault, world.hub.openbanking.consent_expiry.tell)
+        world.hub.openbanking.consent_expiry.tell()  # five minutes later
         types = ["consent.expired", "consent.expiring"][2 - events :]
         assert told(world) == sorted(types * 2)
         assert len({(record["consent_id"], record["topic"]) for record in records(world)}) == 2 * events
@@ -450,9 +450,9 @@ def send_a_test_event(world: World) -> Run:
     world.wants_events()
 
     def run(fault: Fault) -> None:
-        during(fault, lambda: world.hub.events.test(world.client))
+        during(fault, lambda: world.hub.openbanking.events.test(world.client))
         if not records(world):
-            world.hub.events.test(world.client)
+            world.hub.openbanking.events.test(world.client)
         carry_on(world)
         assert [event["type"] for event in world.receiver.events] == ["test"]
 
@@ -466,8 +466,8 @@ def send_again_what_has_failed(world: World, which: str) -> Run:
     delivery_id, answers = record["delivery_id"], [GONE if which != "one that waits" else FAILS]
     side = world.banks[1]
     side.answers["/revoke_token"] = lambda sent: answers[0]
-    world.hub.worker.attempt(delivery_id)
-    journal = world.hub.journal
+    world.hub.delivery.worker.attempt(delivery_id)
+    journal = world.hub.delivery.journal
 
     def run(fault: Fault) -> None:
         side.answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -490,8 +490,8 @@ def look_through_the_journal(world: World) -> Run:
 
     def run(fault: Fault) -> None:
         with fault, contextlib.suppress(StoreError):
-            assert [each.delivery_id for each in world.hub.journal.list()] == [record["delivery_id"]]
-            assert world.hub.journal.show(record["delivery_id"]).state == "due"
+            assert [each.delivery_id for each in world.hub.delivery.journal.list()] == [record["delivery_id"]]
+            assert world.hub.delivery.journal.show(record["delivery_id"]).state == "due"
 
     return run
 

@@ -128,11 +128,11 @@ def test_what_is_refused_here_is_the_callers_fault_once_the_bank_is_known(world:
 
 def test_a_bank_that_was_switched_off_is_refused_like_anything_else_that_is_not_there(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
-    world.hub.banks.change("ALPHGB21", active=False)
+    world.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:
         found = measured(world, lambda: world.tpp("GET", "/tpp/accounts", bearer=bearer))
     finally:
-        world.hub.banks.change("ALPHGB21", active=True)
+        world.hub.openbanking.banks.change("ALPHGB21", active=True)
 
     assert found == of(1, "AISP", calls=1, caller_failures=1)
 
@@ -250,7 +250,7 @@ def test_deliveries_beside_each_other_count_each_for_itself(world: World) -> Non
             current_call.record_failure("bank" if bic == "ALPHGB21" else "caller")
             both.wait(10)
 
-    world.hub.__dict__["worker"] = Worker()
+    world.hub.delivery.__dict__["worker"] = Worker()
 
     assert measured(world, lambda: deliver("ALPHGB21", "BETADEF1")) == {
         **of(1, "PISP", answered=1, bank_failures=1),
@@ -272,7 +272,7 @@ def test_a_relayed_read_takes_one_call_of_the_storage_and_once_a_minute_a_transa
 
     for seconds in (0, 1, 58, 1, 30):
         world.clock.advance(seconds)
-        world.hub.banks.find(BIC[version])
+        world.hub.openbanking.banks.find(BIC[version])
         with counted(world) as calls:
             assert reader.ask().status == 200
         taken.append(calls)
@@ -292,7 +292,7 @@ def test_a_request_is_answered_as_ever_when_its_measurements_cannot_be_written(w
 
     with world.storage_gone("transact"):
         assert reader.ask().status == 200
-    world.hub.measurements.write()
+    world.hub.statistics.measurements.write()
 
     assert counts(slips(world))["ALPHGB21 AISP"] == {"calls": 1, "answered": 1}
 

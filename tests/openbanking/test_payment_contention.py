@@ -49,7 +49,7 @@ class Contest:
         self.hubs = [world.another_process() for _ in range(PROCESSES)]
         for hub in self.hubs:
             hub.__dict__["outbound"] = world.hub.outbound
-            hub.banks.find(self.side.bank.bic)
+            hub.openbanking.banks.find(self.side.bank.bic)
         self.tpps = [self._tpp(name, consent_type) for name in ("one", "other")]
         self.side.answers[WEBHOOK[version]] = self._take
 
@@ -78,7 +78,7 @@ class Contest:
             return error
 
     def _tpp(self, name: str, consent_type: str) -> Tpp:
-        self.world.client = self.world.hub.clients.create(owner=f"{name}@example.com", title=name).client
+        self.world.client = self.world.hub.openbanking.clients.create(owner=f"{name}@example.com", title=name).client
         scopes, each = SCOPES[self.version], 1 if consent_type == "reusable" else MANY // 2
         tokens = [self.world.tokens(self.version, scopes=scopes, consent_type=consent_type) for _ in range(each)]
         return Tpp(self.world.client.client_id, [pair["access_token"] for pair in tokens])

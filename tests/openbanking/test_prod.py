@@ -67,7 +67,7 @@ def test_pkce_is_mandatory_at_the_front_door(prod: World) -> None:
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_every_client_gets_a_secret(prod: World, asked: bool) -> None:
-    made = prod.hub.clients.create(owner="a@example.com", title="New", secret=asked)
+    made = prod.hub.openbanking.clients.create(owner="a@example.com", title="New", secret=asked)
     client, secret = made.client, made.secret
 
     assert secret is not None

@@ -315,7 +315,7 @@ def ask_with_a_bearer(world: World, path: str) -> Run:
 @scene("/tpp/banks", "/tpp/scope?bic=ALPHGB21")
 def ask_an_instance_that_has_just_started(world: World, path: str) -> Run:
     def run(fault: Fault) -> None:
-        world.hub.banks._forget()
+        world.hub.openbanking.banks._forget()
         completed(fault, lambda: world.tpp("GET", path))
 
     return run

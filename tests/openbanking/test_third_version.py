@@ -16,6 +16,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.web import Routes
 from chalicelib.openbanking.api import bank_api
+from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.openbanking.protocol import bank_calls, v2
 from chalicelib.openbanking.protocol.errors import Refusal
@@ -132,18 +133,18 @@ def bank(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdBank]:
 
     known = set(app.app.routes)
     monkeypatch.setitem(cast(dict[int, Version], VERSIONS), THIRD.number, THIRD)
-    routes = Routes(__name__, bank_api._failed, bank_api._unknown)
+    routes = Routes[OpenBankingContainer](__name__, bank_api._failed, bank_api._unknown)
     bank_api.serve(routes, THIRD)
-    app.app.register_blueprint(routes)
+    app.app.register_blueprint(routes.bind(lambda: world.hub.openbanking))
     yield ThirdBank(world, _registered(world))
-    world.hub.banks.remove(BIC)
+    world.hub.openbanking.banks.remove(BIC)
     for path in set(app.app.routes) - known:
         del app.app.routes[path]
 
 
 def _registered(world: World) -> BankSide:
     key = signatures.load_private_key(signatures.generate_private_pem())
-    registered, api_key = world.hub.banks.add(_new_bank([signatures.public_pem(key.public_key())]))
+    registered, api_key = world.hub.openbanking.banks.add(_new_bank([signatures.public_pem(key.public_key())]))
     side = world.banks[THIRD.number] = BankSide(registered, api_key, key)
     return side
 
@@ -162,7 +163,7 @@ def _new_bank(public_keys: list[str], api_version: int = 3) -> NewBank:
 
 def test_a_bank_of_a_version_that_is_not_registered_is_refused(world: World) -> None:
     with pytest.raises(InvalidBank, match=r"api_version must be 1 or 2$"):
-        world.hub.banks.add(_new_bank([]))
+        world.hub.openbanking.banks.add(_new_bank([]))
 
 
 def test_a_bank_of_the_third_version_is_registered_under_its_rules(bank: ThirdBank) -> None:
@@ -170,11 +171,11 @@ def test_a_bank_of_the_third_version_is_registered_under_its_rules(bank: ThirdBa
 
     assert (registered.version, registered.signature_required) == (THIRD, True)
     assert registered.scope_names == tuple(v2.VERSION.scopes)
-    assert {each.bic: each.reports for each in expected_banks(bank.world.hub.banks)}[BIC] is False
+    assert {each.bic: each.reports for each in expected_banks(bank.world.hub.openbanking.banks)}[BIC] is False
     with pytest.raises(InvalidBank, match=r"api_version must be 1 or 2 or 3$"):
-        bank.world.hub.banks.add(_new_bank([], api_version=4))
+        bank.world.hub.openbanking.banks.add(_new_bank([], api_version=4))
     with pytest.raises(InvalidBank, match="has to sign"):
-        bank.world.hub.banks.change(BIC, public_keys=[])
+        bank.world.hub.openbanking.banks.change(BIC, public_keys=[])
 
 
 def test_its_banks_call_below_its_prefix_and_in_its_spelling(bank: ThirdBank) -> None:

@@ -32,7 +32,7 @@ LAID_ANEW = {
 """What Chalice writes without looking whether it is the same, and a second time changes nothing."""
 ADDED = '''
 
-@job_routes.schedule("cron(0 12 * * ? *)", name="spare")
+@delivery_jobs.schedule("cron(0 12 * * ? *)", name="spare")
 def spare(event: Any) -> None:
     """A function that a later version has."""
 '''

@@ -22,7 +22,7 @@ def turn_to(world: World, day: date, time: str = "01:10") -> None:
 
 def ingest(world: World) -> None:
     """What the schedule does."""
-    world.hub.statistics.ingest.run(expected_banks(world.hub.banks))
+    world.hub.statistics.ingest.run(expected_banks(world.hub.openbanking.banks))
 
 
 def items(world: World) -> list[Item]:

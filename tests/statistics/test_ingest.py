@@ -182,7 +182,7 @@ def test_a_day_gives_the_same_record_when_it_is_ingested_late(night: World) -> N
     for item in before:
         night.hub.store.delete(TABLE, {"subject": item["subject"], "part": item["part"]})
 
-    for bank in expected_banks(night.hub.banks):
+    for bank in expected_banks(night.hub.openbanking.banks):
         night.hub.statistics.ingest.days(bank, [DAY])
 
     assert items(night) == [item for item in before if item["day"] == DAY.isoformat()]
@@ -236,7 +236,7 @@ def test_days_that_no_run_has_ingested_are_made_up_for(night: World) -> None:
 def test_a_bank_that_was_renamed_or_switched_off_since_has_the_same_record(night: World) -> None:
     ingest(night)
     before = items(night)
-    night.hub.banks.change(BETA, name="Another name", active=False)
+    night.hub.openbanking.banks.change(BETA, name="Another name", active=False)
 
     ingest(night)
 
@@ -248,7 +248,7 @@ def test_a_bank_that_was_renamed_or_switched_off_since_has_the_same_record(night
 
 def test_a_bank_that_is_switched_off_has_a_record_of_days_on_which_it_was_asked(night: World) -> None:
     counted(night.hub.store, BETA, DAY, answered=["10:00:00"])
-    night.hub.banks.change(BETA, active=False)
+    night.hub.openbanking.banks.change(BETA, active=False)
 
     ingest(night)
 
@@ -259,7 +259,7 @@ def test_the_records_of_a_bank_that_was_removed_stay_and_its_last_days_can_be_in
     ingest(night)
     counted(night.hub.store, ALPHA, DAY + timedelta(days=1), answered=["03:00:00"])
     turn_to(night, DAY + timedelta(days=2))
-    night.hub.banks.remove(ALPHA)
+    night.hub.openbanking.banks.remove(ALPHA)
 
     ingest(night)
     (made,) = night.hub.statistics.ingest.days(ExpectedBank(ALPHA, "Gone"), [DAY + timedelta(days=1)])

@@ -81,7 +81,7 @@ def test_a_bank_has_no_report_to_make_of_the_day_that_it_was_registered_on(night
 
 def test_new_keys_do_not_make_a_bank_a_newly_registered_one(night: World) -> None:
     for _ in range(2):
-        night.hub.banks.rotate_api_key(BETA)
+        night.hub.openbanking.banks.rotate_api_key(BETA)
 
     ingest(night)
 

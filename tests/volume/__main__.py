@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     with mock_aws():
         create_resources(emulated=True, dynamodb_apart=True)
         hub = Hub(Settings.from_environment(os.environ))
-        items = records(hub.outbox, options.records, options.due, hub.clock.time())
+        items = records(hub.delivery.outbox, options.records, options.due, hub.clock.time())
         load(f"{hub.settings.prefix}-{TABLE}", items, _progress(options.records))
         return _sweep(hub, options.records, options.due)
 
@@ -52,9 +52,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _sweep(hub: Hub, count: int, due: int) -> int:
     started = time.monotonic()
     with RoundTrips().counted() as trips:
-        queued = hub.sweeper.sweep()
+        queued = hub.delivery.sweeper.sweep()
     seconds = time.monotonic() - started
-    waiting = hub.deliveries_queue.count_messages()
+    waiting = hub.delivery.queue.count_messages()
     print(f"records {count:,}, due {due:,}: {queued:,} queued, {waiting:,} messages in the queue")
     print(f"{trips.made} round trips (goal: fewer than {GOAL}), {trips.calls} calls, {seconds:.2f} s")
     good = queued == waiting == due and trips.made < GOAL

@@ -29,7 +29,7 @@ def shown(fault: Fault, ask: Callable[[], Answer]) -> Answer:
 def somebody(world: World) -> tuple[Person, Client]:
     """A user, with a client that has events sent."""
     owner = f"{new_id()}@example.com"
-    client = world.hub.clients.create(owner=owner, title="Eventful", events_url=world.receiver.url).client
+    client = world.hub.openbanking.clients.create(owner=owner, title="Eventful", events_url=world.receiver.url).client
     return Person.signed_in(world, owner), client
 
 
@@ -42,7 +42,7 @@ def create_a_client_in_the_web_interface(world: World) -> Run:
         fields = {"draft": person.hidden("draft"), "title": "Once", "secret": "yes", "token": person.token}
         answer = shown(fault, lambda: person.post("/clients/new", **fields))
         assert answer.status == 201
-        (client,) = world.hub.clients.all(owner)
+        (client,) = world.hub.openbanking.clients.all(owner)
         secret = answer.text.partition('<code id="client-secret">')[2].partition("<")[0]
         assert client.accepts_secret(secret, world.clock.time())
 
@@ -53,7 +53,7 @@ def create_a_client_in_the_web_interface(world: World) -> Run:
 def look_at_deliveries_in_the_web_interface(world: World) -> Run:
     def run(fault: Fault) -> None:
         person, client = somebody(world)
-        delivery_id = world.hub.events.test(client)
+        delivery_id = world.hub.openbanking.events.test(client)
         answer = shown(fault, lambda: person.get(f"/deliveries?client_id={client.client_id}"))
         assert (answer.status, delivery_id in answer.text) == (200, True)
 
@@ -67,7 +67,7 @@ def look_at_performance_in_the_web_interface(world: World) -> Run:
         yesterday = today - timedelta(days=1)
         earlier, now = (slip("ALPHGB21", hours_of(day)[8], answered=7) for day in (yesterday, today))
         world.hub.store.transact([record("ALPHGB21", yesterday, earlier).put(), keeping(now)])
-        world.hub.banks.directory()
+        world.hub.openbanking.banks.directory()
         world.hub.__dict__.pop("statistics", None)  # it would remember today
         answer = shown(fault, lambda: Person(world).get("/performance"))
         assert (answer.status, answer.text.count("<dd>7</dd>")) == (200, 2)
@@ -79,8 +79,8 @@ def look_at_performance_in_the_web_interface(world: World) -> Run:
 def send_a_delivery_again_in_the_web_interface(world: World) -> Run:
     def run(fault: Fault) -> None:
         person, client = somebody(world)
-        delivery_id = world.hub.events.test(client)
-        world.hub.worker.attempt(delivery_id)
+        delivery_id = world.hub.openbanking.events.test(client)
+        world.hub.delivery.worker.attempt(delivery_id)
         assert world.delivery(delivery_id).state == "delivered"
         person.get(f"/deliveries/{delivery_id}")
         token = person.token
@@ -96,14 +96,14 @@ def set_a_password_by_a_link_in_the_web_interface(world: World) -> Run:
     """The link is used up with the new password, or not at all."""
 
     def run(fault: Fault) -> None:
-        user = world.hub.users.add(f"{new_id()}@example.com", terms_accepted=True)
-        place = world.hub.accounts.make_operator_link(user).removeprefix(world.hub.settings.public_url)
+        user = world.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
+        place = world.hub.website.accounts.make_operator_link(user).removeprefix(world.hub.settings.public_url)
         person = Person(world)
         person.get(place)
         token = person.token
         answer = shown(fault, lambda: person.post(place, token, password="rain on a tin roof"))
         assert answer.status in (303, 404), "after an answer that was lost the link has been used"
-        changed = world.hub.users.known(user.email)
+        changed = world.hub.website.users.known(user.email)
         assert (changed.has_password, changed.generation) == (True, 1)
         assert person.get(place).status == 404
 
@@ -115,16 +115,16 @@ def ask_for_a_new_password_in_the_web_interface(world: World) -> Run:
     """Whoever was told that a mail is on its way gets one whose link is good."""
 
     def run(fault: Fault) -> None:
-        user = world.hub.users.add(f"{new_id()}@example.com", terms_accepted=True)
+        user = world.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
         person = Person(world)
         person.get("/forgotten")
         token = person.token
         answer = shown(fault, lambda: person.post("/forgotten", token, email=user.email))
         assert answer.status == 200
         for delivery in world.recorded("mail"):
-            world.hub.worker.attempt(delivery.delivery_id)
+            world.hub.delivery.worker.attempt(delivery.delivery_id)
         links = [mail.text.partition("/reset/")[2].partition("\n")[0] for mail in world.mails if mail.to == user.email]
         assert links
-        assert world.hub.accounts.find_reset_user(links[-1]) == user
+        assert world.hub.website.accounts.find_reset_user(links[-1]) == user
 
     return run

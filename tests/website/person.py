@@ -20,7 +20,7 @@ _TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 
 def known(hub: Hub, email: str) -> User:
     """The user of an email, made without a password if there is none yet."""
-    return hub.users.find(email) or hub.users.add(email, terms_accepted=True)
+    return hub.website.users.find(email) or hub.website.users.add(email, terms_accepted=True)
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Person:
     @classmethod
     def signed_in(cls, world: World, email: str) -> Person:
         """Somebody who is signed in; without a password, which would cost a hash."""
-        return cls(world, {COOKIE: world.hub.sessions.begin(known(world.hub, email)).cookie})
+        return cls(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, email)).cookie})
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
         return self._call("GET", path, None, headers)

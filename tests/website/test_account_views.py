@@ -65,7 +65,7 @@ def test_a_registration_that_is_not_complete_says_what_is_missing(
 
     assert answer.status == 400
     assert said in visitor.text
-    assert world.hub.users.find(email) is None
+    assert world.hub.website.users.find(email) is None
     assert "password123" not in answer.text
 
 
@@ -182,7 +182,7 @@ def test_an_unknown_email_costs_a_hash_as_well(world: World, registered: str, mo
 
     monkeypatch.setattr(argon2.PasswordHasher, "verify", verify)
     for email in (registered, f"x{registered}", "no email at all"):
-        world.hub.users.authenticate(email, "another good password")
+        world.hub.website.users.authenticate(email, "another good password")
 
     assert len(compared) == 3
     assert {known.split("$")[3] for known in compared} == {compared[0].split("$")[3]}
@@ -291,7 +291,7 @@ def test_a_new_password_by_a_link_is_a_way_in_while_strangers_guess(
     monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "account", Limit(1, 3600))
     guess(Person(world, address="203.0.113.7"), registered, 1)
     assert visitor.sign_in(registered).status == 429
-    place = world.hub.accounts.make_operator_link(known(world.hub, registered)).rpartition("8000")[2]
+    place = world.hub.website.accounts.make_operator_link(known(world.hub, registered)).rpartition("8000")[2]
     visitor.get(place)
     assert visitor.post(place, password="rain on a tin roof").status == 303
     visitor.get("/sign-out")
@@ -309,7 +309,7 @@ def known_cookie(person: Person) -> tuple[str, str]:
 def test_only_a_browser_that_signed_in_to_this_account_is_known(
     world: World, visitor: Person, registered: str, forged: str
 ) -> None:
-    browsers = world.hub.attempts.browsers
+    browsers = world.hub.website.attempts.browsers
     visitor.sign_in(registered)
     name, value = known_cookie(visitor)
     assert browsers.find(registered, value) is not None
@@ -347,7 +347,7 @@ def test_the_cookie_of_a_known_browser_signs_nobody_in_and_names_nobody(
 def test_an_address_that_tries_many_accounts_is_stopped(
     world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(world.hub.users), "authenticate", lambda *_: None)
+    monkeypatch.setattr(type(world.hub.website.users), "authenticate", lambda *_: None)
     answers = [visitor.sign_in(f"{number}{registered}").status for number in range(LIMITS["address"].attempts + 1)]
 
     assert answers[-2:] == [401, 429]
@@ -363,7 +363,7 @@ def test_an_address_that_registers_many_users_is_stopped(
 
     assert (stopped.status, "Too many attempts" in another.text) == (429, True)
     assert 0 < int(stopped.headers["retry-after"]) <= 3600
-    assert world.hub.users.find(email) is None
+    assert world.hub.website.users.find(email) is None
 
 
 # -- sessions
@@ -444,14 +444,14 @@ def test_a_rotation_signs_nobody_out_where_it_is_not_known_yet(world: World, use
     fresh, stale = world.another_process(), world.another_process()
     cookie = user.cookies[COOKIE]
     for hub in (fresh, stale):
-        assert hub.sessions.find(cookie) is not None
+        assert hub.website.sessions.find(cookie) is not None
     fresh.keyring.rotate_data_key()
-    found = fresh.sessions.find(cookie)
+    found = fresh.website.sessions.find(cookie)
 
     assert found is not None
-    there = stale.sessions.find(found.cookie)
+    there = stale.website.sessions.find(found.cookie)
     assert there is not None
-    assert stale.sessions.accepts(there, found.form_token)
+    assert stale.website.sessions.accepts(there, found.form_token)
 
 
 def test_what_is_stored_signs_nobody_in(world: World, user: Person, registered: str, email: str) -> None:
@@ -493,7 +493,7 @@ def test_no_form_is_taken_without_the_token_of_its_session(
     assert answer.status == 403
     assert "out of date" in user.text
     assert world.recorded("mail") == []
-    assert world.hub.users.find("new@example.com") is None
+    assert world.hub.website.users.find("new@example.com") is None
     assert user.get("/clients").status == 200
     assert "Forged" not in user.text
 

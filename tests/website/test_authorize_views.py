@@ -118,7 +118,7 @@ def test_the_page_may_lead_to_the_bank_and_to_the_callback_and_nowhere_else(user
 
 
 def test_a_bank_elsewhere_is_named_in_the_policy(world: World, user: Person, client_id: str) -> None:
-    world.hub.banks.add(
+    world.hub.openbanking.banks.add(
         NewBank(
             bic="GAMMFRPP",
             name="Gamma",
@@ -135,7 +135,7 @@ def test_a_bank_elsewhere_is_named_in_the_policy(world: World, user: Person, cli
             in user.last.headers["content-security-policy"]
         )
     finally:
-        world.hub.banks.remove("GAMMFRPP")
+        world.hub.openbanking.banks.remove("GAMMFRPP")
 
 
 def test_a_request_that_is_refused_says_why_and_what_to_do(
@@ -151,15 +151,15 @@ def test_a_request_that_is_refused_says_why_and_what_to_do(
         run(user, client_id, **changes)
         assert user.last.status == 400
         assert said in user.text
-    assert world.hub.journeys.latest(email) == []
+    assert world.hub.website.journeys.latest(email) == []
 
 
 def test_in_production_a_proof_key_is_needed(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    world.hub.authorization_flow = replace(
-        world.hub.authorization_flow, settings=replace(world.hub.settings, stage="prod")
+    world.hub.openbanking.authorization_flow = replace(
+        world.hub.openbanking.authorization_flow, settings=replace(world.hub.settings, stage="prod")
     )
-    vars(world.hub).pop("web_tpp")
+    vars(world.hub.website).pop("web_tpp")
     run(user, client_id, pkce=None)
 
     assert "code_challenge is required (PKCE)" in user.text
@@ -190,7 +190,7 @@ def test_a_request_that_has_ended_is_made_anew(world: World, user: Person, clien
 
 def test_a_client_that_was_switched_off_meanwhile_does_not_ask(world: World, user: Person, client_id: str) -> None:
     open_request(user, client_id)
-    world.hub.clients.deactivate(client_id)
+    world.hub.openbanking.clients.deactivate(client_id)
     run(user, client_id)
 
     assert "You have no active client" in user.text

@@ -26,7 +26,7 @@ def client_id(user: Person) -> str:
     "path", ["/", "/terms", "/register", "/sign-in", "/forgotten", "/authorize/callback", "/specifications/account"]
 )
 def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path: str) -> None:
-    world.hub.banks.directory()
+    world.hub.openbanking.banks.directory()
     with counted(world) as calls:
         assert visitor.get(path).status == 200
 
@@ -95,9 +95,9 @@ def test_coming_back_exchanges_the_code(world: World, user: Person, client_id: s
 def test_the_latest_journeys_take_one_call_however_many_there_are(world: World, user: Person, email: str) -> None:
     for number in range(40):
         state = f"{world.clock.time() + number:08x}{'x' * 43}"
-        world.hub.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
+        world.hub.website.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
     with counted(world) as calls:
-        found = world.hub.journeys.latest(email)
+        found = world.hub.website.journeys.latest(email)
 
     assert calls == ["Query"]
     assert [int(journey.state[:8], 16) - world.clock.time() for journey in found] == list(range(39, 29, -1))
@@ -118,7 +118,7 @@ HOURS_SO_FAR = ["Query"] * 10
 def test_performance_takes_one_query_for_each_quarter_and_for_each_hour_of_today(
     world: World, visitor: Person, days: str, quarters: int
 ) -> None:
-    world.hub.banks.directory()
+    world.hub.openbanking.banks.directory()
     with counted(world) as calls:
         visitor.get(f"/performance?bic=ALPHGB21&{days}")
 
@@ -132,7 +132,7 @@ def test_performance_reads_today_once_a_minute_and_never_more_than_24_hours(worl
     assert calls == ["Query"]
 
     world.clock.advance(15 * 3600 - 1)
-    world.hub.banks.directory()
+    world.hub.openbanking.banks.directory()
     with counted(world) as calls:
         visitor.get("/performance")
     assert calls == ["Query"] * (1 + 24)
@@ -145,13 +145,13 @@ def test_performance_looks_for_the_last_answer_before_today_and_no_further(
     midnight = hours_of(world.clock.now().date())[0]
     slips = slip("ALPHGB21", midnight, unanswered=1), slip("ALPHGB21", midnight - 3600 * hours_ago, answered=1)
     world.hub.store.transact([keeping(each) for each in slips])
-    world.hub.banks.directory()
+    world.hub.openbanking.banks.directory()
     with counted(world) as calls:
         visitor.get("/performance")
     assert calls == ["Query", *HOURS_SO_FAR, *["Query"] * more]
 
     world.clock.advance(60)
-    world.hub.banks.directory()
+    world.hub.openbanking.banks.directory()
     with counted(world) as calls:
         visitor.get("/performance")
     assert calls == ["Query"] * (1 + 2)
@@ -169,7 +169,7 @@ def test_performance_looks_for_the_last_answer_before_today_and_no_further(
 def test_of_what_cannot_be_shown_the_bank_is_looked_for_and_nothing_else(
     world: World, visitor: Person, query: str, expected: list[str]
 ) -> None:
-    world.hub.banks.directory()
+    world.hub.openbanking.banks.directory()
     with counted(world) as calls:
         visitor.get(f"/performance?{query}")
 
@@ -177,7 +177,7 @@ def test_of_what_cannot_be_shown_the_bank_is_looked_for_and_nothing_else(
 
 
 def test_a_file_of_days_does_without_today(world: World, visitor: Person) -> None:
-    world.hub.banks.directory()
+    world.hub.openbanking.banks.directory()
     with counted(world) as calls:
         visitor.get("/performance?format=csv")
 

@@ -326,7 +326,7 @@ def test_nothing_is_asked_with_a_consent_that_has_ended(world: World) -> None:
 
 
 def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(world: World) -> None:
-    world.client = world.hub.clients.create(
+    world.client = world.hub.openbanking.clients.create(
         owner="tpp@example.com", title="Own", callback_urls=["http://127.0.0.1:8000/elsewhere"]
     ).client
     Payer(world, 1, "direct").pay()

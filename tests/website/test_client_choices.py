@@ -17,9 +17,9 @@ def own(world: World, email: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[C
     """Four clients, "4" the newest and "1" inactive; a form offers two."""
     monkeypatch.setattr(client_choices, "SUGGESTED", 2)
     for number in range(1, 5):
-        world.hub.clients.create(owner=email, title=str(number), active=number != 1)
+        world.hub.openbanking.clients.create(owner=email, title=str(number), active=number != 1)
         world.clock.advance(1)
-    return newest_first(world.hub.clients, email)
+    return newest_first(world.hub.openbanking.clients, email)
 
 
 def titles(clients: Sequence[Client]) -> str:
@@ -27,7 +27,7 @@ def titles(clients: Sequence[Client]) -> str:
 
 
 def test_the_newest_client_comes_first_and_nobody_elses(world: World, own: Sequence[Client]) -> None:
-    world.hub.clients.create(owner="other@example.com", title="x")
+    world.hub.openbanking.clients.create(owner="other@example.com", title="x")
 
     assert titles(own) == "4321"
 

@@ -30,7 +30,7 @@ def test_a_new_client_has_what_the_form_said(world: World, user: Person, email: 
         events_url="https://tpp.example/events",
     )
 
-    client = world.hub.clients.get(client_id)
+    client = world.hub.openbanking.clients.get(client_id)
     assert (client.owner, client.title, client.active) == (email, "Budget Friend", True)
     assert client.callback_urls == ("https://tpp.example/back?x=1", "https://two.example/back")
     assert client.events_url == "https://tpp.example/events"
@@ -38,7 +38,7 @@ def test_a_new_client_has_what_the_form_said(world: World, user: Person, email: 
     shown = re.findall(r'<code id="(client-secret|events-secret)">([^<]+)</code>', user.last.text)
     assert [name for name, _ in shown] == ["client-secret", "events-secret"]
     assert client.accepts_secret(shown[0][1], world.clock.time())
-    assert world.hub.clients.events_secrets(client) == [shown[1][1]]
+    assert world.hub.openbanking.clients.events_secrets(client) == [shown[1][1]]
     assert user.last.headers["referrer-policy"] == "no-referrer"
 
 
@@ -52,7 +52,7 @@ def test_secrets_are_shown_once(user: Person) -> None:
 
 
 def test_a_title_is_all_it_takes(world: World, user: Person) -> None:
-    client = world.hub.clients.get(user.create_client())
+    client = world.hub.openbanking.clients.get(user.create_client())
 
     assert client.callback_url == CALLBACK
     assert client.registration_number == f"SANDBOX-{client.client_id[:8]}"
@@ -60,7 +60,7 @@ def test_a_title_is_all_it_takes(world: World, user: Person) -> None:
 
 
 def test_a_client_whose_box_is_not_ticked_is_inactive(world: World, user: Person) -> None:
-    assert not world.hub.clients.get(user.create_client(active=None)).active
+    assert not world.hub.openbanking.clients.get(user.create_client(active=None)).active
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_cannot_be_accepted_is_said_beside_its_field(
     assert f'id="{next(iter(fields))}-error"' in answer.text
     (focused,) = re.findall(r"<(?:input|textarea) [^>]*\bautofocus\b[^>]*>", answer.text)
     assert f'name="{next(iter(fields))}"' in focused
-    assert world.hub.clients.all(email) == []
+    assert world.hub.openbanking.clients.all(email) == []
     assert "location" not in answer.headers
 
 
@@ -114,7 +114,7 @@ def test_a_form_that_is_sent_twice_makes_one_client_and_shows_its_secrets_again(
     assert seen[0] == seen[1]
     assert "sent twice" in user.text
     assert len(seen[0]) == 3
-    assert len(world.hub.clients.all(email)) == 1
+    assert len(world.hub.openbanking.clients.all(email)) == 1
     world.clock.advance(600)
     user.post("/clients/new", token, draft=draft, title="Once", secret="yes", events_url="https://a.example/")
     user.follow()
@@ -131,7 +131,7 @@ def test_a_client_whose_answer_was_lost_is_created_by_sending_the_form_again(
         assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 503
     assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 201
 
-    (client,) = world.hub.clients.all(email)
+    (client,) = world.hub.openbanking.clients.all(email)
     assert client.accepts_secret(secrets_of(user)["client-secret"], world.clock.time())
 
 
@@ -145,7 +145,7 @@ def test_a_form_that_is_sent_again_shows_no_secret_that_is_not_in_use_any_more(w
     }
     user.post("/clients/new", **fields)
     client_id = secrets_of(user)["client-id"]
-    world.hub.clients.rotate_events_secret(client_id, 0)
+    world.hub.openbanking.clients.rotate_events_secret(client_id, 0)
     user.post("/clients/new", **fields)
 
     assert secrets_of(user) == {"client-id": client_id}
@@ -197,7 +197,7 @@ def test_another_users_client_does_not_exist(world: World, user: Person, other: 
         other.get(f"/deliveries?client_id={client_id}"),
     ]
     assert [answer.status for answer in answers] == [404] * 5
-    assert world.hub.clients.get(client_id).active
+    assert world.hub.openbanking.clients.get(client_id).active
     assert "Mine" not in other.get("/clients").text
     assert "Mine" not in other.get(f"/authorize?client_id={client_id}&bic=ALPHGB21").text
 
@@ -216,7 +216,7 @@ def test_an_unknown_client_is_not_found(user: Person, client_id: str) -> None:
 
 
 def test_a_client_is_switched_off_and_on(world: World, user: Person) -> None:
-    world.client = world.hub.clients.get(user.create_client())
+    world.client = world.hub.openbanking.clients.get(user.create_client())
     path = f"/clients/{world.client.client_id}"
 
     user.post(path, action="deactivate")
@@ -239,9 +239,9 @@ def test_a_client_is_not_switched_off_by_one_click(world: World, user: Person) -
     user.get(link)
     assert "Deactivate this client?" in user.text
     assert "You can activate it again" in user.text
-    assert world.hub.clients.get(client_id).active
+    assert world.hub.openbanking.clients.get(client_id).active
     user.post(path, action=user.hidden("action"))
-    assert not world.hub.clients.get(client_id).active
+    assert not world.hub.openbanking.clients.get(client_id).active
     assert "Deactivate this client?" not in user.get(link).text
 
 
@@ -255,11 +255,11 @@ def test_in_production_only_the_operator_activates_and_numbers_clients(world: Wo
         registration_number="PSDGB-FCA-1", callback_urls="https://tpp.example/back", active="yes"
     )
 
-    client = world.hub.clients.get(client_id)
+    client = world.hub.openbanking.clients.get(client_id)
     assert not client.active
     assert client.registration_number != "PSDGB-FCA-1"
     assert user.post(f"/clients/{client_id}", action="activate").status == 400
-    assert not world.hub.clients.get(client_id).active
+    assert not world.hub.openbanking.clients.get(client_id).active
     assert 'name="registration_number"' not in user.get("/clients/new").text
 
 
@@ -271,7 +271,9 @@ def many(world: World, user: Person, email: str) -> list[str]:
     """45 clients of the user, every third of them inactive."""
     made = []
     for number in range(45):
-        client = world.hub.clients.create(owner=email, title=f"Client {number:02}", active=number % 3 != 0).client
+        client = world.hub.openbanking.clients.create(
+            owner=email, title=f"Client {number:02}", active=number % 3 != 0
+        ).client
         made.append(client.client_id)
         world.clock.advance(1)
     return made
@@ -355,7 +357,7 @@ def test_a_form_that_is_sent_again_with_another_title_loses_nothing(world: World
         assert user.post("/clients/new", token, draft=draft, title=title, active="yes").status == 201
         assert f"<h1>{title}</h1>" in user.last.text
 
-    assert sorted(client.title for client in world.hub.clients.all(email)) == ["First", "Second"]
+    assert sorted(client.title for client in world.hub.openbanking.clients.all(email)) == ["First", "Second"]
 
 
 def change(user: Person, client_id: str, **fields: Any) -> Answer:
@@ -377,13 +379,13 @@ def test_an_owner_changes_a_client_and_sees_who_changed_what_when(world: World, 
     change(user, client_id, title="Money Friend", callback_urls=f"{CALLBACK}\r\nhttps://two.example/back")
     user.follow()
 
-    client = world.hub.clients.get(client_id)
+    client = world.hub.openbanking.clients.get(client_id)
     assert "The client is changed." in user.text
     assert (client.title, client.callback_urls) == ("Money Friend", (CALLBACK, "https://two.example/back"))
     assert (
         f"UTC {email} Updated. Title: Money Friend. Callback URLs: {CALLBACK}, https://two.example/back." in user.text
     )
-    world.hub.clients.update(client_id, title="Changed by the operator")
+    world.hub.openbanking.clients.update(client_id, title="Changed by the operator")
     user.get(f"/clients/{client_id}")
     assert "the operator Updated. Title: Changed by the operator." in user.text
 
@@ -394,17 +396,17 @@ def test_a_form_that_others_have_overtaken_changes_nothing_and_keeps_what_was_en
     client_id = user.create_client()
     user.get(f"/clients/{client_id}")
     seen, token = user.hidden("revision"), user.token
-    world.hub.clients.update(client_id, title="Theirs")
+    world.hub.openbanking.clients.update(client_id, title="Theirs")
     mine = {"title": "Mine", "callback_urls": CALLBACK, "action": "update"}
 
     overtaken = user.post(f"/clients/{client_id}", token, revision=seen, **mine)
     assert overtaken.status == 409
     assert "was changed after you had opened this form" in user.text
     assert 'value="Mine"' in overtaken.text
-    assert world.hub.clients.get(client_id).title == "Theirs"
+    assert world.hub.openbanking.clients.get(client_id).title == "Theirs"
 
     assert user.post(f"/clients/{client_id}", token, revision=user.hidden("revision"), **mine).status == 303
-    assert world.hub.clients.get(client_id).title == "Mine"
+    assert world.hub.openbanking.clients.get(client_id).title == "Mine"
 
 
 def test_a_change_that_is_sent_twice_is_made_once(world: World, user: Person) -> None:
@@ -414,7 +416,7 @@ def test_a_change_that_is_sent_twice_is_made_once(world: World, user: Person) ->
     token = user.token
 
     assert [user.post(f"/clients/{client_id}", token, **fields).status for _ in range(2)] == [303, 303]
-    assert len(world.hub.clients.history(world.hub.clients.get(client_id))) == 1
+    assert len(world.hub.openbanking.clients.history(world.hub.openbanking.clients.get(client_id))) == 1
 
 
 @pytest.mark.parametrize(
@@ -431,7 +433,7 @@ def test_a_change_that_cannot_be_accepted_is_said_beside_its_field(
     world: World, user: Person, fields: dict[str, str], member: str, said: str
 ) -> None:
     client_id = user.create_client()
-    before = world.hub.clients.get(client_id)
+    before = world.hub.openbanking.clients.get(client_id)
 
     answer = change(user, client_id, **fields)
 
@@ -441,7 +443,7 @@ def test_a_change_that_cannot_be_accepted_is_said_beside_its_field(
     assert "Please correct the marked field: nothing was changed." in user.text
     (focused,) = re.findall(r"<(?:input|textarea) [^>]*\bautofocus\b[^>]*>", answer.text)
     assert f'name="{member}"' in focused
-    assert world.hub.clients.get(client_id) == before
+    assert world.hub.openbanking.clients.get(client_id) == before
 
 
 def test_with_its_first_events_url_the_page_shows_the_secret_of_its_events(world: World, user: Person) -> None:
@@ -452,8 +454,8 @@ def test_with_its_first_events_url_the_page_shows_the_secret_of_its_events(world
     assert user.last.headers["referrer-policy"] == "no-referrer"
     change(user, client_id, events_url="")
 
-    assert world.hub.clients.events_secrets(world.hub.clients.get(client_id)) == [shown]
-    assert world.hub.clients.get(client_id).events_url is None
+    assert world.hub.openbanking.clients.events_secrets(world.hub.openbanking.clients.get(client_id)) == [shown]
+    assert world.hub.openbanking.clients.get(client_id).events_url is None
 
 
 @pytest.mark.parametrize(("overlap", "lives"), [("0", 0), ("3600", 3600), ("86400", 86400), ("604800", 604800)])
@@ -471,7 +473,7 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
         assert user.post(f"/clients/{client_id}", token, **fields).status == 200
         made.append(secrets_of(user)["client-secret"])
 
-    client, now = world.hub.clients.get(client_id), world.clock.time()
+    client, now = world.hub.openbanking.clients.get(client_id), world.clock.time()
     assert made[0] == made[1] != old
     assert client.accepts_secret(made[0], now + lives)
     assert client.accepts_secret(old, now + lives - 1) == (lives > 0)
@@ -492,7 +494,9 @@ def test_a_client_without_a_secret_is_not_asked_when_the_old_one_ends(world: Wor
         assert user.post(f"/clients/{client_id}", token, **fields).status == 200
         assert "The new secret is good from now on." in user.text
         assert "The old one ends" not in user.text
-    assert world.hub.clients.get(client_id).accepts_secret(secrets_of(user)["client-secret"], world.clock.time())
+    assert world.hub.openbanking.clients.get(client_id).accepts_secret(
+        secrets_of(user)["client-secret"], world.clock.time()
+    )
     assert "The old secret ends" in user.get(f"/clients/{client_id}").text
     user.post(f"/clients/{client_id}", action="rotate-secret", draft=user.hidden("draft"), overlap="3600")
     assert "The old one ends in an hour." in user.text
@@ -512,7 +516,7 @@ def test_a_new_secret_is_not_made_with_an_overlap_that_nobody_offered(world: Wor
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": overlap}
 
     assert user.post(f"/clients/{client_id}", **fields).status == 400
-    client = world.hub.clients.get(client_id)
+    client = world.hub.openbanking.clients.get(client_id)
     assert len(client.secrets) == 1
     assert client.accepts_secret(old, world.clock.time())
 
@@ -526,7 +530,7 @@ def test_a_new_events_secret_is_shown_once_and_signs(world: World, user: Person)
 
     for _ in range(2):
         assert user.post(f"/clients/{client_id}", token, **fields).status == 200
-        assert world.hub.clients.events_secrets(world.hub.clients.get(client_id)) == [
+        assert world.hub.openbanking.clients.events_secrets(world.hub.openbanking.clients.get(client_id)) == [
             secrets_of(user)["events-secret"],
             old,
         ]
@@ -536,18 +540,18 @@ def test_a_new_events_secret_is_shown_once_and_signs(world: World, user: Person)
 
 def test_another_users_client_is_not_changed(world: World, user: Person, other: Person) -> None:
     client_id = user.create_client()
-    before = world.hub.clients.get(client_id)
+    before = world.hub.openbanking.clients.get(client_id)
     other.create_client()
 
     for action in ("update", "rotate-secret", "rotate-events-secret"):
         assert other.post(f"/clients/{client_id}", action=action, title="Stolen", revision="0").status == 404
-    assert world.hub.clients.get(client_id) == before
+    assert world.hub.openbanking.clients.get(client_id) == before
 
 
 def test_in_production_what_people_at_the_bank_see_of_an_active_client_is_the_operators(
     world: World, user: Person
 ) -> None:
-    world.hub.settings = world.hub.clients._settings = replace(
+    world.hub.settings = world.hub.openbanking.clients._settings = replace(
         world.hub.settings, stage="prod", public_url="https://hub.example"
     )
     urls = "https://tpp.example/back"
@@ -555,15 +559,15 @@ def test_in_production_what_people_at_the_bank_see_of_an_active_client_is_the_op
     same = {"title": "Budget Friend", "callback_urls": urls}
     assert change(user, client_id, **(same | {"title": "Before"})).status == 303
     assert change(user, client_id, **same).status == 303
-    world.hub.clients.activate(client_id)
+    world.hub.openbanking.clients.activate(client_id)
 
     for fields in ({"title": "Bank of England"}, {"callback_urls": "https://other.example/"}):
         assert change(user, client_id, **(same | fields)).status == 400
         assert "can be changed by the operator only" in user.text
     assert change(user, client_id, **same, events_url="https://tpp.example/events").status == 200
 
-    client = world.hub.clients.get(client_id)
+    client = world.hub.openbanking.clients.get(client_id)
     assert (client.title, client.callback_urls, client.active) == ("Budget Friend", (urls,), True)
     user.post(f"/clients/{client_id}", action="deactivate")
     assert change(user, client_id, **(same | {"title": "Renamed"}), events_url=client.events_url).status == 303
-    assert not world.hub.clients.get(client_id).active
+    assert not world.hub.openbanking.clients.get(client_id).active

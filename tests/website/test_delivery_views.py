@@ -16,7 +16,7 @@ from tests.world import World
 def client_id(world: World, user: Person) -> str:
     """The world's client, owned by the user, with its events going to the world's receiver."""
     client_id = user.create_client("Eventful", events_url=world.receiver.url)
-    world.client = world.hub.clients.get(client_id)
+    world.client = world.hub.openbanking.clients.get(client_id)
     return client_id
 
 
@@ -24,7 +24,7 @@ def send(world: World) -> None:
     """Make the next attempt at everything that is due."""
     for delivery in world.recorded():
         if delivery.state == "due":
-            world.hub.worker.attempt(delivery.delivery_id)
+            world.hub.delivery.worker.attempt(delivery.delivery_id)
 
 
 def send_test_event(user: Person, client_id: str) -> str:
@@ -112,10 +112,10 @@ def test_an_event_that_is_being_sent_at_that_moment_is_looked_at_again(
     send_test_event(user, client_id)
     (delivery,) = world.recorded("event")
     user.get(f"/deliveries/{delivery.delivery_id}")
-    attempt = world.hub.worker.begin(delivery.delivery_id)
+    attempt = world.hub.delivery.worker.begin(delivery.delivery_id)
     assert attempt is not None
     world.receiver.answers = [] if arrives else [Reply(503, b"", {}, 0)]
-    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: world.hub.worker.carry_out(attempt))
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: world.hub.delivery.worker.carry_out(attempt))
 
     user.get(user.post(f"/deliveries/{delivery.delivery_id}").headers["location"])
 
@@ -134,7 +134,7 @@ def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: st
 
 def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id: str) -> None:
     for _ in range(26):
-        world.hub.events.test(world.client)
+        world.hub.openbanking.events.test(world.client)
     user.get("/deliveries")
     older = re.search(r'href="([^"]+)" rel="next"', user.last.text)
     assert (user.last.text.count('<td class="day">'), older is not None) == (25, True)
@@ -182,7 +182,7 @@ def test_without_an_events_url_nothing_is_sent(user: Person) -> None:
 def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     for _ in range(LIMITS["events"].attempts - 1):
-        world.hub.attempts.count([("events", world.client.owner)])
+        world.hub.website.attempts.count([("events", world.client.owner)])
 
     assert user.post(f"/clients/{client_id}", action="test-event").status == 429
     assert user.post(path).status == 429

@@ -56,7 +56,7 @@ def test_outside_sandboxes_an_address_is_confirmed_before_the_first_sign_in(
     answer = visitor.register(f" {email.upper()}")
     assert (answer.status, f"A mail to {email} is on its way" in visitor.text) == (200, True)
     assert visitor.sign_in(email).status == 401
-    assert production.hub.users.find(email) is None
+    assert production.hub.website.users.find(email) is None
     mail = mailed(production)
     assert (mail.to, mail.subject) == (email, "Causeway: Confirm your address")
 
@@ -66,7 +66,7 @@ def test_outside_sandboxes_an_address_is_confirmed_before_the_first_sign_in(
     answer = visitor.post(link, password=PASSWORD)
     assert (answer.status, answer.headers["location"]) == (303, "/")
     assert visitor.get("/clients").status == 200
-    assert production.hub.users.identified(email).confirmed_at == production.clock.time()
+    assert production.hub.website.users.identified(email).confirmed_at == production.clock.time()
     assert Person(production).sign_in(email).status == 303
     again = Person(production)
     assert (again.get(link).status, again.post(link, password=PASSWORD).status) == (404, 404)
@@ -86,11 +86,11 @@ def test_nobody_has_an_address_confirmed_with_a_password_that_its_owner_did_not_
     visitor.get(own)
 
     assert visitor.post(own, password=PASSWORD).status == 303
-    assert production.hub.users.authenticate(email, PASSWORD) is not None
+    assert production.hub.website.users.authenticate(email, PASSWORD) is not None
     thief = Person(production)
     thief.get(planted)
     assert thief.post(planted, password="a password of a thief").status == 404
-    assert production.hub.users.authenticate(email, "a password of a thief") is None
+    assert production.hub.website.users.authenticate(email, "a password of a thief") is None
 
 
 def test_a_link_confirms_within_a_day(production: World, visitor: Person, email: str) -> None:
@@ -99,7 +99,7 @@ def test_a_link_confirms_within_a_day(production: World, visitor: Person, email:
     production.clock.advance(LIFETIMES["confirm"])
 
     assert visitor.get(link).status == 404
-    assert production.hub.users.find(email) is None
+    assert production.hub.website.users.find(email) is None
 
 
 def test_only_so_many_passwords_are_tried_at_a_confirmation(production: World, visitor: Person, email: str) -> None:
@@ -114,7 +114,7 @@ def test_only_so_many_passwords_are_tried_at_a_confirmation(production: World, v
 def test_registering_a_known_address_is_answered_as_a_new_one_is(
     production: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    production.hub.users.register(email, PASSWORD, terms_accepted=True)
+    production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     other = f"{'0' * email.index('@')}@example.com"
     hashed: list[str] = []
     real = passwords.hash_password
@@ -131,11 +131,11 @@ def test_registering_a_known_address_is_answered_as_a_new_one_is(
     assert shown[0] == shown[1]
     assert calls[0] == calls[1]
     assert hashed == [NEW, NEW]
-    assert production.hub.users.authenticate(email, PASSWORD) is not None
+    assert production.hub.website.users.authenticate(email, PASSWORD) is not None
 
 
 def test_the_owner_of_a_known_address_is_told(production: World, visitor: Person, email: str) -> None:
-    production.hub.users.register(email, PASSWORD, terms_accepted=True)
+    production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     visitor.register(email, NEW)
     mail = mailed(production)
 
@@ -169,19 +169,19 @@ def test_a_forgotten_password_is_replaced_by_a_mailed_link(world: World, user: P
     assert visitor.post(link, password=NEW).status == 303
     assert visitor.get("/clients").status == 200
     assert user.get("/clients").status == 303, "every other session has ended"
-    assert world.hub.users.authenticate(email, NEW) is not None
+    assert world.hub.website.users.authenticate(email, NEW) is not None
     assert Person(world).get(link).status == 404
 
 
 def test_who_reads_the_mailbox_is_identified(world: World, visitor: Person, email: str) -> None:
-    world.hub.users.register(email, PASSWORD, terms_accepted=True)
+    world.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     visitor.get("/forgotten")
     visitor.post("/forgotten", email=email)
     link = place(mailed(world))
     visitor.get(link)
     visitor.post(link, password=NEW)
 
-    assert world.hub.users.identified(email).confirmed_at == world.clock.time()
+    assert world.hub.website.users.identified(email).confirmed_at == world.clock.time()
 
 
 def test_a_mailed_link_to_a_new_password_is_good_for_an_hour(world: World, user: Person, email: str) -> None:
@@ -198,8 +198,8 @@ def test_a_forgotten_password_is_answered_alike_whether_or_not_there_is_an_accou
 ) -> None:
     active, inactive, unknown = (f"{letter}{email}" for letter in "abc")
     for name in (active, inactive):
-        world.hub.users.add(name)
-    world.hub.users.deactivate(inactive)
+        world.hub.website.users.add(name)
+    world.hub.website.users.deactivate(inactive)
     shown, calls, subjects = [], [], []
     for name in (active, inactive, unknown):
         visitor.get("/forgotten")

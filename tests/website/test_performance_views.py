@@ -102,11 +102,11 @@ def test_a_bank_may_be_written_in_either_way_and_in_any_case(visitor: Person, bi
 def test_the_days_of_a_bank_that_is_switched_off_can_still_be_seen(world: World, visitor: Person) -> None:
     measured(world, OTHER, YESTERDAY)
     try:
-        world.hub.banks.change(OTHER, active=False)
+        world.hub.openbanking.banks.change(OTHER, active=False)
         assert OTHER not in visitor.get("/performance").text
         assert visitor.get(f"/performance?bic={OTHER}").status == 200
     finally:
-        world.hub.banks.change(OTHER, active=True)
+        world.hub.openbanking.banks.change(OTHER, active=True)
 
     assert fields(visitor)[0] == OTHER
     assert figures(visitor)["Requests"] == "9"
@@ -210,7 +210,7 @@ def test_what_a_tpp_asks_is_seen_on_the_page_when_it_is_written_down(world: Worl
     stage = Stage(world)
     stage.bearer(1)
     assert stage.ask(BY_WEBHOOK["/accounts"]).status == 200
-    world.hub.measurements.write()
+    world.hub.statistics.measurements.write()
     visitor.get(f"/performance?bic={BIC}")
 
     assert "Today so far Availability 100 % Down none Error rate 0 % Requests" in visitor.text
@@ -239,7 +239,7 @@ def test_a_day_with_more_than_can_be_read_says_so(
 
 
 def test_without_banks_the_page_says_so(world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.hub.banks, "directory", list)
+    monkeypatch.setattr(world.hub.openbanking.banks, "directory", list)
 
     assert visitor.get("/performance").status == 200
     assert "There is no bank yet" in visitor.text

@@ -33,8 +33,8 @@ TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 @pytest.fixture
 def cookie(world: World) -> str:
     """The cookie of a user who is signed in, and owns the world's client."""
-    world.client = world.hub.clients.create(owner=OWNER, title="Budget Friend").client
-    return f"{COOKIE}={world.hub.sessions.begin(known(world.hub, OWNER)).cookie}"
+    world.client = world.hub.openbanking.clients.create(owner=OWNER, title="Budget Friend").client
+    return f"{COOKIE}={world.hub.website.sessions.begin(known(world.hub, OWNER)).cookie}"
 
 
 def shown(world: World, name: str, cookie: str = "", **query: str) -> Answer:
@@ -61,8 +61,8 @@ def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3
         "expires_in": expires_in,
         "valid_until": "2026-08-29T09:00:00+00:00",
     }
-    begun = hub.journeys.begin(owner, "a-state", members, None)
-    return hub.journeys.exchanged(hub.journeys.exchanging(begun), answer)
+    begun = hub.website.journeys.begin(owner, "a-state", members, None)
+    return hub.website.journeys.exchanged(hub.website.journeys.exchanging(begun), answer)
 
 
 # -- what everybody sees
@@ -186,7 +186,7 @@ def test_a_visitor_is_suggested_nothing(world: World) -> None:
 
 
 def test_a_user_is_suggested_their_own_active_clients_the_newest_first(world: World, cookie: str) -> None:
-    clients = world.hub.clients
+    clients = world.hub.openbanking.clients
     world.clock.advance(1)
     newest = clients.create(owner=OWNER, title="Newest").client
     inactive = clients.create(owner=OWNER, title="Inactive", active=False).client
@@ -205,13 +205,15 @@ def test_however_many_clients_a_user_has_the_page_stays_small(
 ) -> None:
     monkeypatch.setattr(client_choices, "SUGGESTED", 2)
     for number in range(3):
-        world.hub.clients.create(owner=OWNER, title=f"Client {number}")
+        world.hub.openbanking.clients.create(owner=OWNER, title=f"Client {number}")
 
     assert shown(world, "account", cookie).text.count("<option") == 2
 
 
 def test_a_client_with_a_callback_of_its_own_pays_with_that(world: World, cookie: str) -> None:
-    own = world.hub.clients.create(owner=OWNER, title="Own", callback_urls=["https://tpp.example.com/back"]).client
+    own = world.hub.openbanking.clients.create(
+        owner=OWNER, title="Own", callback_urls=["https://tpp.example.com/back"]
+    ).client
 
     options: Mapping[str, str] = dict(
         re.findall(r'<option value="([^"]+)"([^>]*)>', shown(world, "payments", cookie).text)
@@ -229,7 +231,7 @@ def test_what_a_tab_keeps_is_bound_to_the_user_and_does_not_name_them(world: Wor
 
 
 def test_a_title_never_becomes_markup(world: World, cookie: str) -> None:
-    world.hub.clients.create(owner=OWNER, title='"><script>alert(1)</script>')
+    world.hub.openbanking.clients.create(owner=OWNER, title='"><script>alert(1)</script>')
 
     assert "<script>alert" not in shown(world, "account", cookie).text
 
@@ -266,7 +268,7 @@ def test_a_token_that_has_expired_is_not_brought_but_the_way_to_a_new_one_is(wor
 
 
 def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cookie: str) -> None:
-    world.hub.journeys.ended(journey(world.hub, world.client))
+    world.hub.website.journeys.ended(journey(world.hub, world.client))
 
     assert TOKEN not in shown(world, "account", cookie, state="a-state").text
 

@@ -20,9 +20,9 @@ def interrupted(world: World, user: Person, client_id: str, email: str) -> str:
     open_request(user, client_id)
     state = shown_request(user)["state"]
     code = parse_qs(urlsplit(approve(world, run(user, client_id))).query)["code"][0]
-    journey = world.hub.journeys.find(email, state)
+    journey = world.hub.website.journeys.find(email, state)
     assert journey is not None
-    world.hub.journeys.exchanging(world.hub.journeys.returned(journey, code))
+    world.hub.website.journeys.exchanging(world.hub.website.journeys.returned(journey, code))
     world.clock.advance(29)
     user.get(f"/authorize/callback?state={state}")
     assert user.post("/authorize/callback", state=state, action="exchange").status == 303
@@ -44,9 +44,9 @@ def test_an_exchange_that_was_interrupted_before_the_code_was_used_is_repeated(u
 def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_consent(
     world: World, user: Person, client_id: str, email: str, interrupted: str
 ) -> None:
-    (journey,) = world.hub.journeys.latest(email)
-    verifier = world.hub.journeys.secrets(journey)["code_verifier"]
-    lost = world.hub.token_flow.redeem(Credentials(client_id), interrupted, None, verifier)
+    (journey,) = world.hub.website.journeys.latest(email)
+    verifier = world.hub.website.journeys.secrets(journey)["code_verifier"]
+    lost = world.hub.openbanking.token_flow.redeem(Credentials(client_id), interrupted, None, verifier)
     answer = user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
 
     assert answer.status == 400
@@ -63,11 +63,11 @@ def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
     user.get(approve(world, run(user, client_id)))
     user.follow()
     state = user.hidden("state")
-    journey = world.hub.journeys.find(email, state)
+    journey = world.hub.website.journeys.find(email, state)
     assert journey is not None
-    world.hub.journeys.exchanging(journey)
-    known = world.hub.journeys.secrets(journey)
-    world.hub.token_flow.redeem(Credentials(client_id, secret), known["code"], None, known["code_verifier"])
+    world.hub.website.journeys.exchanging(journey)
+    known = world.hub.website.journeys.secrets(journey)
+    world.hub.openbanking.token_flow.redeem(Credentials(client_id, secret), known["code"], None, known["code_verifier"])
     world.clock.advance(30)
     assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
     assert "was interrupted" in user.text
@@ -109,9 +109,9 @@ def test_a_refresh_that_another_press_has_begun_is_not_begun_again(
 ) -> None:
     """Two refreshes that overtake each other could use a token after its successor, which ends the consent."""
     state = with_tokens(world, user, client_id)
-    journey = world.hub.journeys.find(email, state)
+    journey = world.hub.website.journeys.find(email, state)
     assert journey is not None
-    world.hub.journeys.refreshing(journey)
+    world.hub.website.journeys.refreshing(journey)
     before = token(user, "access-token")
     assert user.post("/authorize/callback", state=state, action="refresh").status == 303
     user.follow()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
+from chalicelib.cards.container import CardContainer
 from chalicelib.foundation import log
 from chalicelib.foundation.http.web import JSON, Incoming, Routes, WrongMethod, text_answer
 
@@ -19,7 +19,7 @@ def refused(status: int) -> Response:
     return text_answer(envelope.error(Refused(Status.NOT_JSON if status < 500 else Status.INTERNAL)), JSON, status)
 
 
-def _failed(incoming: Incoming, error: Exception) -> Response:
+def _failed(cards: CardContainer, incoming: Incoming, error: Exception) -> Response:
     from chalicelib.cards.protocol.status_codes import Refused, Status
     from chalicelib.cards.requests import envelope
 
@@ -30,17 +30,17 @@ def _failed(incoming: Incoming, error: Exception) -> Response:
     return text_answer(envelope.error(Refused(Status.INTERNAL)), JSON)
 
 
-card_routes = Routes(__name__, _failed)
-simulator_routes = Routes(f"{__name__}.simulator", _failed)
+card_routes = Routes[CardContainer](__name__, _failed)
+simulator_routes = Routes[CardContainer](f"{__name__}.simulator", _failed)
 
 
 @card_routes.post(ROUTES[0])
-def api(incoming: Incoming) -> Response:
+def api(cards: CardContainer, incoming: Incoming) -> Response:
     """Carry out one of the actions of the card API."""
-    return text_answer(hub().card_api.answer(incoming.body), JSON)
+    return text_answer(cards.room.api.answer(incoming.body), JSON)
 
 
 @simulator_routes.post(ROUTES[1])
-def simulator(incoming: Incoming) -> Response:
+def simulator(cards: CardContainer, incoming: Incoming) -> Response:
     """Play the card network, or a shop that asks for 3-D Secure."""
-    return text_answer(hub().card_simulator.answer(incoming.body), JSON)
+    return text_answer(cards.room.simulator.answer(incoming.body), JSON)

@@ -7,6 +7,7 @@ from typing import Any
 from chalice.app import Blueprint, Rate
 
 from chalicelib.bootstrap import hub
+from chalicelib.cards.container import CardContainer
 from chalicelib.foundation import log
 
 RUN_SECONDS = 40
@@ -19,10 +20,13 @@ card_jobs = Blueprint(__name__)
 @card_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="finish")
 def finish(event: Any) -> None:
     """Every minute: finish payments that were cut off, pass cut-offs of direct debits, release holds that are over."""
-    room, clock = hub().card_room, hub().clock
-    started = clock.monotonic()
-    payments = room.overdue.finish(started + RUN_SECONDS / 2)  # however many there are, holds have their turn
-    holds = room.holds.expire(started + RUN_SECONDS)
+    finish_payments_and_holds(hub().cards)
+
+
+def finish_payments_and_holds(cards: CardContainer) -> None:
+    started = cards.shared.clock.monotonic()
+    payments = cards.room.overdue.finish(started + RUN_SECONDS / 2)  # however many there are, holds have their turn
+    holds = cards.room.holds.expire(started + RUN_SECONDS)
     if payments:
         log.info("payments finished", payments=payments)
     if holds:
@@ -32,4 +36,5 @@ def finish(event: Any) -> None:
 @card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")
 def prove(event: Any) -> None:
     """Every hour: prove some accounts of the ledger, a round of all of them a day as long as that can be done."""
-    hub().card_room.proof.go_on(hub().clock.monotonic() + PROVING_SECONDS)
+    cards = hub().cards
+    cards.room.proof.go_on(cards.shared.clock.monotonic() + PROVING_SECONDS)

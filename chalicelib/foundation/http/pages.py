@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from chalice.app import Response
@@ -21,6 +21,12 @@ ANY_WINDOW = {"Cross-Origin-Opener-Policy": "unsafe-none"}
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+")
 _FIELDS = 200
 _NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+class ErrorPage(Protocol):
+    """Makes a page for a person whom something went wrong for."""
+
+    def __call__(self, title: str, what: str, next_step: str, *, status: int) -> Response: ...
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 from urllib.parse import parse_qsl
 
 from chalice.app import Blueprint, Request, Response
@@ -160,8 +160,10 @@ def redirect(url: str) -> Response:
     return Response("", status_code=303, headers={"Content-Type": "text/plain; charset=utf-8", **headers})
 
 
-View = Callable[[Incoming], Response]
-Failed = Callable[[Incoming, Exception], Response]
+P = TypeVar("P")
+View = Callable[[P, Incoming], Response]
+"""What answers a request: a function of the parts that it uses, and the request."""
+Failed = Callable[[P, Incoming, Exception], Response]
 
 
 def head_of_redirect() -> Response:
@@ -169,8 +171,8 @@ def head_of_redirect() -> Response:
     return text_answer("", "text/plain; charset=utf-8", 303)
 
 
-class Routes(Blueprint):
-    """A blueprint whose views take an ``Incoming``, may be sent any content type, and may raise.
+class Routes(Blueprint, Generic[P]):
+    """A blueprint whose views take parts of the service and an ``Incoming``, take any content type, and may raise.
 
     Every path takes every method: HEAD is answered as GET without the body, OPTIONS tells what there is, and for any
     other a ``WrongMethod`` is raised, whose answer has the status 405.
@@ -181,19 +183,25 @@ class Routes(Blueprint):
         otherwise: answers the methods that a path does not name, HEAD and OPTIONS too, instead of the above.
     """
 
-    def __init__(self, import_name: str, failed: Failed, otherwise: View | None = None) -> None:
+    def __init__(self, import_name: str, failed: Failed[P], otherwise: View[P] | None = None) -> None:
         super().__init__(import_name)
         self._failed = failed
         self._otherwise = otherwise
-        self._views: dict[str, dict[str, View]] = {}
+        self._views: dict[str, dict[str, View[P]]] = {}
+        self._parts: Callable[[], P] | None = None
 
-    def get(self, path: str, failed: Failed | None = None) -> Callable[[View], View]:
+    def bind(self, parts: Callable[[], P]) -> Self:
+        """Have the views take what ``parts`` answers; it is called with each request."""
+        self._parts = parts
+        return self
+
+    def get(self, path: str, failed: Failed[P] | None = None) -> Callable[[View[P]], View[P]]:
         return self._decorator(path, ["GET"], failed)
 
-    def post(self, path: str, failed: Failed | None = None) -> Callable[[View], View]:
+    def post(self, path: str, failed: Failed[P] | None = None) -> Callable[[View[P]], View[P]]:
         return self._decorator(path, ["POST"], failed)
 
-    def serve(self, path: str, methods: Sequence[str], view: View, failed: Failed | None = None) -> None:
+    def serve(self, path: str, methods: Sequence[str], view: View[P], failed: Failed[P] | None = None) -> None:
         """Have ``view`` answer ``methods`` at ``path``."""
         if path not in self._views:
             self._views[path] = {}
@@ -205,7 +213,7 @@ class Routes(Blueprint):
             self._views[path] |= dict.fromkeys(methods, view)
             self._register(path, methods, view, failed)
 
-    def serve_below(self, path: str, methods: Sequence[str], view: View) -> None:
+    def serve_below(self, path: str, methods: Sequence[str], view: View[P]) -> None:
         """Have ``view`` answer at ``path`` and at every path of one to six segments below it that nothing else has.
 
         ``{proxy+}`` would take them all, but Chalice's local gateway does not know it.
@@ -215,48 +223,50 @@ class Routes(Blueprint):
         for number in range(1, len(_SEGMENTS) + 1):
             self.serve("/".join((path, *_SEGMENTS[:number])), methods, view)
 
-    def _register(self, path: str, methods: Sequence[str], view: View, failed: Failed | None) -> None:
+    def _register(self, path: str, methods: Sequence[str], view: View[P], failed: Failed[P] | None) -> None:
         name = re.sub(r"[^a-z0-9]+", "_", f"{'_'.join(methods)}{path}".lower()).strip("_")
         self.route(path, methods=list(methods), name=name, content_types=_ANY_CONTENT)(
-            self._answering(view, failed or self._failed)
+            self._handler(view, failed or self._failed)
         )
 
-    def _decorator(self, path: str, methods: Sequence[str], failed: Failed | None) -> Callable[[View], View]:
-        def register(view: View) -> View:
+    def _decorator(self, path: str, methods: Sequence[str], failed: Failed[P] | None) -> Callable[[View[P]], View[P]]:
+        def register(view: View[P]) -> View[P]:
             self.serve(path, methods, view, failed)
             return view
 
         return register
 
-    def _answer_others(self, path: str) -> View:
-        def answered(incoming: Incoming) -> Response:
+    def _answer_others(self, path: str) -> View[P]:
+        def answer_other_method(parts: P, incoming: Incoming) -> Response:
             views = self._views[path]
             if incoming.is_head and "GET" in views:
-                return views["GET"](incoming)
+                return views["GET"](parts, incoming)
             allowed = [*views, *(["HEAD"] if "GET" in views else []), "OPTIONS"]
             if incoming.method == "OPTIONS":
                 return Response("", status_code=204, headers={"Allow": ", ".join(allowed)})
             raise WrongMethod(allowed)
 
-        return answered
+        return answer_other_method
 
-    def _answering(self, view: View, failed: Failed) -> Callable[..., Response]:
-        def answered(**_uri: str) -> Response:
+    def _handler(self, view: View[P], failed: Failed[P]) -> Callable[..., Response]:
+        def handle(**_uri: str) -> Response:
+            assert self._parts is not None, "routes are bound before they are registered"
+            parts = self._parts()
             incoming = Incoming.of(self.current_request)
             log.bind(request_id=incoming.request_id)
             if incoming.method == "HEAD":
                 incoming = replace(incoming, method="GET", is_head=True)
             try:
-                response = view(incoming)
+                response = view(parts, incoming)
             except WrongMethod as error:
-                response = failed(incoming, error)
+                response = failed(parts, incoming, error)
                 response.status_code = 405
                 response.headers["Allow"] = error.allowed
             except Exception as error:
-                response = failed(incoming, error)
+                response = failed(parts, incoming, error)
             if incoming.is_head:
                 response.body = ""
             response.headers.setdefault("X-Request-Id", incoming.request_id)
             return response
 
-        return answered
+        return handle

@@ -11,11 +11,11 @@ from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation.crypto.signatures import public_pem
 from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer, redirect, text_answer
 from chalicelib.openbanking.api import answers
+from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.authorization import UnknownCancellation
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall
@@ -26,15 +26,13 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.replays import Claim
 
 
-def _failed(incoming: Incoming, error: Exception) -> Response:
-    return answers.failure(hub().clock, incoming, error)
+def _failed(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+    return answers.failure(openbanking.shared.clock, incoming, error)
 
 
-def _failed_page(incoming: Incoming, error: Exception) -> Response:
-    from chalicelib.website.pages import error_page  # only pages need it
-
+def _failed_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
     answers.as_refusal(error)
-    return error_page(
+    return openbanking.error_page(
         "Something went wrong here",
         "You are on your way back from the bank, and the service failed to take you there.",
         "Nothing was approved. Load this page again in a moment.",
@@ -42,36 +40,36 @@ def _failed_page(incoming: Incoming, error: Exception) -> Response:
     )
 
 
-def _unknown(incoming: Incoming) -> Response:
+def _unknown(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     raise refusals.ACTION_UNKNOWN()
 
 
-bank_routes = Routes(__name__, _failed, _unknown)
+bank_routes = Routes[OpenBankingContainer](__name__, _failed, _unknown)
 
 Step = Callable[[Bank, Any, Claim], dict[str, Any]]
 
 
-def _step(name: str) -> Step:
+def _step(openbanking: OpenBankingContainer, name: str) -> Step:
     steps: dict[str, Callable[[], Step]] = {
-        "initiate": lambda: hub().authorization_flow.initiate,
-        "save_consent": lambda: hub().authorization_flow.save_consent,
-        "revoke_token": lambda: hub().token_flow.revoke_by_bank,
-        "report_status": lambda: hub().payment_status.report,
-        "report_day": lambda: hub().performance_flow.report,
+        "initiate": lambda: openbanking.authorization_flow.initiate,
+        "save_consent": lambda: openbanking.authorization_flow.save_consent,
+        "revoke_token": lambda: openbanking.token_flow.revoke_by_bank,
+        "report_status": lambda: openbanking.payment_status.report,
+        "report_day": lambda: openbanking.performance_flow.report,
     }
     return steps[name]()
 
 
-def _answered(call: BankCall, version: Version) -> View:
-    def answered(incoming: Incoming) -> Response:
+def _answered(call: BankCall, version: Version) -> View[OpenBankingContainer]:
+    def answered(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         identity = incoming.context.get("identity") or {}
-        bank = hub().bank_gate.admit(version, incoming.headers, identity, incoming.body)
+        bank = openbanking.bank_gate.admit(version, incoming.headers, identity, incoming.body)
         try:
             request = version.calls[call.name].read(_present(incoming.json()))
         except InvalidMessage as error:
             raise refuse_fields(error, version.in_spelling(FIELD_FAULTS)) from None
         claim = Claim.of(bank.bic, call.path, incoming.request_id, incoming.body)
-        answer = _step(call.name)(bank, request, claim)
+        answer = _step(openbanking, call.name)(bank, request, claim)
         return json_answer(version.in_spelling(answer))
 
     return answered
@@ -90,25 +88,23 @@ def _present(members: Any) -> Any:
 
 
 @bank_routes.get("/bank/public_key")
-def public_key(incoming: Incoming) -> Response:
+def public_key(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """The service's public keys as PEM, newest first."""
-    keys = "".join(public_pem(key) for key in hub().keyring.public_keys())
+    keys = "".join(public_pem(key) for key in openbanking.shared.keyring.public_keys())
     return text_answer(keys, "application/x-pem-file", headers={"Cache-Control": "public, max-age=60"})
 
 
-def _cancel(version: Version, incoming: Incoming) -> Response:
+def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """The PSU's browser comes back without a consent: it has no headers, and a mistake gets a page."""
-    from chalicelib.website.pages import error_page  # only pages need it
-
     query = dict(incoming.query)
     try:
         return redirect(
-            hub().authorization_flow.cancel(
+            openbanking.authorization_flow.cancel(
                 version, incoming.uri["secret"], query.get("error"), query.get("error_description")
             )
         )
     except UnknownCancellation:
-        return error_page(
+        return openbanking.error_page(
             "This address does not lead anywhere",
             "It may be mistyped, or the authorization or the application that it belonged to is gone.",
             "Go back to the application that you came from and start again.",
@@ -116,7 +112,7 @@ def _cancel(version: Version, incoming: Incoming) -> Response:
         )
 
 
-def serve(routes: Routes, version: Version) -> None:
+def serve(routes: Routes[OpenBankingContainer], version: Version) -> None:
     """Serve the bank-facing API of one version."""
     for call in BANK_CALLS:
         if call.name in version.calls:

@@ -6,11 +6,11 @@ from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation.crypto.signatures import jwk
 from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, head_of_redirect, json_answer, redirect
 from chalicelib.openbanking.api import answers
+from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.tpp_authentication import Credentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
@@ -20,16 +20,14 @@ from chalicelib.openbanking.records.authorizations import with_query
 from chalicelib.statistics import current_call
 
 
-def _failed(incoming: Incoming, error: Exception) -> Response:
-    return answers.failure(hub().clock, incoming, error)
+def _failed(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+    return answers.failure(openbanking.shared.clock, incoming, error)
 
 
-def _failed_page(incoming: Incoming, error: Exception) -> Response:
-    from chalicelib.website.pages import error_page  # only pages need it
-
+def _failed_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
     refusal = answers.as_refusal(error)
     status = TPP_ERRORS.status(refusal)
-    return error_page(
+    return openbanking.error_page(
         "The authorization cannot begin",
         refusal.message[:1].upper() + refusal.message[1:] + ".",
         "Go back to the application that you came from; its makers need to know what this page says.",
@@ -37,21 +35,19 @@ def _failed_page(incoming: Incoming, error: Exception) -> Response:
     )
 
 
-oauth_routes = Routes(__name__, _failed)
+oauth_routes = Routes[OpenBankingContainer](__name__, _failed)
 
 
 @oauth_routes.get("/oauth/authorize", _failed_page)
-def authorize(incoming: Incoming) -> Response:
+def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Send the browser to the bank; when that cannot be, back to the client, or (client unknown) to a page."""
-    from chalicelib.website.pages import error_page  # only pages need it
-
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise refusals.CLIENT_ID_MISSING()
-    client = hub().callers.named(Credentials(pairs["client_id"]))
+    client = openbanking.callers.named(Credentials(pairs["client_id"]))
     callback_url = pairs.get("redirect_uri") or client.callback_url
     if callback_url not in client.callback_urls:
-        return error_page(
+        return openbanking.error_page(
             "The authorization cannot begin",
             "The redirect_uri is not a Callback URL that this client is registered with.",
             "Nobody was sent anywhere, since the address could belong to somebody else.",
@@ -61,12 +57,12 @@ def authorize(incoming: Incoming) -> Response:
         request = _request(incoming)
         if incoming.is_head:
             return head_of_redirect()
-        authorization = hub().authorization_flow.authorize(client, request, repeatable=True)
+        authorization = openbanking.authorization_flow.authorize(client, request, repeatable=True)
     except Exception as error:
         refusal = answers.as_refusal(error)
         is_ours = TPP_ERRORS.status(refusal) >= 500
         current_call.record_failure("hub" if is_ours else "caller")  # the redirect does not tell
-        return _back(callback_url, pairs.get("state"), refusal)
+        return _back(openbanking, callback_url, pairs.get("state"), refusal)
     return redirect(authorization.request_url)
 
 
@@ -90,19 +86,19 @@ def _request(incoming: Incoming) -> AuthorizeRequest:
         raise refuse_fields(error) from None
 
 
-def _back(callback_url: str, state: str | None, refusal: Refusal) -> Response:
+def _back(openbanking: OpenBankingContainer, callback_url: str, state: str | None, refusal: Refusal) -> Response:
     parameters = {
         "error": answers.oauth_error(refusal),
         "error_description": refusal.message,
-        "iss": hub().settings.public_url,
+        "iss": openbanking.shared.settings.public_url,
     }
     return redirect(with_query(callback_url, parameters | ({"state": state} if state else {})))
 
 
 @oauth_routes.get("/.well-known/oauth-authorization-server")
-def metadata(incoming: Incoming) -> Response:
+def metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """RFC 8414."""
-    settings = hub().settings
+    settings = openbanking.shared.settings
     base = settings.public_url
     methods = ["client_secret_basic", "client_secret_post"] + (["none"] if settings.is_sandbox else [])
     return json_answer(
@@ -128,7 +124,7 @@ def metadata(incoming: Incoming) -> Response:
 
 
 @oauth_routes.get("/.well-known/jwks.json")
-def keys(incoming: Incoming) -> Response:
+def keys(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """The public keys that the service signs webhooks with (RFC 7517)."""
-    published = [jwk(key) for key in hub().keyring.public_keys()]
+    published = [jwk(key) for key in openbanking.shared.keyring.public_keys()]
     return json_answer({"keys": published}, headers={"Cache-Control": "public, max-age=60"})

@@ -11,11 +11,11 @@ from urllib.parse import unquote_plus
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
 from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import FORM, Incoming, Routes, UnreadableBody, View, json_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
+from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.authorization import lifetime
 from chalicelib.openbanking.flows.tokens import describe
 from chalicelib.openbanking.flows.tpp_authentication import Credentials
@@ -37,38 +37,38 @@ from chalicelib.openbanking.records.request_ids import RequestId
 _KEY_LENGTH = 255
 
 
-def _failed(incoming: Incoming, error: Exception) -> Response:
-    return answers.failure(hub().clock, incoming, error)
+def _failed(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+    return answers.failure(openbanking.shared.clock, incoming, error)
 
 
-def _unknown(incoming: Incoming) -> Response:
+def _unknown(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     raise refusals.ACTION_UNKNOWN()
 
 
-tpp_routes = Routes(__name__, _failed, _unknown)
+tpp_routes = Routes[OpenBankingContainer](__name__, _failed, _unknown)
 
 
 @tpp_routes.post("/tpp/authorize")
-def authorize(incoming: Incoming) -> Response:
-    client = hub().callers.client(_credentials(incoming))
+def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    client = openbanking.callers.client(_credentials(incoming))
     try:
         request = AuthorizeRequest.read(incoming.json())
     except InvalidMessage as error:
         raise refuse_fields(error, FIELD_FAULTS) from None
-    authorization = hub().authorization_flow.authorize(client, request)
+    authorization = openbanking.authorization_flow.authorize(client, request)
     return json_answer(
         {
             "redirect_url": authorization.request_url,
             "state": authorization.state,
-            "expires_in": lifetime(authorization, hub().clock.time()),
+            "expires_in": lifetime(authorization, openbanking.shared.clock.time()),
         }
     )
 
 
 @tpp_routes.post("/tpp/token")
-def token(incoming: Incoming) -> Response:
-    request, credentials = _token_endpoint(incoming, TokenRequest)
-    flow = hub().token_flow
+def token(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    request, credentials = _token_endpoint(openbanking, incoming, TokenRequest)
+    flow = openbanking.token_flow
     if request.refresh_token is not None:
         return json_answer(flow.refresh(credentials, request.refresh_token))
     code = request.authorization_code or request.code or ""
@@ -76,17 +76,17 @@ def token(incoming: Incoming) -> Response:
 
 
 @tpp_routes.post("/tpp/token/revoke")
-def revoke(incoming: Incoming) -> Response:
-    request, credentials = _token_endpoint(incoming, RevokeRequest)
-    hub().token_flow.revoke_by_tpp(credentials, request.token)
+def revoke(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    request, credentials = _token_endpoint(openbanking, incoming, RevokeRequest)
+    openbanking.token_flow.revoke_by_tpp(credentials, request.token)
     return json_answer({})
 
 
 @tpp_routes.get("/tpp/scope")
-def scope(incoming: Incoming) -> Response:
-    hub().callers.client(_credentials(incoming))
+def scope(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    openbanking.callers.client(_credentials(incoming))
     query = _query(incoming, ScopeQuery)
-    bank = hub().banks.find(query.bic)
+    bank = openbanking.banks.find(query.bic)
     if bank is None:
         raise refusals.BANK_UNKNOWN()
     scopes = [{"scope": row.name, "service": row.service, "meaning": row.meaning} for row in bank.scopes]
@@ -94,26 +94,26 @@ def scope(incoming: Incoming) -> Response:
 
 
 @tpp_routes.get("/tpp/banks")
-def banks(incoming: Incoming) -> Response:
-    hub().callers.client(_credentials(incoming))
+def banks(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    openbanking.callers.client(_credentials(incoming))
     query = _query(incoming, BanksQuery)
-    rows = hub().banks.directory()
+    rows = openbanking.banks.directory()
     first = (query.page - 1) * query.limit
     page = {"page": query.page, "limit": query.limit, "total": len(rows)}
     return json_answer({"banks": rows[first : first + query.limit], **page})
 
 
 @tpp_routes.get("/tpp/consent")
-def consent(incoming: Incoming) -> Response:
-    caller = hub().callers.bearer(_credentials(incoming))
+def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    caller = openbanking.callers.bearer(_credentials(incoming))
     _no_parameters(incoming)
     return json_answer(describe(caller.consent))
 
 
-def _relayed(call: RelayedCall) -> View:
-    def relayed(incoming: Incoming) -> Response:
-        started = hub().clock.monotonic()
-        relay = hub().relay
+def _relayed(call: RelayedCall) -> View[OpenBankingContainer]:
+    def relayed(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+        started = openbanking.shared.clock.monotonic()
+        relay = openbanking.relay
         admitted = relay.admit(call, _credentials(incoming))
         in_query = call.method == "GET"
         if not in_query:
@@ -122,16 +122,16 @@ def _relayed(call: RelayedCall) -> View:
         members = incoming.parameters() if in_query else incoming.json()
         question = relay.question(admitted, members, in_query=in_query)
         if _prefers_async(incoming):
-            return _answered(hub().deferred.accept(call.path, question, **travelling), started)
-        return _answered(relay.ask(question, **travelling), started)
+            return _answered(openbanking, openbanking.deferred.accept(call.path, question, **travelling), started)
+        return _answered(openbanking, relay.ask(question, **travelling), started)
 
     return relayed
 
 
-def _payment(call: PaymentCall) -> View:
-    def initiated(incoming: Incoming) -> Response:
-        started = hub().clock.monotonic()
-        flow, credentials = hub().payment_flow, _credentials(incoming)
+def _payment(call: PaymentCall) -> View[OpenBankingContainer]:
+    def initiated(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+        started = openbanking.shared.clock.monotonic()
+        flow, credentials = openbanking.payment_flow, _credentials(incoming)
         claim = _claim(call, credentials, incoming)
         request_id = RequestId.of(incoming.request_id, incoming.body, is_callers=incoming.has_good_request_id)
         if call.kind == "direct":
@@ -139,43 +139,43 @@ def _payment(call: PaymentCall) -> View:
         else:
             order = flow.admit(call, credentials, request_id, claim)
         if isinstance(order, BankAnswer | Accepted):
-            return _answered(order, started)
+            return _answered(openbanking, order, started)
         _no_parameters(incoming)
         _check_idempotency_key(incoming)
         members = incoming.json(call.body_bytes)
         if call.kind == "direct":
             members = {name: value for name, value in members.items() if name != "bic"}
         carry_out = flow.accept if _prefers_async(incoming) else flow.initiate
-        return _answered(carry_out(order, members, **_travelling(incoming)), started)
+        return _answered(openbanking, carry_out(order, members, **_travelling(incoming)), started)
 
     return initiated
 
 
 @tpp_routes.get(STATUS_PATH)
-def payment_status(incoming: Incoming) -> Response:
-    started = hub().clock.monotonic()
-    flow = hub().payment_status
+def payment_status(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    started = openbanking.shared.clock.monotonic()
+    flow = openbanking.payment_status
     asked = flow.admit(_credentials(incoming), dict(incoming.query))
     travelling = _travelling(incoming)
     payment = flow.permitted(asked, incoming.parameters())
     if _prefers_async(incoming) and payment.version.answers_status_queries:
-        return _answered(hub().deferred.accept_status(payment, asked.consent, **travelling), started)
-    return _answered(flow.answer(payment, asked.consent, **travelling), started)
+        return _answered(openbanking, openbanking.deferred.accept_status(payment, asked.consent, **travelling), started)
+    return _answered(openbanking, flow.answer(payment, asked.consent, **travelling), started)
 
 
 @tpp_routes.get("/tpp/requests/{request_id}")
-def accepted_request(incoming: Incoming) -> Response:
-    outcome = hub().deferred.look_up(_credentials(incoming), incoming.uri["request_id"])
+def accepted_request(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    outcome = openbanking.deferred.look_up(_credentials(incoming), incoming.uri["request_id"])
     _no_parameters(incoming)
     return json_answer(outcome)
 
 
-def _answered(answer: BankAnswer | Accepted, started: float) -> Response:
+def _answered(openbanking: OpenBankingContainer, answer: BankAnswer | Accepted, started: float) -> Response:
     if isinstance(answer, Accepted):
-        path = f"{hub().settings.public_path}/tpp/requests/{answer.request_id}"
+        path = f"{openbanking.shared.settings.public_path}/tpp/requests/{answer.request_id}"
         headers = {"Location": path, "Preference-Applied": "respond-async"}
         return json_answer({"request_id": answer.request_id, "state": "queued"}, 202, headers)
-    own = hub().clock.monotonic() - started - answer.seconds
+    own = openbanking.shared.clock.monotonic() - started - answer.seconds
     timing = f"bank;dur={answer.seconds * 1000:.1f}, hub;dur={max(own, 0) * 1000:.1f}"
     return json_answer(answer.body, headers={"Server-Timing": timing})
 
@@ -281,7 +281,7 @@ def _psu_address(incoming: Incoming) -> str | None:
     return str(address)
 
 
-def _token_endpoint(incoming: Incoming, model: Any) -> tuple[Any, Credentials]:
+def _token_endpoint(openbanking: OpenBankingContainer, incoming: Incoming, model: Any) -> tuple[Any, Credentials]:
     """The body of a request at the token or the revocation endpoint, and whom it says that it comes from.
 
     The client is judged before the body's members, which may name it; a body that cannot be read keeps that back.
@@ -293,13 +293,13 @@ def _token_endpoint(incoming: Incoming, model: Any) -> tuple[Any, Credentials]:
         members = _members(incoming, model)
     except UnreadableBody:
         if (by_headers := _credentials(incoming)).client_id is not None:
-            hub().callers.named(by_headers)
+            openbanking.callers.named(by_headers)
         raise
     credentials = _credentials(incoming, members if isinstance(members, dict) else None)
     try:
         return model.read(members), credentials
     except InvalidMessage as error:
-        hub().callers.client(credentials)
+        openbanking.callers.client(credentials)
         refusal = refuse_fields(error)
         if any(problem.field == "grant_type" for problem in error.problems):
             refusal.oauth_error = "unsupported_grant_type"

@@ -107,7 +107,7 @@ def card_context_of(user: Buyer) -> CardContext:
     [item] = hub.store.batch_get([Card.key(user.card_id)])
     assert item is not None
     card = Card.from_item(item)
-    return read_card_context(hub.store.batch_get, hub.programmes.catalogue(card.manager_id), card)
+    return read_card_context(hub.store.batch_get, hub.cards.programmes.catalogue(card.manager_id), card)
 
 
 def code(user: Buyer, amount: int = 10_00, currency: int = GBP, **members: Any) -> str:

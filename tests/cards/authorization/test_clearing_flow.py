@@ -461,7 +461,7 @@ def test_fees_and_rates_are_those_of_the_clearings_time(shops: Scene) -> None:
 
     loaded(scene.hub, content(made["id"], {(EUR, GBP): ("0.9", "0")}))
     scene.data("assignCardToFeesGroup", card_id=card.card_id, fees_group_id=SEPARATE)
-    scene.hub.programmes._cache.clear()
+    scene.hub.cards.programmes._cache.clear()
     answer = card.clears(link, 10_00, EUR)
 
     assert (answer["holder_amount"], answer["released_amount"]) == (9_00, 8_20)

@@ -38,7 +38,7 @@ def shops(module_shops: Scene) -> Iterator[Scene]:
 
 def expire(scene: Scene) -> int:
     """How many holds a run of the schedule releases."""
-    return scene.hub.card_room.holds.expire()
+    return scene.hub.cards.room.holds.expire()
 
 
 def waiting(scene: Scene) -> list[int]:
@@ -177,7 +177,7 @@ def test_programme_managers_are_told_once(shops: Scene) -> None:
         assert expire(shops) == 1
         known = shops.world.recorded("card_event")
         [event] = [data for data in told(shops, manager_id) if data["authorize_type"] == 5]
-    shops.hub.programmes._cache.pop(manager_id, None)
+    shops.hub.cards.programmes._cache.pop(manager_id, None)
 
     assert [event["trans_link"]] == links
     assert (event["card_id"], event["account_id"], event["available_balance"]) == (card.card_id, card.account, 99_00)
@@ -188,7 +188,10 @@ def told(scene: Scene, manager_id: int) -> list[Any]:
     """The data of the events of authorizations that a programme manager is told."""
     found = [each for each in scene.world.recorded("card_event") if each.manager_id == manager_id]
     found = [each for each in found if each.topic == "card.authorization"]
-    return [jsontext.loads(scene.hub.bodies.open(each.delivery_id, BODY, each.body_parts))["data"] for each in found]
+    return [
+        jsontext.loads(scene.hub.delivery.bodies.open(each.delivery_id, BODY, each.body_parts))["data"]
+        for each in found
+    ]
 
 
 def test_the_job_says_how_many_it_has_released(shops: Scene, lines: Lines) -> None:

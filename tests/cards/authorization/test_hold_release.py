@@ -277,7 +277,7 @@ def test_an_increment_at_a_better_rate_may_release_something(shops: Scene) -> No
     card = buyer(scene, 100_00)
     link = str(card.asks(10_00, EUR)["trans_link"])
     loaded(scene.hub, content(made["id"], {(EUR, GBP): ("0.4", "0")}))
-    scene.hub.programmes._cache.clear()
+    scene.hub.cards.programmes._cache.clear()
 
     answer = card.asks_more(link, 5_00)
 

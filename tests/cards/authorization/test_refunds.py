@@ -256,7 +256,7 @@ def test_a_better_rate_brings_no_more_than_the_purchase_took_and_a_worse_one_les
     for rate, link, brought in (("0.0126", better, [19, 19]), ("0.00315", worse, [9, 10])):
         changed = content(made["id"], {(YEN, GBP): (rate, "0")})
         loaded(stage.hub, changed)
-        stage.hub.programmes._cache.clear()
+        stage.hub.cards.programmes._cache.clear()
         assert [card.refunds(link, 30, YEN)["holder_amount"] for _ in range(2)] == brought
 
 

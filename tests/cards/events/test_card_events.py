@@ -54,7 +54,7 @@ class Listener:
         self.deliveries()
 
     def _body(self, delivery: Delivery) -> Any:
-        text = self.scene.hub.bodies.open(delivery.delivery_id, BODY, delivery.body_parts)
+        text = self.scene.hub.delivery.bodies.open(delivery.delivery_id, BODY, delivery.body_parts)
         body = jsontext.loads(text)
         assert (body["type"], list(body)) == (delivery.topic, ["type", "timestamp", "data"])
         EVENTS[body["type"]].data.read(body["data"])
@@ -258,7 +258,7 @@ def test_who_delivers_the_value_is_told_it_under_its_key_and_confirms_with_what_
 
 def test_with_a_key_of_events_alone_no_value_is_told(heard: Listener) -> None:
     scene = heard.scene
-    card, catalogue = scene.card_in("A"), scene.hub.programmes.catalogue(MANAGER)
+    card, catalogue = scene.card_in("A"), scene.hub.cards.programmes.catalogue(MANAGER)
     key = signatures.public_pem(rsa.generate_private_key(public_exponent=65537, key_size=3072).public_key())
     assert disclosure.in_event(replace(catalogue, events_encryption_key=key), 1, "730214") is None
     heard.forget()
@@ -431,7 +431,7 @@ def test_what_the_schedule_finishes_is_told_by_it(heard: Listener) -> None:
     assert changed(heard.told("external_payment")) == [("return", "P")]
 
     scene.clock.advance(60)
-    assert scene.hub.card_room.overdue.finish() == 1
+    assert scene.hub.cards.room.overdue.finish() == 1
 
     back, original = sorted(heard.told("external_payment"), key=lambda each: str(each["kind"]), reverse=True)
     assert changed([back, original]) == [("return", "S"), ("in", "R")]
@@ -469,7 +469,7 @@ def test_a_mandate_and_its_collections_are_told_to_the_end(heard: Listener) -> N
     assert [each["epm_mandate_id"] for each in pending] == [number] * 2
 
     scene.clock.advance(DAY)
-    assert sum(scene.hub.card_room.overdue.finish() for _ in range(2)) == 2  # one may be in the other's way
+    assert sum(scene.hub.cards.room.overdue.finish() for _ in range(2)) == 2  # one may be in the other's way
     assert sorted(changed(heard.told("external_payment"))) == [("debit", "J"), ("debit", "S")]
 
     scene.data("cancelExternalPaymentMandate", epm_mandate_id=number, reason=2)

@@ -44,7 +44,7 @@ def test_the_receiver_verifies_an_event_with_a_standard_library(world: World, se
     at_the_machines_time(world)
     delivery_id = an_event(world)
 
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     assert world.delivery(delivery_id).state == "delivered"
     [sent] = world.receiver.received
@@ -60,10 +60,10 @@ def test_both_secrets_verify_during_a_rotations_overlap_and_the_new_one_after_it
 ) -> None:
     at_the_machines_time(world, later=elapsed)
     delivery_id = an_event(world)
-    rotated = world.hub.card_event_secrets.rotate(MANAGER, OVERLAP)
+    rotated = world.hub.cards.event_secrets.rotate(MANAGER, OVERLAP)
     world.clock.advance(elapsed)
 
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     [sent] = world.receiver.received
     Webhook(rotated.secret).verify(sent.body, dict(sent.headers))
@@ -80,7 +80,7 @@ def test_an_event_is_sent_again_with_its_id_until_it_has_arrived(world: World, s
 
     for wait in (0, 10, 400, 0):
         world.clock.advance(wait)
-        world.hub.worker.attempt(delivery_id)
+        world.hub.delivery.worker.attempt(delivery_id)
 
     delivery = world.delivery(delivery_id)
     assert (delivery.state, [each.get("status") for each in delivery.history]) == ("delivered", [503, None, 200])
@@ -92,7 +92,7 @@ def test_a_receiver_that_does_not_want_an_event_is_not_asked_again(world: World,
     world.receiver.answers = [Reply(410, b"", {}, 0)]
     delivery_id = an_event(world)
 
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     assert world.delivery(delivery_id).state == "failed"
 
@@ -102,7 +102,7 @@ def test_an_event_goes_to_the_address_that_the_set_up_has_now(world: World, secr
     world.hub.store.update(*head_key(MANAGER), set={"events_url": "http://127.0.0.1:1/elsewhere"})
     world.receiver.url = "http://127.0.0.1:1/elsewhere"
 
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     assert [sent.path for sent in world.receiver.received] == ["http://127.0.0.1:1/elsewhere"]
 
@@ -111,7 +111,7 @@ def test_an_event_whose_address_is_gone_fails(world: World, secret: str) -> None
     delivery_id = an_event(world)
     world.hub.store.update(*head_key(MANAGER), remove=["events_url"])
 
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     delivery = world.delivery(delivery_id)
     assert (delivery.state, delivery.last["error"]) == ("failed", "the programme manager has no Events URL any more")
@@ -123,7 +123,7 @@ def test_an_event_is_never_sent_unsigned(world: World, secret: str) -> None:
     assert item is not None
     world.hub.store.transact([Delete(*secrets_key(MANAGER))])
 
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     assert (world.delivery(delivery_id).state, world.receiver.received) == ("due", [])
 
@@ -156,11 +156,11 @@ def test_a_queue_that_fails_loses_no_event(
     world: World, secret: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(world.hub.deliveries_queue, "send_all", lambda bodies: bodies)
+        patch.setattr(world.hub.delivery.queue, "send_all", lambda bodies: bodies)
         delivery_id = an_event(world)
 
     assert "delivery not queued" in lines.text
-    assert (world.hub.sweeper.sweep(), world.queued()) == (1, [delivery_id])
+    assert (world.hub.delivery.sweeper.sweep(), world.queued()) == (1, [delivery_id])
 
 
 def test_an_event_costs_its_cause_no_round_trip(world: World, secret: str) -> None:
@@ -183,8 +183,8 @@ def test_each_programme_manager_has_a_secret_of_its_own(world: World, secret: st
 def test_neither_the_secret_nor_what_an_event_says_is_logged_or_kept_in_clear(
     world: World, secret: str, lines: Lines
 ) -> None:
-    world.hub.worker.attempt(an_event(world))
-    rotated = world.hub.card_event_secrets.rotate(MANAGER, OVERLAP)
+    world.hub.delivery.worker.attempt(an_event(world))
+    rotated = world.hub.cards.event_secrets.rotate(MANAGER, OVERLAP)
 
     kept = repr([*world.hub.store.scan("programmes"), *world.hub.store.scan("deliveries")])
     for clear in (secret, rotated.secret):

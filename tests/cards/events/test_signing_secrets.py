@@ -19,13 +19,13 @@ DAY = 24 * 3600
 
 @pytest.fixture
 def secrets(world: World) -> Iterator[EventSecrets]:
-    yield world.hub.card_event_secrets
+    yield world.hub.cards.event_secrets
     world.hub.store.transact([Delete(*secrets_key(NEW))])
 
 
 def in_use(world: World, manager_id: int = NEW) -> list[str]:
     """What events are signed with now."""
-    return world.hub.card_event_secrets.opened(manager_id, world.hub.store.get(*secrets_key(NEW)))
+    return world.hub.cards.event_secrets.opened(manager_id, world.hub.store.get(*secrets_key(NEW)))
 
 
 def first(secrets: EventSecrets) -> str:

@@ -164,7 +164,7 @@ def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_sch
         raise ProviderSilent("no answer")
 
     with monkeypatch.context() as patched:
-        patched.setattr(stage.hub.payment_provider, "open_address", silent)
+        patched.setattr(stage.hub.cards.payment_provider, "open_address", silent)
         assert stage.do(ASSIGN, **members).status_code == 8001
     pending = stage.data("getExternalPaymentAddress", epm_address_id=asked[0].address_id)
     assert (pending["assignment_state"], pending["active"], "iban" in pending) == (2, 0, False)
@@ -174,7 +174,7 @@ def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_sch
     assert stage.data("getAccountExternalPaymentAddresses", account_id=account) == []
 
     stage.clock.advance(60)
-    assert stage.hub.card_room.overdue.finish() == 1
+    assert stage.hub.cards.room.overdue.finish() == 1
 
     [address] = stage.data("getAccountExternalPaymentAddresses", account_id=account)
     repeat = stage.do(ASSIGN, **members)
@@ -249,7 +249,7 @@ def test_two_programme_managers_special_accounts_of_one_number_are_two(stage: Sc
 def test_a_special_account_is_there_for_who_has_its_level(tariff: Scene, level: int, refusal: int | None) -> None:
     members = {"special_account_id": HIDDEN_SPECIAL, "epm_method_id": SEPA, "currency_ison": EUR}
 
-    manager = tariff.hub.credentials.check(*tariff.secrets[tariff.caller].values()).manager_id
+    manager = tariff.hub.cards.credentials.check(*tariff.secrets[tariff.caller].values()).manager_id
     answer = tariff.lend(f"level-{level}", manager=manager, access_level=level).do(ASSIGN_SPECIAL, **members)
 
     assert answer.status_code == refusal

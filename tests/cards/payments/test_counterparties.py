@@ -46,7 +46,7 @@ def other_side(shown: Members) -> dict[str, Any]:
 def last_event(scene: Scene, number: int) -> Any:
     """The newest event about a payment."""
     found = scene.world.recorded("card_event")
-    bodies = (jsontext.loads(scene.hub.bodies.open(each.delivery_id, BODY, each.body_parts)) for each in found)
+    bodies = (jsontext.loads(scene.hub.delivery.bodies.open(each.delivery_id, BODY, each.body_parts)) for each in found)
     states = [each["data"] for each in bodies if each["data"].get("epm_transaction_id") == number]
     return max(states, key=lambda each: "PSJR".index(each["state"]))
 
@@ -237,7 +237,7 @@ def test_a_return_that_the_schedule_finishes_names_what_it_returns_too(told: Sce
     assert answer.status_code == 8001
 
     scene.clock.advance(60)
-    scene.hub.card_room.overdue.finish()
+    scene.hub.cards.room.overdue.finish()
 
     back = rows(scene, address["account_id"])[-1]
     assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])
@@ -258,7 +258,7 @@ def test_a_return_that_waits_in_its_older_form_is_booked_in_the_newer_one(told: 
     scene.hub.store.transact([Put(table, older)])
 
     scene.clock.advance(60)
-    scene.hub.card_room.overdue.finish()
+    scene.hub.cards.room.overdue.finish()
 
     back = rows(scene, address["account_id"])[-1]
     assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])

@@ -26,11 +26,11 @@ class Watched:
     """The sandbox's provider, which notes its calls, and has something happen in the next order."""
 
     def __init__(self, scene: Scene) -> None:
-        self._provider = scene.hub.payment_provider
+        self._provider = scene.hub.cards.payment_provider
         self._happens: dict[str, Callable[[Order], object]] = {}
         self.submitted: list[int] = []
         self.found: list[int] = []
-        scene.hub.__dict__["payment_provider"] = self
+        scene.hub.cards.__dict__["payment_provider"] = self
 
     def once(self, when: str, happens: Callable[[Order], object]) -> None:
         self._happens[when] = happens
@@ -76,7 +76,7 @@ def raising(error: Exception) -> Callable[[Order], None]:
 def later(scene: Scene, seconds: int = 60) -> int:
     """How many payments the schedule has moved so much later."""
     scene.clock.advance(seconds)
-    return scene.hub.card_room.overdue.finish()
+    return scene.hub.cards.room.overdue.finish()
 
 
 def held(scene: Scene, address: Any) -> list[int]:
@@ -198,7 +198,7 @@ def test_one_process_at_a_time_finishes_a_payment(scene: Scene, provider: Watche
     address = scene.funded(10_000)
     scene.transfer(address, 2500, destination_account_name="Lost Ltd")
     moved: list[int] = []
-    provider.once(BEFORE, lambda _: moved.append(scene.apart().hub.card_room.overdue.finish()))
+    provider.once(BEFORE, lambda _: moved.append(scene.apart().hub.cards.room.overdue.finish()))
 
     assert later(scene) == 1
 
@@ -327,7 +327,7 @@ def test_a_direct_debit_that_the_provider_does_not_take_back_stays_paid(scene: S
 def test_without_a_provider_nothing_goes_out_and_nothing_stays_held(scene: Scene) -> None:
     address = scene.funded(2500)
     apart = scene.apart()
-    apart.hub.__dict__["payment_provider"] = NoProvider()
+    apart.hub.cards.__dict__["payment_provider"] = NoProvider()
 
     assert apart.transfer(address, 100).status_code == 7001
     members = {"account_id": address["account_id"], "epm_method_id": UK, "currency_ison": GBP}

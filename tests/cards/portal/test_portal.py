@@ -23,7 +23,7 @@ NOWHERE = 999_999_999
 
 @pytest.fixture
 def desk(stage: Scene) -> Portal:
-    return stage.hub.card_room.desk
+    return stage.hub.cards.room.desk
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def test_nobody_can_show_the_credential_of_the_desk(stage: Scene) -> None:
     made = Credential(MANAGER, NAME, 1000, None, MODES, encryption_key=None, keys=())
 
     assert made.keys == ()
-    assert NAME not in stage.hub.programmes.set_up(MANAGER).credentials
+    assert NAME not in stage.hub.cards.programmes.set_up(MANAGER).credentials
 
 
 # -- what is done, and how much it takes

@@ -34,7 +34,7 @@ class Caller:
 
     def passes(self, parts: tuple[str, str, str], credentials: Credentials | None = None) -> bool:
         """Whether the parts are accepted, by a process that remembers nothing unless one is given."""
-        return (credentials or self.world.another_process().credentials).check(*parts) is not None
+        return (credentials or self.world.another_process().cards.credentials).check(*parts) is not None
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def caller(world: World) -> Caller:
 
 
 def test_the_three_parts_belong_to_a_credential_with_its_rights(caller: Caller) -> None:
-    found = caller.world.hub.credentials.check(*caller.parts)
+    found = caller.world.hub.cards.credentials.check(*caller.parts)
 
     assert isinstance(found, Credential)
     assert (found.manager_id, found.name, found.access_level, found.modes) == (caller.id, "app", 1000, ABSENT)
@@ -51,7 +51,7 @@ def test_the_three_parts_belong_to_a_credential_with_its_rights(caller: Caller) 
     assert found.encryption_key is None
     assert found.allows("getHolder")
     assert not found.allows("createCard")
-    everything = caller.world.hub.credentials.check(*caller.others)
+    everything = caller.world.hub.cards.credentials.check(*caller.others)
     assert everything is not None
     assert everything.actions is None
     assert everything.allows("createCard")
@@ -68,7 +68,7 @@ def test_one_wrong_part_is_enough_to_be_refused(caller: Caller, position: int) -
     for wrong in (caller.others[position], "A" * len(caller.parts[position])):
         parts = [*caller.parts]
         parts[position] = wrong
-        assert caller.world.hub.credentials.check(*parts) is None
+        assert caller.world.hub.cards.credentials.check(*parts) is None
 
 
 @pytest.mark.parametrize("wrong", [None, 1, ["x"], {}, "", " ", "é" * 20, "a" * 10_000, True])
@@ -77,7 +77,7 @@ def test_what_cannot_be_a_part_is_refused_without_looking_it_up(caller: Caller, 
     parts: list[object] = [*caller.parts]
     parts[position] = wrong
     with caller.world.storage_gone("batch_get"):
-        assert caller.world.another_process().credentials.check(*parts) is None
+        assert caller.world.another_process().cards.credentials.check(*parts) is None
 
 
 def test_whichever_part_is_wrong_the_same_is_compared(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_whichever_part_is_wrong_the_same_is_compared(caller: Caller, monkeypatc
         (access_key, api_id, "0" * 64),
         ("A" * 20, "0" * 32, "0" * 64),
     ):
-        caller.world.another_process().credentials.check(*parts)
+        caller.world.another_process().cards.credentials.check(*parts)
         counts.append(len(compared))
         del compared[:]
 
@@ -102,17 +102,19 @@ def test_whichever_part_is_wrong_the_same_is_compared(caller: Caller, monkeypatc
 
 def test_neither_tables_nor_logs_have_a_part_in_clear(caller: Caller, lines: Lines) -> None:
     world = caller.world
-    rotated = world.hub.credentials.rotate(caller.id, "app")
-    world.hub.credentials.check(*caller.parts)
+    rotated = world.hub.cards.credentials.rotate(caller.id, "app")
+    world.hub.cards.credentials.check(*caller.parts)
     clear = [*caller.parts, *caller.others, rotated.access_api_id, rotated.access_api_key]
 
     kept = json.dumps(list(world.hub.store.scan("programmes")), default=str)
     assert not [part for part in clear if part in kept or part in lines.text]
-    assert not [part for part in clear if part in repr(rotated) + repr(world.hub.credentials.get(caller.id, "app"))]
+    assert not [
+        part for part in clear if part in repr(rotated) + repr(world.hub.cards.credentials.get(caller.id, "app"))
+    ]
 
 
 def test_two_keys_are_live_until_the_older_is_dropped(caller: Caller) -> None:
-    operator = caller.world.hub.credentials
+    operator = caller.world.hub.cards.credentials
     made = operator.rotate(caller.id, "app")
     assert made.access_key is None, "the access key stays"
     newer = (caller.parts[0], made.access_api_id, made.access_api_key)
@@ -129,7 +131,7 @@ def test_two_keys_are_live_until_the_older_is_dropped(caller: Caller) -> None:
 
 
 def test_a_third_key_ends_the_oldest(caller: Caller) -> None:
-    made = [caller.world.hub.credentials.rotate(caller.id, "app") for _ in range(2)]
+    made = [caller.world.hub.cards.credentials.rotate(caller.id, "app") for _ in range(2)]
     newer = [(caller.parts[0], each.access_api_id, each.access_api_key) for each in made]
 
     assert not caller.passes(caller.parts)
@@ -137,10 +139,10 @@ def test_a_third_key_ends_the_oldest(caller: Caller) -> None:
 
 
 def test_a_dropped_key_is_refused_within_a_minute(caller: Caller) -> None:
-    elsewhere = caller.world.another_process().credentials
+    elsewhere = caller.world.another_process().cards.credentials
     assert caller.passes(caller.parts, elsewhere)
-    caller.world.hub.credentials.rotate(caller.id, "app")
-    caller.world.hub.credentials.drop_old(caller.id, "app")
+    caller.world.hub.cards.credentials.rotate(caller.id, "app")
+    caller.world.hub.cards.credentials.drop_old(caller.id, "app")
     caller.world.clock.advance(59)
     with caller.world.storage_gone("batch_get"):
         assert caller.passes(caller.parts, elsewhere), "nothing is read within a minute"
@@ -151,9 +153,9 @@ def test_a_dropped_key_is_refused_within_a_minute(caller: Caller) -> None:
 
 
 def test_a_new_key_is_good_within_5_seconds_and_guesses_read_no_more_often(caller: Caller) -> None:
-    elsewhere = caller.world.another_process().credentials
+    elsewhere = caller.world.another_process().cards.credentials
     assert caller.passes(caller.parts, elsewhere)
-    made = caller.world.hub.credentials.rotate(caller.id, "app")
+    made = caller.world.hub.cards.credentials.rotate(caller.id, "app")
     newer = (caller.parts[0], made.access_api_id, made.access_api_key)
     caller.world.clock.advance(4)
     with caller.world.storage_gone("batch_get"):
@@ -166,7 +168,7 @@ def test_a_new_key_is_good_within_5_seconds_and_guesses_read_no_more_often(calle
 
 def test_who_cannot_be_looked_up_after_a_minute_does_not_pass(caller: Caller) -> None:
     """Unlike what is public in a set-up: a credential that ended must not go on because storage is gone."""
-    credentials = caller.world.another_process().credentials
+    credentials = caller.world.another_process().cards.credentials
     assert caller.passes(caller.parts, credentials)
     caller.world.clock.advance(60)
 
@@ -176,7 +178,7 @@ def test_who_cannot_be_looked_up_after_a_minute_does_not_pass(caller: Caller) ->
 
 
 def test_strangers_guesses_do_not_fill_the_memory(caller: Caller) -> None:
-    credentials = caller.world.another_process().credentials
+    credentials = caller.world.another_process().cards.credentials
     credentials.check("A" * 20, "0" * 32, "0" * 64)
 
     assert credentials._cache == {}
@@ -188,23 +190,23 @@ def test_a_credential_that_the_file_names_no_more_ends(caller: Caller) -> None:
     assert not caller.passes(caller.parts)
     assert caller.passes(caller.others)
     with pytest.raises(UnknownCredential, match=f"programme manager {caller.id} has no credential app"):
-        caller.world.hub.credentials.get(caller.id, "app")
+        caller.world.hub.cards.credentials.get(caller.id, "app")
 
 
 def test_other_rights_leave_the_keys_alone(caller: Caller) -> None:
     changed: list[dict[str, Any]] = [credential("app", access_level=5), credential("other")]
     loaded(caller.world.hub, caller.content | {"credentials": changed})
-    found = caller.world.another_process().credentials.check(*caller.parts)
+    found = caller.world.another_process().cards.credentials.check(*caller.parts)
 
     assert found is not None
     assert (found.access_level, found.actions) == (5, None)
 
 
 def test_of_two_rotations_at_a_time_one_is_refused(caller: Caller) -> None:
-    other = caller.world.another_process().credentials
+    other = caller.world.another_process().cards.credentials
     with (
         caller.world.meanwhile("update", lambda: other.rotate(caller.id, "app")),
         pytest.raises(CredentialChanged, match="try again"),
     ):
-        caller.world.hub.credentials.rotate(caller.id, "app")
-    assert len(caller.world.hub.credentials.get(caller.id, "app").keys) == 2
+        caller.world.hub.cards.credentials.rotate(caller.id, "app")
+    assert len(caller.world.hub.cards.credentials.get(caller.id, "app").keys) == 2

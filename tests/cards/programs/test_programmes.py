@@ -28,7 +28,7 @@ def renamed(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_set_up_is_what_was_loaded(world: World, small: dict[str, Any]) -> None:
-    found = world.hub.programmes.catalogue(small["id"])
+    found = world.hub.cards.programmes.catalogue(small["id"])
 
     assert (found.manager_id, found.name, found.currencies) == (small["id"], "Small Programme", (978, 826))
     assert found.rates == {(978, 826): Rate(Decimal("0.86"), Decimal(0))}
@@ -50,7 +50,7 @@ def test_fees_limits_regions_and_special_accounts_are_what_was_loaded(world: Wor
     limits = limit(2, **{"class": 2, "transaction_currency": 826}, holder_country=276)
     made["limit_groups"][0]["entries"] = [limits]
     loaded(world.hub, made)
-    found, now = world.hub.programmes.catalogue(made["id"]), world.clock.time()
+    found, now = world.hub.cards.programmes.catalogue(made["id"]), world.clock.time()
 
     assert str(found.rates[978, 826]) == "Rate(base=Decimal('0.860'), markup_percent=Decimal('1.50'))"
     assert found.regions == {4: Region(4, "Region 4", (276, 40))}
@@ -79,7 +79,9 @@ def test_rates_that_were_kept_before_there_were_markups_still_read(world: World,
     table, key = head_key(small["id"])
     world.hub.store.update(table, key, set={"rates": {"978/826": "0.86"}})
 
-    assert world.another_process().programmes.catalogue(small["id"]).rate(978, 826) == Rate(Decimal("0.86"), Decimal(0))
+    assert world.another_process().cards.programmes.catalogue(small["id"]).rate(978, 826) == Rate(
+        Decimal("0.86"), Decimal(0)
+    )
     assert planned(world.hub, small)[0].changes == []
 
 
@@ -91,7 +93,7 @@ def test_a_head_that_was_kept_before_there_were_keys_of_events_still_reads(world
     old = {*key, "name", "currencies", "test_bins", "rates", "events_url", "revision"}
     assert set(kept) == old, "a programme manager that delivers no values has nothing more"
 
-    found = world.another_process().programmes.catalogue(made["id"])
+    found = world.another_process().cards.programmes.catalogue(made["id"])
 
     assert (found.events_encryption_key, found.delivers_validation_values) == (None, False)
     assert planned(world.hub, made)[0].changes == []
@@ -99,7 +101,7 @@ def test_a_head_that_was_kept_before_there_were_keys_of_events_still_reads(world
 
 def test_an_unknown_programme_manager_is_refused(world: World) -> None:
     with pytest.raises(UnknownManager):
-        world.hub.programmes.catalogue(8999)
+        world.hub.cards.programmes.catalogue(8999)
 
 
 def test_a_change_holds_after_a_minute_and_costs_one_round_trip(
@@ -108,7 +110,7 @@ def test_a_change_holds_after_a_minute_and_costs_one_round_trip(
     queries: list[Any] = []
     real = world.hub.store.query
     monkeypatch.setattr(world.hub.store, "query", lambda *given, **more: queries.append(given) or real(*given, **more))
-    programmes = world.another_process().programmes
+    programmes = world.another_process().cards.programmes
     programmes.catalogue(small["id"])
     loaded(world.hub, renamed(small))
     del queries[:]
@@ -123,7 +125,7 @@ def test_a_change_holds_after_a_minute_and_costs_one_round_trip(
 
 
 def test_what_was_read_before_goes_on_while_storage_is_gone(world: World, small: dict[str, Any], lines: Lines) -> None:
-    programmes = world.another_process().programmes
+    programmes = world.another_process().cards.programmes
     before = programmes.catalogue(small["id"])
     loaded(world.hub, renamed(small))
     world.clock.advance(60)
@@ -139,27 +141,29 @@ def test_what_was_read_before_goes_on_while_storage_is_gone(world: World, small:
 
 def test_what_was_never_read_is_not_made_up(world: World, small: dict[str, Any]) -> None:
     with world.storage_gone("query"), pytest.raises(StoreUnavailable):
-        world.another_process().programmes.catalogue(small["id"])
+        world.another_process().cards.programmes.catalogue(small["id"])
 
 
 def test_a_first_use_is_noted_once_by_each_process_that_does_not_know_of_it(
     world: World, small: dict[str, Any]
 ) -> None:
     hub, other = world.another_process(), world.another_process()
-    hub.programmes.mark_used(hub.programmes.catalogue(small["id"]), [("design", 1), ("fee_group", 1), ("design", 1)])
-    assert hub.programmes.set_up(small["id"]).used == {("design", 1), ("fee_group", 1)}
+    hub.cards.programmes.mark_used(
+        hub.cards.programmes.catalogue(small["id"]), [("design", 1), ("fee_group", 1), ("design", 1)]
+    )
+    assert hub.cards.programmes.set_up(small["id"]).used == {("design", 1), ("fee_group", 1)}
 
     with world.storage_gone("update"):
-        hub.programmes.mark_used(hub.programmes.catalogue(small["id"]), [("fee_group", 1), ("design", 1)])
-        other.programmes.mark_used(other.programmes.catalogue(small["id"]), [("design", 1)])
+        hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(small["id"]), [("fee_group", 1), ("design", 1)])
+        other.cards.programmes.mark_used(other.cards.programmes.catalogue(small["id"]), [("design", 1)])
         with pytest.raises(StoreUnavailable):
-            hub.programmes.mark_used(hub.programmes.catalogue(small["id"]), [("design", 2)])
+            hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(small["id"]), [("design", 2)])
 
 
 def test_what_was_removed_before_its_first_use_is_gone_and_the_set_up_read_afresh(
     world: World, small: dict[str, Any]
 ) -> None:
-    programmes = world.another_process().programmes
+    programmes = world.another_process().cards.programmes
     catalogue = programmes.catalogue(small["id"])
     loaded(world.hub, small | {"designs": small["designs"][:1]})
 

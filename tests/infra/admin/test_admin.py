@@ -129,7 +129,7 @@ def bic(world: World) -> Iterator[str]:
     made = "".join(random.choices(string.ascii_uppercase, k=4)) + "GB21"
     yield made
     with contextlib.suppress(UnknownBank):
-        world.hub.banks.remove(made)
+        world.hub.openbanking.banks.remove(made)
 
 
 @pytest.fixture(scope="session")
@@ -194,7 +194,7 @@ def test_wrong_usage_is_explained_and_ends_with_2(group: str, command: str) -> N
 def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str, key_file: Path) -> None:
     made = done(*new_bank(bic, "--public-key", str(key_file), "--scheme", "FPS", "--consent-days", "90"))
 
-    bank = world.hub.banks.get(bic)
+    bank = world.hub.openbanking.banks.get(bic)
     credential = Credential.parse(made["api_key"], 1)
     assert credential is not None
     assert bank.accepts_key(credential)
@@ -218,7 +218,7 @@ def test_a_person_is_told_that_a_new_key_is_not_shown_again(bic: str) -> None:
 
 def test_a_bank_can_be_registered_inactive(world: World, bic: str) -> None:
     assert done(*new_bank(bic, "--inactive"))["bank"]["active"] is False
-    assert world.hub.banks.find(bic) is None
+    assert world.hub.openbanking.banks.find(bic) is None
 
 
 def test_banks_are_listed_in_a_table(world: World, bic: str) -> None:
@@ -258,7 +258,7 @@ def test_a_bank_that_moves_to_the_other_version_gets_its_scopes(bic: str, key_fi
 
 def accepted(world: World, bic: str, keys: list[str]) -> list[bool]:
     """Which of a bank's keys are accepted from it."""
-    bank = world.hub.banks.get(bic)
+    bank = world.hub.openbanking.banks.get(bic)
     return [bank.accepts_key(credential) for key in keys if (credential := Credential.parse(key, 1))]
 
 
@@ -272,12 +272,12 @@ def test_after_a_rotation_both_keys_are_accepted_and_the_new_one_is_shown_a_day_
         "2026-03-02T09:00:00+00:00",
         "2026-03-03T09:00:00+00:00",
     ]
-    bank = world.hub.banks.get(bic)
-    assert world.hub.banks.outbound_key(bank) == old
+    bank = world.hub.openbanking.banks.get(bic)
+    assert world.hub.openbanking.banks.outbound_key(bank) == old
     world.clock.advance(86399)
-    assert world.hub.banks.outbound_key(bank) == old
+    assert world.hub.openbanking.banks.outbound_key(bank) == old
     world.clock.advance(1)
-    assert world.hub.banks.outbound_key(bank) == rotated["api_key"]
+    assert world.hub.openbanking.banks.outbound_key(bank) == rotated["api_key"]
 
 
 def test_rotating_twice_without_an_overlap_shuts_a_key_out(world: World, bic: str) -> None:
@@ -285,7 +285,7 @@ def test_rotating_twice_without_an_overlap_shuts_a_key_out(world: World, bic: st
     keys += [done("banks", "rotate-key", bic, "--overlap", "0")["api_key"] for _ in range(2)]
 
     assert accepted(world, bic, keys) == [False, False, True, True]
-    assert world.hub.banks.outbound_key(world.hub.banks.get(bic)) == keys[-1]
+    assert world.hub.openbanking.banks.outbound_key(world.hub.openbanking.banks.get(bic)) == keys[-1]
 
 
 def test_a_person_is_told_what_to_do_with_a_new_key(bic: str) -> None:
@@ -313,7 +313,7 @@ def forgetting(world: World) -> Iterator[None]:
     yield
     for profile in PROFILES:
         with contextlib.suppress(UnknownBank):
-            world.hub.banks.remove(profile.bic)
+            world.hub.openbanking.banks.remove(profile.bic)
     world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
 
 
@@ -357,9 +357,9 @@ def test_a_bank_is_removed_when_the_operator_says_yes(world: World, bic: str) ->
     result = run("banks", "remove", bic, stdin="n\n")
     assert result.exit_code == 1
     assert f"{bic} was not removed" in result.stderr
-    assert world.hub.banks.get(bic)
+    assert world.hub.openbanking.banks.get(bic)
     assert run("banks", "remove", bic, "--json").exit_code == 1
-    assert world.hub.banks.get(bic)
+    assert world.hub.openbanking.banks.get(bic)
 
     result = run("banks", "remove", bic, stdin="y\n")
     assert result.exit_code == 0
@@ -587,7 +587,7 @@ def owner() -> str:
 
 
 def test_a_user_is_registered_with_a_password_from_standard_input(world: World, owner: str) -> None:
-    assert world.hub.users.find(owner) is not None
+    assert world.hub.website.users.find(owner) is not None
 
 
 def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> None:
@@ -600,27 +600,27 @@ def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> N
     assert match is not None
     assert text.startswith(f"{email} is registered.\n")
     assert match[1].startswith(world.hub.settings.public_url)
-    assert world.hub.accounts.reset_password(match[2], PASSWORD, terms_accepted=True).email == email
-    assert world.hub.users.authenticate(email, PASSWORD) is not None
+    assert world.hub.website.accounts.reset_password(match[2], PASSWORD, terms_accepted=True).email == email
+    assert world.hub.website.users.authenticate(email, PASSWORD) is not None
     made = done("users", "add", f"x{email}")
     assert made["user"]["made_by_operator"] is True
-    assert world.hub.accounts.find_reset_user(made["password_link"].rpartition("/")[2]).email == f"x{email}"
+    assert world.hub.website.accounts.find_reset_user(made["password_link"].rpartition("/")[2]).email == f"x{email}"
 
 
 def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> None:
-    session = world.hub.sessions.begin(world.hub.users.known(owner))
+    session = world.hub.website.sessions.begin(world.hub.website.users.known(owner))
     kept = done("users", "reset-password", owner)
     assert kept["user"]["has_password"] is True
-    assert world.hub.users.authenticate(owner, PASSWORD) is not None
-    assert world.hub.sessions.find(session.cookie) is not None
+    assert world.hub.website.users.authenticate(owner, PASSWORD) is not None
+    assert world.hub.website.sessions.find(session.cookie) is not None
 
     made = done("users", "reset-password", owner, "--at-once")
     assert made["user"]["has_password"] is False
-    assert world.hub.users.authenticate(owner, PASSWORD) is None
-    assert world.hub.sessions.find(session.cookie) is None
+    assert world.hub.website.users.authenticate(owner, PASSWORD) is None
+    assert world.hub.website.sessions.find(session.cookie) is None
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
-    assert world.hub.users.authenticate(owner, "rain on a tin roof") is not None
+    world.hub.website.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+    assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
 
 
 def test_a_user_is_shown_without_the_hash_of_the_password(world: World, owner: str) -> None:
@@ -656,7 +656,7 @@ def test_a_user_is_linked_to_a_programme_manager_and_unlinked(world: World, owne
     assert done("users", "link", owner.upper(), "--manager", "1")["user"]["manager_id"] == 1
     spoken = run("users", "link", owner, "--manager", "2")
     assert spoken.stdout == f"{owner} sees the cards of Other Programme (2).\n"
-    assert world.hub.users.known(owner).manager_id == 2
+    assert world.hub.website.users.known(owner).manager_id == 2
     assert done("users", "unlink", owner)["user"]["manager_id"] is None
 
     assert refused("users", "link", owner, "--manager", "77").startswith("there is no programme manager 77")
@@ -677,19 +677,19 @@ def test_a_user_is_deactivated_and_activated(world: World, owner: str) -> None:
 
 def test_a_user_gets_a_link_to_a_new_password(world: World, owner: str) -> None:
     made = done("users", "reset-password", owner)
-    assert world.hub.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
+    assert world.hub.website.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+    world.hub.website.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
 
-    assert world.hub.users.authenticate(owner, PASSWORD) is None
-    assert world.hub.users.authenticate(owner, "rain on a tin roof") is not None
+    assert world.hub.website.users.authenticate(owner, PASSWORD) is None
+    assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
 
 
 @pytest.fixture
 def stranger(world: World) -> str:
     """Somebody who has registered with an address that may be anybody's."""
     email = f"{new_id()}@example.com"
-    world.hub.users.register(email, PASSWORD, terms_accepted=True)
+    world.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     return email
 
 
@@ -698,40 +698,40 @@ def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, st
 
     assert refused("users", "link", stranger, "--manager", "1").startswith(reason)
     assert refused("clients", "add", "--owner", stranger, "--title", "Budget Friend").startswith(reason)
-    assert world.hub.users.known(stranger).manager_id is None
-    assert world.hub.clients.all(stranger) == []
+    assert world.hub.website.users.known(stranger).manager_id is None
+    assert world.hub.openbanking.clients.all(stranger) == []
 
 
 def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, stranger: str) -> None:
-    code = world.hub.accounts.make_code(world.hub.users.known(stranger))
+    code = world.hub.website.accounts.make_code(world.hub.website.users.known(stranger))
     written = code.lower().replace("-", " ")
 
     linked = done("users", "link", written, "--manager", "1")
     assert (linked["user"]["email"], linked["user"]["manager_id"]) == (stranger, 1)
     assert refused("users", "link", code, "--manager", "2").startswith("this code is not valid: it was used")
-    assert world.hub.users.known(stranger).manager_id == 1
+    assert world.hub.website.users.known(stranger).manager_id == 1
 
 
 def test_a_code_is_not_used_up_for_a_programme_manager_who_is_not_there(world: World, stranger: str) -> None:
-    code = world.hub.accounts.make_code(world.hub.users.known(stranger))
+    code = world.hub.website.accounts.make_code(world.hub.website.users.known(stranger))
 
     assert refused("users", "link", code, "--manager", "77").startswith("there is no programme manager 77")
     assert done("users", "link", code, "--manager", "1")["user"]["email"] == stranger
 
 
 def test_a_client_is_given_to_the_user_of_a_code(world: World, stranger: str) -> None:
-    code = world.hub.accounts.make_code(world.hub.users.known(stranger))
+    code = world.hub.website.accounts.make_code(world.hub.website.users.known(stranger))
 
     made = done("clients", "add", "--owner", code, "--title", "Budget Friend")
     assert made["client"]["owner"] == stranger
     assert refused("clients", "add", "--owner", code, "--title", "Again").startswith("this code is not valid")
-    assert len(world.hub.clients.all(stranger)) == 1
+    assert len(world.hub.openbanking.clients.all(stranger)) == 1
 
 
 def test_a_client_is_registered_for_a_user(world: World, owner: str) -> None:
     made = done("clients", "add", "--owner", owner.upper(), "--title", "Budget Friend")
 
-    client = world.hub.clients.get(made["client"]["client_id"])
+    client = world.hub.openbanking.clients.get(made["client"]["client_id"])
     assert (client.owner, client.title, client.active, client.has_secret) == (owner, "Budget Friend", True, False)
     assert made["client_secret"] is None
     assert made["client"] == done("clients", "show", client.client_id)["client"]
@@ -743,7 +743,7 @@ def test_a_clients_secret_is_shown_once(world: World, owner: str) -> None:
     match = re.search(r"The client's secret: ([\w-]{43})\nIt is shown this once only", text)
     assert match is not None
     (row,) = done("clients", "list", "--owner", owner)["clients"]
-    client = world.hub.clients.get(row["client_id"])
+    client = world.hub.openbanking.clients.get(row["client_id"])
     assert row["has_secret"] is True
     assert client.accepts_secret(match[1], world.clock.time())
     for flags in ([], ["--json"]):
@@ -768,9 +768,9 @@ def test_a_client_is_switched_off_and_on(world: World) -> None:
     client_id = world.client.client_id
 
     assert run("clients", "deactivate", client_id).stdout == "Budget Friend is not active any more.\n"
-    assert world.hub.clients.get(client_id).active is False
+    assert world.hub.openbanking.clients.get(client_id).active is False
     assert done("clients", "activate", client_id)["client"]["active"] is True
-    assert world.hub.clients.get(client_id).active is True
+    assert world.hub.openbanking.clients.get(client_id).active is True
 
 
 @pytest.mark.parametrize(
@@ -810,7 +810,9 @@ def test_the_operator_changes_title_addresses_and_where_events_go(world: World) 
     found = done(*update, "--title", "Renamed", "--callback-url", urls[0], "--callback-url", urls[1])
     assert (found["client"]["title"], found["client"]["callback_urls"]) == ("Renamed", urls)
     secret = done(*update, "--events-url", EVENTS_URL)["events_secret"]
-    assert [secret] == world.hub.clients.events_secrets(world.hub.clients.get(world.client.client_id))
+    assert [secret] == world.hub.openbanking.clients.events_secrets(
+        world.hub.openbanking.clients.get(world.client.client_id)
+    )
     found = done(*update, "--no-events-url")
     assert (found["client"]["events_url"], found["events_secret"]) == (None, None)
     assert found["client"]["title"] == "Renamed"
@@ -824,7 +826,7 @@ def test_an_update_names_what_to_change(world: World, options: list[str]) -> Non
 @pytest.mark.parametrize("options", [["--title", " "], ["--callback-url", "ftp://x"], ["--events-url", "ftp://x"]])
 def test_an_update_that_cannot_be_changes_nothing(world: World, options: list[str]) -> None:
     assert "must" in refused("clients", "update", world.client.client_id, *options)
-    assert world.hub.clients.get(world.client.client_id) == world.client
+    assert world.hub.openbanking.clients.get(world.client.client_id) == world.client
 
 
 def test_a_client_secret_is_replaced_while_the_old_one_lives_on(world: World, owner: str) -> None:
@@ -839,7 +841,7 @@ def test_a_client_secret_is_replaced_while_the_old_one_lives_on(world: World, ow
     match = re.search(r"The new secret of Careful: ([\w-]{43})\nIt is shown this once only", text)
     assert match is not None
     assert text.endswith("It is accepted from now on, alone.\n")
-    client = world.hub.clients.get(client_id)
+    client = world.hub.openbanking.clients.get(client_id)
     secrets = (old, rotated["client_secret"], match[1])
     assert [client.accepts_secret(secret, now) for secret in secrets] == [False, False, True]
     shown = run("clients", "show", client_id).output + run("clients", "show", client_id, "--json").output
@@ -848,7 +850,7 @@ def test_a_client_secret_is_replaced_while_the_old_one_lives_on(world: World, ow
 
 def test_a_client_is_shown_with_who_changed_what_when(world: World) -> None:
     client_id = world.client.client_id
-    world.hub.clients.update(client_id, owner=world.client.owner, title="Renamed")
+    world.hub.openbanking.clients.update(client_id, owner=world.client.owner, title="Renamed")
     world.clock.advance(60)
     done("clients", "deactivate", client_id)
 
@@ -877,7 +879,7 @@ EVENTS_SECRET = r"(whsec_[A-Za-z0-9+/]{43}=)"
 
 def signing(world: World) -> list[str]:
     """What the events of the world's client are signed with, newest first."""
-    return world.hub.clients.events_secrets(world.hub.clients.get(world.client.client_id))
+    return world.hub.openbanking.clients.events_secrets(world.hub.openbanking.clients.get(world.client.client_id))
 
 
 def test_a_client_with_an_events_url_is_shown_its_events_secret_once(world: World, owner: str) -> None:
@@ -885,7 +887,9 @@ def test_a_client_with_an_events_url_is_shown_its_events_secret_once(world: Worl
     made, text = done(*add), run(*add).stdout
 
     client_id = made["client"]["client_id"]
-    assert [made["events_secret"]] == world.hub.clients.events_secrets(world.hub.clients.get(client_id))
+    assert [made["events_secret"]] == world.hub.openbanking.clients.events_secrets(
+        world.hub.openbanking.clients.get(client_id)
+    )
     assert re.search(rf"The secret of its events: {EVENTS_SECRET}\nIt is shown this once only", text)
     for command in (["show", client_id], ["list", "--owner", owner]):
         shown = run("clients", *command, "--json").output
@@ -954,7 +958,9 @@ def test_without_an_overlap_the_old_events_secret_ends_at_once(world: World) -> 
 
 def test_a_client_is_sent_a_test_event(world: World) -> None:
     asked: list[Client] = []
-    world.hub.__dict__["events"] = SimpleNamespace(test=lambda client: asked.append(client) or "the-delivery")
+    world.hub.openbanking.__dict__["events"] = SimpleNamespace(
+        test=lambda client: asked.append(client) or "the-delivery"
+    )
     done("clients", "events-url", world.client.client_id, EVENTS_URL)
 
     assert done("clients", "test-event", world.client.client_id) == {"delivery_id": "the-delivery"}
@@ -989,7 +995,7 @@ def fresh(world: World, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
     """A stage without keys, whose secret and KMS are in memory."""
     hub = bootstrap.Hub(world.hub.settings, ManualClock(START))
     hub.__dict__["secrets"] = FakeSecrets()
-    hub.keyring._kms = hub.card_keys._kms = FakeKms()
+    hub.keyring._kms = hub.cards.keys._kms = FakeKms()
     monkeypatch.setattr(connection, "connect", lambda: hub)
     return hub
 
@@ -1060,7 +1066,7 @@ def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: boots
     done("keys", "init")
 
     assert done("keys", "rotate-card") == {"card_keys": 2}
-    assert fresh.card_keys.current() == 2
+    assert fresh.cards.keys.current() == 2
 
 
 # -- what the commands work on, and what is missing there

@@ -33,7 +33,7 @@ def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 def recorded(world: World, bic: str = ALPHA) -> str:
     """An event that is due now; its id."""
     client_id = world.client.client_id
-    made = world.hub.outbox.record(
+    made = world.hub.delivery.outbox.record(
         "event", "test", receiver=f"client#{client_id}", bic=bic, client_id=client_id, consent_id=None, body=SECRET
     )
     world.hub.store.transact(made.operations)
@@ -42,7 +42,9 @@ def recorded(world: World, bic: str = ALPHA) -> str:
 
 def recorded_for_manager(world: World) -> str:
     """A card event that is due now; its id."""
-    made = world.hub.outbox.record("card_event", "card.created", receiver="manager#1", manager_id=1, body=SECRET)
+    made = world.hub.delivery.outbox.record(
+        "card_event", "card.created", receiver="manager#1", manager_id=1, body=SECRET
+    )
     world.hub.store.transact(made.operations)
     return made.delivery_ids[0]
 
@@ -55,8 +57,8 @@ def failed(world: World, monkeypatch: pytest.MonkeyPatch, bic: str = ALPHA, said
 
     delivery_id = recorded(world, bic)
     with monkeypatch.context() as patch:
-        patch.setattr(world.hub.worker, "_send", refuse)
-        world.hub.worker.attempt(delivery_id)
+        patch.setattr(world.hub.delivery.worker, "_send", refuse)
+        world.hub.delivery.worker.attempt(delivery_id)
     return delivery_id
 
 
@@ -90,7 +92,7 @@ def test_deliveries_are_listed_by_bank_client_state_and_time(world: World, monke
 def test_a_programme_managers_deliveries_are_found_shown_and_sent_again(world: World) -> None:
     recorded(world)
     delivery_id = recorded_for_manager(world)
-    world.hub.worker.attempt(delivery_id)  # its set-up has no Events URL
+    world.hub.delivery.worker.attempt(delivery_id)  # its set-up has no Events URL
 
     (row,) = done("deliveries", "list", "--manager", "1")["deliveries"]
     shown = done("deliveries", "show", delivery_id)["delivery"]
@@ -125,8 +127,8 @@ def test_a_delivery_is_shown_with_its_attempts_and_without_what_it_carries(
 def test_a_delivery_is_shown_with_the_headers_of_its_attempts(world: World) -> None:
     world.wants_events()
     world.receiver.answers = [Reply(503, b"", {"Server": "nginx", "Set-Cookie": SECRET}, 0.01)]
-    delivery_id = world.hub.events.test(world.client)
-    world.hub.worker.attempt(delivery_id)
+    delivery_id = world.hub.openbanking.events.test(world.client)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     (attempt,) = done("deliveries", "show", delivery_id)["delivery"]["history"]
     lines = run("deliveries", "show", delivery_id).stdout.splitlines()
@@ -148,7 +150,7 @@ def test_a_delivery_under_way_has_no_next_attempt_yet(world: World) -> None:
     delivery_id = recorded(world)
     assert done("deliveries", "show", delivery_id)["delivery"]["next_attempt_at"] == timestamp(world.clock.time())
 
-    assert world.hub.worker.begin(delivery_id) is not None
+    assert world.hub.delivery.worker.begin(delivery_id) is not None
 
     shown = done("deliveries", "show", delivery_id)["delivery"]
     assert (shown["attempt_under_way"], shown["next_attempt_at"]) == (True, None)
@@ -163,7 +165,7 @@ def test_resend_waits_for_the_attempt_that_is_under_way(
     world: World, monkeypatch: pytest.MonkeyPatch, succeeds: bool, said: str, state: str
 ) -> None:
     delivery_id, pauses = recorded(world), itertools.count()
-    attempt = world.hub.worker.begin(delivery_id)
+    attempt = world.hub.delivery.worker.begin(delivery_id)
     assert attempt is not None
 
     def send(*_: object) -> Delivered:
@@ -173,9 +175,9 @@ def test_resend_waits_for_the_attempt_that_is_under_way(
 
     def pause(_: float) -> None:
         if next(pauses) == 30:
-            world.hub.worker.carry_out(attempt)
+            world.hub.delivery.worker.carry_out(attempt)
 
-    monkeypatch.setattr(world.hub.worker, "_send", send)
+    monkeypatch.setattr(world.hub.delivery.worker, "_send", send)
     monkeypatch.setattr(world.hub.store, "_pause", pause)
 
     assert run("deliveries", "resend", delivery_id).stdout.startswith(f"{delivery_id} {said}.\n")
@@ -226,7 +228,7 @@ def test_what_cannot_be_done_is_one_sentence(arguments: tuple[str, ...], sentenc
 
 def test_a_payment_is_never_sent_again(world: World) -> None:
     members = {"receiver": f"bank#{ALPHA}", "bic": ALPHA, "client_id": "one", "consent_id": None}
-    made = world.hub.outbox.record("payment", "/tpp/payments", body="{}", **members)
+    made = world.hub.delivery.outbox.record("payment", "/tpp/payments", body="{}", **members)
     world.hub.store.transact(made.operations)
 
     assert "is never sent again" in refused("deliveries", "resend", made.delivery_ids[0])

@@ -53,7 +53,7 @@ def test_a_load_says_what_it_did_and_shows_the_parts_of_new_credentials_once(wor
     assert (told["id"], told["name"]) == (new["id"], "Small Programme")
     assert told["changes"][1] == {"what": "add", "kind": "product", "id": 1, "name": "Debit", "members": {}}
     parts = told["credentials"]["app"]
-    assert world.hub.credentials.check(*(parts[part] for part in PARTS)) is not None
+    assert world.hub.cards.credentials.check(*(parts[part] for part in PARTS)) is not None
     again = done("programme", "load", str(path))
     assert again == {
         "managers": [
@@ -121,7 +121,7 @@ def test_removing_what_is_in_use_is_refused_with_its_name_and_a_dry_run_says_so(
     new = manager()
     load(path, new)
     hub = world.another_process()
-    hub.programmes.mark_used(hub.programmes.catalogue(new["id"]), [("design", 2)])
+    hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(new["id"]), [("design", 2)])
     before = rows(world)
     path.write_text(written(new | {"designs": new["designs"][:1], "name": "Renamed"}))
 
@@ -271,7 +271,7 @@ EVENTS_URL = "https://manager.example.com/events"
 
 def signing(world: World, manager_id: int) -> list[str]:
     """The secrets that a programme manager's events are signed with."""
-    return world.hub.card_event_secrets.opened(manager_id, world.hub.store.get(*secrets_key(manager_id)))
+    return world.hub.cards.event_secrets.opened(manager_id, world.hub.store.get(*secrets_key(manager_id)))
 
 
 def test_the_secret_of_events_is_made_and_shown_with_the_first_events_url_only(world: World, path: Path) -> None:
@@ -330,7 +330,7 @@ def test_a_key_is_rotated_and_the_older_dropped(world: World, path: Path) -> Non
 
     def live() -> list[bool]:
         both = (first, first | second)
-        checks = world.another_process().credentials.check
+        checks = world.another_process().cards.credentials.check
         return [checks(*(parts[part] for part in PARTS)) is not None for parts in both]
 
     assert live() == [True, True]

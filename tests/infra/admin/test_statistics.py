@@ -46,7 +46,7 @@ def removed(world: World) -> Iterator[World]:
     """Bank Alpha is registered no more."""
     before = world.hub.store.get("banks", {"bic": ALPHA})
     assert before is not None
-    world.hub.banks.remove(ALPHA)
+    world.hub.openbanking.banks.remove(ALPHA)
     yield world
     world.hub.store.put("banks", before)
 

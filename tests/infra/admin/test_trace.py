@@ -55,7 +55,7 @@ def revoked(world: World, bearer: str) -> str:
     assert answer.status == 200
     with logfile.log_as("deliver"):
         for delivery_id in world.queued():
-            world.hub.worker.attempt(delivery_id)
+            world.hub.delivery.worker.attempt(delivery_id)
     log.clear()
     return request_id
 
@@ -124,8 +124,8 @@ def test_a_request_with_a_bearer_leads_to_its_consent_and_an_authorization_to_it
 
 def test_a_delivery_without_a_cause_is_traced_by_the_id_that_its_receiver_knows(world: World) -> None:
     world.queued()
-    made = world.hub.clients.update(world.client.client_id, events_url="https://tpp.example.com/events")
-    delivery_id = world.hub.events.test(made.client)
+    made = world.hub.openbanking.clients.update(world.client.client_id, events_url="https://tpp.example.com/events")
+    delivery_id = world.hub.openbanking.events.test(made.client)
 
     traced = done("trace", delivery_id)
 
@@ -139,7 +139,7 @@ def test_what_a_line_names_is_shown_without_anything_secret(world: World) -> Non
     consented = world.approve(1, state=state)
     authorizations, consents = (list(world.hub.store.scan(table)) for table in ("authorizations", "consents"))
     consent = next(item for item in consents if item["part"] == "consent")
-    payments = world.hub.payments
+    payments = world.hub.openbanking.payments
     payment = payments.new(
         "ALPHGB21",
         "the-payment",

@@ -24,18 +24,18 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]
 
 
 def passes(world: World, parts: dict[str, str]) -> bool:
-    credentials = world.another_process().credentials
+    credentials = world.another_process().cards.credentials
     return credentials.check(parts["access_key"], parts["access_api_id"], parts["access_api_key"]) is not None
 
 
 def test_the_user_of_before_is_used_again_and_taken_for_the_operators(world: World) -> None:
     """An earlier version registered it as anybody does."""
     email = f"{new_id()}@example.com"
-    world.hub.users.register(email, "correct horse battery", terms_accepted=True)
+    world.hub.website.users.register(email, "correct horse battery", terms_accepted=True)
     before = {"email": email, "password": "correct horse battery"}
 
     assert seed._user(world.hub, before) == before
-    assert world.hub.accounts.link(email, 1).manager_id == 1
+    assert world.hub.website.accounts.link(email, 1).manager_id == 1
 
 
 def test_credentials_of_before_are_used_again(world: World, demo: list[dict[str, Any]]) -> None:
@@ -43,10 +43,10 @@ def test_credentials_of_before_are_used_again(world: World, demo: list[dict[str,
     assert [each["manager_id"] for each in first] == [each["id"] for each in demo]
     assert list(first[0]["credentials"]) == ["full", "support"]
     assert all(passes(world, parts) for each in first for parts in each["credentials"].values())
-    revision = world.hub.programmes.set_up(demo[0]["id"]).revision
+    revision = world.hub.cards.programmes.set_up(demo[0]["id"]).revision
 
     assert seed._programmes(world.hub, first) == first
-    assert world.hub.programmes.set_up(demo[0]["id"]).revision == revision
+    assert world.hub.cards.programmes.set_up(demo[0]["id"]).revision == revision
 
 
 def test_credentials_whose_parts_nobody_knows_are_made_again(world: World, demo: list[dict[str, Any]]) -> None:

@@ -20,7 +20,7 @@ def small(world: World) -> Content:
 
 def times(world: World, content: Content) -> tuple[dict[str, int], dict[int, int]]:
     """When fees and limits last changed, in seconds after the world's first load of them."""
-    found, now = world.hub.programmes.set_up(content["id"]).catalogue, world.clock.time()
+    found, now = world.hub.cards.programmes.set_up(content["id"]).catalogue, world.clock.time()
     fees = {entry.title: entry.updated_at - now for entry in found.fee_groups[1].entries}
     return fees, {entry.id: entry.updated_at - now for entry in found.limit_groups[1].entries}
 
@@ -63,7 +63,7 @@ def test_a_group_says_which_of_its_entries_change(world: World, small: Content) 
         "entries.2": ({"id": 2, "name": "Two", **day}, None),
     }
     assert changes(world, wanted) == []
-    assert world.hub.programmes.set_up(small["id"]).used == {("fee_group", 1), ("limit_group", 1)}
+    assert world.hub.cards.programmes.set_up(small["id"]).used == {("fee_group", 1), ("limit_group", 1)}
 
 
 def test_a_rule_has_the_time_of_its_last_change_and_is_a_difference_of_its_own(world: World, small: Content) -> None:
@@ -83,7 +83,7 @@ def test_a_rule_has_the_time_of_its_last_change_and_is_a_difference_of_its_own(w
         "rules.4": (None, rule(4)),
         "rules": (["1", "2"], ["2", "1"]),
     }
-    found, now = world.hub.programmes.set_up(small["id"]).catalogue, world.clock.time()
+    found, now = world.hub.cards.programmes.set_up(small["id"]).catalogue, world.clock.time()
     assert [(each.id, each.updated_at - now) for each in found.risk_groups[1].rules] == [(2, -50), (1, 0), (4, 0)]
     assert changes(world, wanted) == []
 

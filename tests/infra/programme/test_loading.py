@@ -47,7 +47,7 @@ def kept(world: World, content: Content) -> dict[str, Any]:
 
 def use(world: World, content: Content, *references: tuple[str, int]) -> None:
     hub = world.another_process()
-    hub.programmes.mark_used(hub.programmes.catalogue(content["id"]), references)
+    hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(content["id"]), references)
 
 
 def without(content: Content, kind: str, number: int) -> Content:
@@ -85,7 +85,7 @@ def test_a_first_load_adds_everything_and_makes_the_credentials(world: World) ->
     assert {change.what for change in plan.changes} == {"add"}
     assert plan.changes[0].title == f"programme manager {made['id']} (Small Programme)"
     assert plan.changes[-1].title == "credential app"
-    assert world.hub.credentials.check(*shown(plan.secrets["app"])) is not None
+    assert world.hub.cards.credentials.check(*shown(plan.secrets["app"])) is not None
 
 
 def test_only_what_differs_is_changed(world: World, small: Content) -> None:
@@ -114,7 +114,7 @@ def test_only_what_differs_is_changed(world: World, small: Content) -> None:
     ]
     loading.carry_out(world.hub, plan)
     assert changes(world, other) == []
-    found = world.hub.programmes.set_up(small["id"])
+    found = world.hub.cards.programmes.set_up(small["id"])
     assert (found.revision, found.catalogue.name, list(found.catalogue.designs)) == (2, "Renamed", [1, 3])
     assert found.catalogue.card_programmes[1].holder_limit_group_id is None
 
@@ -170,7 +170,7 @@ def test_a_refusal_keeps_every_programme_manager_of_the_file_as_it_is(world: Wor
 def test_what_was_used_may_change_and_stays_used(world: World, small: Content) -> None:
     use(world, small, ("design", 1))
     loaded(world.hub, small | {"designs": [{"id": 1, "name": "Deep Blue"}]})
-    found = world.hub.programmes.set_up(small["id"])
+    found = world.hub.cards.programmes.set_up(small["id"])
 
     assert found.catalogue.designs[1].name == "Deep Blue"
     assert ("design", 1) in found.used
@@ -199,7 +199,7 @@ def test_a_used_special_account_stays_and_keeps_its_currency(world: World, small
         with pytest.raises(EntryInUse, match=r"is in use: special account 1 \(Settlement\)$"):
             loaded(world.hub, small | {"special_accounts": wrong})
     loaded(world.hub, small | {"special_accounts": [special_account(1, name="Renamed", country=826)]})
-    found = world.hub.programmes.set_up(small["id"]).catalogue.special_accounts
+    found = world.hub.cards.programmes.set_up(small["id"]).catalogue.special_accounts
     assert {number: (each.name, each.currency, each.country) for number, each in found.items()} == {
         1: ("Renamed", 978, 826)
     }
@@ -210,7 +210,7 @@ def test_a_region_goes_together_with_the_entries_that_name_it(world: World, smal
     use(world, small, ("fee_group", 1))
     loaded(world.hub, small)
 
-    found = world.hub.programmes.set_up(small["id"]).catalogue
+    found = world.hub.cards.programmes.set_up(small["id"]).catalogue
     assert (found.regions, found.fee_groups[1].entries) == ({}, ())
 
 
@@ -248,7 +248,7 @@ def test_of_two_loads_at_the_same_time_one_is_refused(world: World, small: Conte
     ):
         loaded(world.hub, small | {"name": "Ours", "credentials": [credential("app"), credential("ours")]})
 
-    found = world.hub.programmes.set_up(small["id"])
+    found = world.hub.cards.programmes.set_up(small["id"])
     assert (found.catalogue.name, list(found.credentials)) == ("Theirs", ["app"])
 
 
@@ -290,7 +290,7 @@ def test_new_entries_go_before_the_rest_when_there_are_too_many_for_one_transact
 
     assert sizes == [100, 51, 3]
     assert changes(world, wanted) == []
-    assert world.hub.programmes.set_up(small["id"]).revision == 4
+    assert world.hub.cards.programmes.set_up(small["id"]).revision == 4
 
 
 def test_a_large_load_that_broke_off_goes_on_where_it_was(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +306,9 @@ def test_a_large_load_that_broke_off_goes_on_where_it_was(world: World, monkeypa
         patch.setattr(world.hub.store, "transact", breaks)
         with pytest.raises(StoreUnavailable):
             loaded(world.hub, wanted)
-    assert world.hub.programmes.set_up(wanted["id"]).credentials == {}, "they come last, so their parts are not lost"
+    assert world.hub.cards.programmes.set_up(wanted["id"]).credentials == {}, (
+        "they come last, so their parts are not lost"
+    )
 
     (plan,) = loaded(world.hub, wanted)
 
@@ -329,4 +331,4 @@ def test_a_credential_of_which_only_the_name_is_left_is_made_anew(world: World) 
 
     (plan,) = loaded(world.hub, new)
 
-    assert world.hub.credentials.check(*shown(plan.secrets["app"])) is not None
+    assert world.hub.cards.credentials.check(*shown(plan.secrets["app"])) is not None

@@ -274,7 +274,7 @@ def test_usage_and_risk_groups_are_what_was_loaded(world: World) -> None:
     counted = rule(amount=1, currency=978, count=2, duration=7)
     content = manager(**with_usage(**usage), **with_rules(counted))
     loaded(world.hub, content)
-    found, now = world.hub.programmes.catalogue(content["id"]), world.clock.time()
+    found, now = world.hub.cards.programmes.catalogue(content["id"]), world.clock.time()
 
     assert found.usage_groups[1] == UsageGroup(1, "Usage", ("cash",), (MccRange(1, 2),), (276,))
     assert found.risk_groups[1].rules == (
@@ -291,7 +291,7 @@ def test_groups_that_were_kept_before_they_said_anything_still_read(world: World
         row = kept(world, content)[f"{key['owner']} {key['part']}"]
         bare = {name: row[name] for name in ("owner", "part", "id", "name")}
         world.hub.store.put(table, bare)
-    found = world.another_process().programmes.catalogue(content["id"])
+    found = world.another_process().cards.programmes.catalogue(content["id"])
 
     assert (found.usage_groups[1], found.risk_groups[1]) == (UsageGroup(1, "Usage"), RiskGroup(1, "Risk"))
     assert planned(world.hub, content)[0].changes == []
@@ -349,7 +349,7 @@ def test_the_delivery_of_values_is_set_changed_and_taken_away_and_told_by_the_ke
         )
         (change,) = loaded(world.hub, wanted)[0].changes
         told.append(change.differences)
-        found = world.another_process().programmes.catalogue(content["id"])
+        found = world.another_process().cards.programmes.catalogue(content["id"])
         assert found.delivers_validation_values is bool(key)
         assert found.events_encryption_key == (key and signatures.public_pem(key))
         assert planned(world.hub, wanted)[0].changes == []
@@ -369,7 +369,7 @@ def test_an_events_url_is_set_changed_and_taken_away(world: World) -> None:
         change, *secret = loaded(world.hub, content | {"events_url": url})[0].changes
         told.append(change.differences)
         made.append([(each.what, each.kind) for each in secret])
-        assert world.hub.programmes.set_up(content["id"]).catalogue.events_url == url
+        assert world.hub.cards.programmes.set_up(content["id"]).catalogue.events_url == url
         assert planned(world.hub, content | {"events_url": url})[0].changes == []
 
     assert told == [

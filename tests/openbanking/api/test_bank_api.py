@@ -53,7 +53,9 @@ def test_a_url_whose_query_is_escaped_or_ordered_otherwise_is_the_same_url(world
 @VERSIONS
 def test_the_longest_url_that_can_be_given_out_is_accepted_back(world: World, version: int) -> None:
     callback = "https://tpp.example.com/cb?" + "&" * (2048 - 27)
-    world.client = world.hub.clients.create(owner="a@example.com", title="Long", callback_urls=[callback]).client
+    world.client = world.hub.openbanking.clients.create(
+        owner="a@example.com", title="Long", callback_urls=[callback]
+    ).client
     asked = world.authorize(
         version, state="\U0001f600" * 512, code_challenge="c" * 43, code_challenge_method="S256", redirect_uri=callback
     )
@@ -75,7 +77,9 @@ CALLBACKS = {
 
 @pytest.mark.parametrize(("callback", "beginning"), CALLBACKS.values(), ids=CALLBACKS)
 def test_a_callback_url_may_have_a_query_of_its_own(world: World, callback: str, beginning: str) -> None:
-    world.client = world.hub.clients.create(owner="a@example.com", title="Own", callback_urls=[callback]).client
+    world.client = world.hub.openbanking.clients.create(
+        owner="a@example.com", title="Own", callback_urls=[callback]
+    ).client
 
     consented = world.approve(1, state="s")
     path = cancel_path(world, 1, world.authorize(1)["redirect_url"])
@@ -202,7 +206,7 @@ def test_a_second_consent_for_one_state_is_not_unique(world: World, version: int
 @VERSIONS
 def test_an_inactive_tpp_cannot_be_reached(world: World, version: int) -> None:
     url = world.authorize(version)["redirect_url"]
-    world.hub.clients.deactivate(world.client.client_id)
+    world.hub.openbanking.clients.deactivate(world.client.client_id)
 
     answer = world.bank(version, "/consent", world.consent_body(version, url))
 
@@ -319,12 +323,12 @@ def test_version_1_may_leave_the_signature_out_and_version_2_may_not(world: Worl
 
 def test_a_version_1_bank_may_be_made_to_sign(world: World) -> None:
     url = world.authorize(1)["redirect_url"]
-    world.hub.banks.change("ALPHGB21", signature_required=True)
+    world.hub.openbanking.banks.change("ALPHGB21", signature_required=True)
     try:
         unsigned = world.bank(1, "/init_authorization", {"request_url": url}, headers={"x-signature": None})
         signed = world.bank(1, "/init_authorization", {"request_url": url})
     finally:
-        world.hub.banks.change("ALPHGB21", signature_required=False)
+        world.hub.openbanking.banks.change("ALPHGB21", signature_required=False)
 
     assert code_of(unsigned, 1) == (401, 4200)
     assert signed.status == 200
@@ -342,7 +346,7 @@ def test_a_bank_registered_for_the_other_version_is_refused(world: World, versio
 @VERSIONS
 def test_a_bank_with_a_certificate_subject_has_to_come_with_it(world: World, version: int) -> None:
     bic = world.banks[version].bank.bic
-    world.hub.banks.change(bic, certificate_subject="CN=bank.example")
+    world.hub.openbanking.banks.change(bic, certificate_subject="CN=bank.example")
     url = world.authorize(version)["redirect_url"]
     try:
         body = {URL[version]: url}
@@ -354,7 +358,7 @@ def test_a_bank_with_a_certificate_subject_has_to_come_with_it(world: World, ver
             version, "/init_authorization", body, identity={"clientCert": {"subjectDN": "CN=bank.example"}}
         )
     finally:
-        world.hub.banks.change(bic, certificate_subject=None)
+        world.hub.openbanking.banks.change(bic, certificate_subject=None)
 
     for refused in (without, other):
         assert code_of(refused, version) == (401, 4203 if version == 1 else "SSL_CREDENTIALS_NOT_FOUND")
@@ -479,7 +483,7 @@ def test_an_expired_request_can_still_be_left_by_its_cancel_address(world: World
 @VERSIONS
 def test_nobody_is_sent_back_to_a_client_that_is_not_active(world: World, version: int) -> None:
     path = cancel_path(world, version, world.authorize(version)["redirect_url"])
-    world.hub.clients.deactivate(world.client.client_id)
+    world.hub.openbanking.clients.deactivate(world.client.client_id)
 
     answer = world.call("GET", path)
 

@@ -162,7 +162,9 @@ def test_a_failure_knows_the_status_of_the_banks_answer(world: World) -> None:
     def status_after(answer: Any) -> int | None:
         side.answers[REVOKE_TOKEN.path] = lambda sent: answer
         with pytest.raises(BankFailed) as caught:
-            world.hub.bank_link.call(side.bank, side.bank.version, REVOKE_TOKEN, {}, request_id="1", token=None)
+            world.hub.openbanking.bank_link.call(
+                side.bank, side.bank.version, REVOKE_TOKEN, {}, request_id="1", token=None
+            )
         return caught.value.status
 
     for status, body in ((200, b""), (201, b"{}"), (400, b'{"error_code":1}'), (404, b"[]"), (503, b"{}")):
@@ -174,7 +176,7 @@ def test_a_failure_without_its_secrets_is_the_same_otherwise(world: World) -> No
     failure = BankFailed("secret", "refused", authorize_again=True, status=503, retry_after=7)
     outgoing = Outgoing("ALPHGB21", "/a", "http://a", b"", {"X-Api-Key": "secret", "X-Auth-Token": "token"})
 
-    clean = world.hub.bank_link.without_secrets(failure, outgoing)
+    clean = world.hub.openbanking.bank_link.without_secrets(failure, outgoing)
 
     assert (clean.detail, clean.reach, clean.authorize_again) == ("***", "refused", True)
     assert (clean.status, clean.retry_after) == (503, 7)

@@ -58,7 +58,7 @@ def test_a_state_cannot_be_used_twice_by_one_client(world: World) -> None:
 
 
 def test_two_clients_may_use_the_same_state(world: World) -> None:
-    other = world.hub.clients.create(owner="other@example.com", title="Other").client
+    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
     world.authorize(1, state="same")
 
     answer = world.tpp(
@@ -338,7 +338,7 @@ def test_a_state_comes_back_from_the_front_door_only_if_it_was_sent(
         back = world.call("GET", cancel).headers["location"]
 
     (told,) = world.recorded("event")
-    world.hub.worker.attempt(told.delivery_id)
+    world.hub.delivery.worker.attempt(told.delivery_id)
     expected = [sent] if sent else None
     assert parse_qs(urlsplit(back).query).get("state") == expected
     assert ("code" in parse_qs(urlsplit(back).query)) == approved
@@ -421,7 +421,7 @@ def test_a_front_door_without_a_client_is_a_page_that_says_why(world: World, cli
 
 
 def test_a_front_door_of_an_inactive_client_is_a_page(world: World) -> None:
-    world.hub.clients.deactivate(world.client.client_id)
+    world.hub.openbanking.clients.deactivate(world.client.client_id)
 
     answer = front_door(world)
 

@@ -29,7 +29,7 @@ def told(world: World, version: int, answer: Any) -> Delivery:
     """The delivery record after one attempt at a bank that gives ``answer``."""
     _, delivery_id = ended(world, version)
     world.banks[version].answers["/revoke_token"] = lambda sent: answer
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
     return world.delivery(delivery_id)
 
 
@@ -38,7 +38,7 @@ def test_a_bank_is_sent_the_token_signed_and_with_all_headers(world: World, vers
     consented, delivery_id = ended(world, version)
     world.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
 
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     (sent,) = world.banks[version].received
     assert (sent.path, sent.body) == ("/revoke_token", b'{"access_token":"%s"}' % consented.bank_token.encode())
@@ -103,22 +103,22 @@ def test_a_bank_that_is_switched_off_is_told_when_it_is_back(world: World, versi
     _, delivery_id = ended(world, version)
     bic = world.banks[version].bank.bic
     world.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
-    world.hub.banks.change(bic, active=False)
+    world.hub.openbanking.banks.change(bic, active=False)
     try:
-        world.hub.worker.attempt(delivery_id)
+        world.hub.delivery.worker.attempt(delivery_id)
     finally:
-        world.hub.banks.change(bic, active=True)
+        world.hub.openbanking.banks.change(bic, active=True)
 
     item = world.delivery(delivery_id)
     assert (item.state, item.last["error"]) == ("due", "the bank is switched off")
     assert world.banks[version].received == []
     world.clock.advance(60)
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
     assert world.delivery(delivery_id).state == "delivered"
 
 
 def test_a_notice_to_a_bank_that_was_removed_is_over(world: World) -> None:
-    recorded = world.hub.outbox.record(
+    recorded = world.hub.delivery.outbox.record(
         "revoke_token",
         "/revoke_token",
         receiver="bank#GONEGB21",
@@ -128,7 +128,7 @@ def test_a_notice_to_a_bank_that_was_removed_is_over(world: World) -> None:
     )
     world.hub.store.transact(recorded.operations)
 
-    world.hub.worker.attempt(recorded.delivery_ids[0])
+    world.hub.delivery.worker.attempt(recorded.delivery_ids[0])
 
     item = world.delivery(recorded.delivery_ids[0])
     assert (item.state, item.last["error"]) == ("failed", "the consent or its bank is gone")
@@ -144,7 +144,7 @@ def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_into_records_or_lo
     for padding, echoed in zip((0, 220, 440, 455, 455, 470, 470, 495), (*keys, *secrets) * 2, strict=True):
         wrong = {"status": "error", "error_code": echoed, "message": f"{'x' * padding}{echoed} is unknown"}
         world.banks[version].answers["/revoke_token"] = lambda sent, wrong=wrong: wrong
-        world.hub.worker.attempt(delivery_id)
+        world.hub.delivery.worker.attempt(delivery_id)
 
         kept = world.delivery(delivery_id).last["error"]
         assert kept == f"{ERROR} 200"

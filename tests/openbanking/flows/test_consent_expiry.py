@@ -62,7 +62,7 @@ def told(world: World) -> list[str]:
 def at(world: World, seconds: float) -> int:
     """One run so long after the world began; answers how many consents it moved on."""
     world.clock.advance(seconds - (world.clock.monotonic() - _BEGAN))
-    return world.hub.consent_expiry.tell()
+    return world.hub.openbanking.consent_expiry.tell()
 
 
 _BEGAN = 1772442000
@@ -73,12 +73,12 @@ _BEGAN = 1772442000
 def consents_of(world: World, version: int, days: int) -> Iterator[None]:
     """Has a bank's consents last so long."""
     bank = world.banks[version].bank
-    world.hub.banks.change(bank.bic, consent_days=days)
-    world.hub.banks._forget()
+    world.hub.openbanking.banks.change(bank.bic, consent_days=days)
+    world.hub.openbanking.banks._forget()
     try:
         yield
     finally:
-        world.hub.banks.change(bank.bic, consent_days=bank.consent_days)
+        world.hub.openbanking.banks.change(bank.bic, consent_days=bank.consent_days)
 
 
 # -- when
@@ -97,7 +97,7 @@ def test_a_consent_is_announced_seven_days_before_its_end_and_told_at_its_end(li
         (1, ["consent.expiring", "consent.expired"]),
     ]
     for each in listening.recorded("event"):
-        listening.hub.worker.attempt(each.delivery_id)
+        listening.hub.delivery.worker.attempt(each.delivery_id)
     data = {
         "consent_id": consent_id(consented),
         "bic": listening.banks[version].bank.bic,
@@ -132,7 +132,7 @@ def test_two_processes_that_look_at_the_same_time_tell_it_once(listening: World)
     listening.approve(1)
     other, moved = listening.another_process(), []
 
-    with listening.meanwhile("transact", lambda: moved.append(other.consent_expiry.tell())):
+    with listening.meanwhile("transact", lambda: moved.append(other.openbanking.consent_expiry.tell())):
         moved.append(at(listening, ANNOUNCED))
 
     assert moved == [1, 0]
@@ -155,9 +155,9 @@ def test_a_run_that_comes_late_tells_what_has_been_missed_in_order(
 
     assert at(listening, when) == 1
 
-    listening.hub.sweeper.sweep()
+    listening.hub.delivery.sweeper.sweep()
     for delivery_id in [each.delivery_id for each in listening.recorded("event")]:
-        listening.hub.worker.attempt(delivery_id)
+        listening.hub.delivery.worker.attempt(delivery_id)
     assert sorted(told(listening)) == sorted(expected)
     ends = {body["data"]["valid_until"] for body in listening.receiver.events}
     assert ends == {consented.valid_until}
@@ -204,7 +204,7 @@ def by_bank(world: World, consented: Consented, refresh_token: str) -> None:
 
 
 def by_operator(world: World, consented: Consented, refresh_token: str) -> None:
-    world.hub.token_flow.end(Consent.from_item(stored(world, consented)), "operator")
+    world.hub.openbanking.token_flow.end(Consent.from_item(stored(world, consented)), "operator")
 
 
 @pytest.mark.parametrize(("end", "when"), [(by_tpp, 0), (by_bank, ANNOUNCED), (by_operator, 0)])
@@ -350,4 +350,4 @@ def test_a_run_that_has_taken_long_leaves_the_rest_to_the_next(
 
     monkeypatch.setattr(ConsentExpiry, "_tell", slow)
 
-    assert [at(listening, ANNOUNCED), listening.hub.consent_expiry.tell()] == [4, 1]
+    assert [at(listening, ANNOUNCED), listening.hub.openbanking.consent_expiry.tell()] == [4, 1]

@@ -71,7 +71,7 @@ class Question:
         return self.world.tpp("GET", self.row.call, bearer=self.bearer, headers=headers)
 
     def attempt(self) -> None:
-        self.world.hub.worker.attempt(self.request_id)
+        self.world.hub.delivery.worker.attempt(self.request_id)
 
     def refreshed(self) -> str:
         """A new bearer of the same consent."""
@@ -122,7 +122,7 @@ def test_a_call_is_accepted_runs_and_is_done_with_what_it_would_have_been_answer
         return row.answer
 
     stage.bank(row).answers[row.webhook] = answer
-    world.hub.worker.attempt(accepted_id)
+    world.hub.delivery.worker.attempt(accepted_id)
 
     assert seen == [{"state": state, "status": None, "body": None} for state in ("queued", "running")]
     assert spelled(fetched().text) == {"state": "done", "status": ("200",), "body": spelled(waited.text)}
@@ -140,7 +140,7 @@ def test_accounts_that_the_psu_did_not_approve_are_withheld_later_too(world: Wor
     world.banks[version].answers[row.webhook] = lambda sent: answer
 
     request_id = accepted(world.tpp("GET", "/tpp/accounts", bearer=bearer, headers=LATER))
-    world.hub.worker.attempt(request_id)
+    world.hub.delivery.worker.attempt(request_id)
 
     found = looked_up(world, request_id, bearer).body["body"]["accounts"]
     assert [account["iban"] for account in found] == [IBAN]
@@ -157,8 +157,8 @@ def test_a_refusal_of_the_bank_is_the_outcome_as_it_would_have_been_the_answer(w
     waited = stage.ask(row, answer=refusal, headers=headers)
 
     accepted_id = accepted(stage.ask(row, answer=refusal, headers=headers | LATER))
-    world.hub.worker.attempt(accepted_id)
-    world.hub.worker.attempt(accepted_id)
+    world.hub.delivery.worker.attempt(accepted_id)
+    world.hub.delivery.worker.attempt(accepted_id)
 
     assert error_of(waited)[:2] == (502, "ASPSP_UNKNOWN_ERROR")
     fetched = looked_up(world, accepted_id, stage.bearer(row.version)).body
@@ -190,7 +190,7 @@ def test_the_status_of_a_payment_is_told_to_its_spent_bearer_and_to_the_client_o
 
     path = f"/tpp/payment_status?payment_id=P-1{bic}"
     accepted_id = accepted(world.tpp("GET", path, bearer=payer.bearer, headers=LATER))
-    world.hub.worker.attempt(accepted_id)
+    world.hub.delivery.worker.attempt(accepted_id)
 
     fetched = looked_up(world, accepted_id, payer.bearer).body
     assert fetched["body"] == {"payment_id": "P-1", "transaction_status": "ACSC"}
@@ -274,7 +274,7 @@ def test_a_bearer_of_another_consent_does_not_find_it(question: Question) -> Non
 
 def test_another_client_does_not_find_it(question: Question) -> None:
     world = question.world
-    world.client = world.hub.clients.create(owner="x@example.com", title="Other").client
+    world.client = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     other = world.tokens(1)["access_token"]
 
     for bearer in (other, None):
@@ -301,12 +301,12 @@ def test_a_direct_payments_outcome_is_its_clients(world: World) -> None:
     payer = Payer(world, 2, "direct")
     accepted_id = accepted(Stage(world).ask(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
     payer.bank_does(BY_WEBHOOK["/v2_payment_direct_single"].answer)
-    world.hub.worker.attempt(accepted_id)
+    world.hub.delivery.worker.attempt(accepted_id)
     bearer = world.tokens(1)["access_token"]
 
     assert [looked_up(world, accepted_id, each).body["state"] for each in (None, bearer)] == ["done", "done"]
     assert looked_up(world, accepted_id, client_id="").status == 401
-    world.client = world.hub.clients.create(owner="x@example.com", title="Other").client
+    world.client = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     assert error_of(looked_up(world, accepted_id))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
@@ -319,7 +319,7 @@ def test_an_id_that_was_never_given_out_is_unknown(question: Question) -> None:
 def test_a_delivery_that_is_no_request_is_unknown(question: Question) -> None:
     world = question.world
     world.wants_events()
-    event = world.hub.events.test(world.client)
+    event = world.hub.openbanking.events.test(world.client)
     world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
 
     (notice,) = world.recorded("revoke_token")
@@ -403,7 +403,7 @@ def test_a_question_that_nobody_got_to_in_time_fails_without_being_asked(questio
 def test_a_bank_that_is_left_alone_is_asked_later_and_that_does_not_count(question: Question) -> None:
     bic = question.side.bank.bic
     for _ in range(5):
-        question.world.hub.bank_link.breaker.record_failure(bic)
+        question.world.hub.openbanking.bank_link.breaker.record_failure(bic)
 
     question.attempt()
 
@@ -441,7 +441,7 @@ def test_a_consent_that_was_revoked_in_the_meantime_is_not_used(question: Questi
 
 
 def test_a_client_that_was_switched_off_in_the_meantime_asks_nothing(question: Question) -> None:
-    clients, client_id = question.world.hub.clients, question.world.client.client_id
+    clients, client_id = question.world.hub.openbanking.clients, question.world.client.client_id
     clients.deactivate(client_id)
     question.attempt()
     clients.activate(client_id)
@@ -452,7 +452,7 @@ def test_a_client_that_was_switched_off_in_the_meantime_asks_nothing(question: Q
 
 
 def test_a_bank_that_was_switched_off_in_the_meantime_is_not_asked(question: Question) -> None:
-    banks, bic = question.world.hub.banks, question.side.bank.bic
+    banks, bic = question.world.hub.openbanking.banks, question.side.bank.bic
     banks.change(bic, active=False)
     banks._forget()
     try:
@@ -475,7 +475,7 @@ def test_what_was_asked_and_answered_is_sealed(world: World, lines: Lines) -> No
     question = Question(world)
     question.bank_gives({"status": "success", "accounts": [ACCOUNTS[1].answer["accounts"][0] | {"name": "nobody's"}]})
     for delivery_id in (accepted_id, question.request_id):
-        world.hub.worker.attempt(delivery_id)
+        world.hub.delivery.worker.attempt(delivery_id)
 
     assert question.outcome()["body"]["accounts"][0]["name"] == "nobody's"
     stored = repr(list(world.hub.store.scan("deliveries")))

@@ -49,7 +49,7 @@ class LaterPayer(Payer):
         """The next attempt, when its time has come."""
         due_at = self.world.delivery(request_id).due_at
         self.world.clock.advance(max((due_at or 0) - self.world.clock.time(), 0))
-        self.world.hub.worker.attempt(request_id)
+        self.world.hub.delivery.worker.attempt(request_id)
 
     def outcome(self, request_id: str) -> dict[str, Any]:
         answer = looked_up(self.world, request_id, self.bearer)
@@ -62,8 +62,8 @@ class LaterPayer(Payer):
         outcome, calls = self.outcome(request_id), self.calls
         assert outcome["state"] == "failed"
         self.world.clock.advance(CLAIMED_SECONDS)
-        self.world.hub.worker.attempt(request_id)
-        self.world.hub.sweeper.sweep()
+        self.world.hub.delivery.worker.attempt(request_id)
+        self.world.hub.delivery.sweeper.sweep()
         assert self.calls == calls
         return outcome["status"], outcome["body"]["title"]
 
@@ -344,7 +344,7 @@ def test_never_reached_and_then_late_is_unknown(world: World) -> None:
 
 def open_circuit(payer: Payer) -> None:
     for _ in range(5):
-        payer.world.hub.bank_link.breaker.record_failure(payer.side.bank.bic)
+        payer.world.hub.openbanking.bank_link.breaker.record_failure(payer.side.bank.bic)
 
 
 def test_an_order_waits_while_its_bank_is_left_alone_and_that_does_not_count(world: World) -> None:
@@ -399,13 +399,13 @@ def test_an_order_that_nobody_got_to_in_time_was_not_sent(world: World, version:
 def test_an_order_to_a_bank_that_was_switched_off_was_not_sent(world: World, version: int, kind: str) -> None:
     payer = LaterPayer(world, version, kind, ONE_TIME)
     request_id, bic = payer.order(), payer.side.bank.bic
-    world.hub.banks.change(bic, active=False)
-    world.hub.banks._forget()
+    world.hub.openbanking.banks.change(bic, active=False)
+    world.hub.openbanking.banks._forget()
     try:
         payer.attempt(request_id)
     finally:
-        world.hub.banks.change(bic, active=True)
-        world.hub.banks._forget()
+        world.hub.openbanking.banks.change(bic, active=True)
+        world.hub.openbanking.banks._forget()
 
     assert payer.failure(request_id) == (502, refusals.PAYMENT_NOT_SENT.sentence)
     assert payer.calls == 0
@@ -429,9 +429,9 @@ def test_an_order_whose_consent_was_revoked_is_not_sent(world: World, consent_ty
 def test_an_order_whose_client_was_switched_off_is_not_sent(world: World) -> None:
     payer = LaterPayer(world, 1, "direct")
     request_id = payer.order()
-    world.hub.clients.deactivate(world.client.client_id)
+    world.hub.openbanking.clients.deactivate(world.client.client_id)
     payer.attempt(request_id)
-    world.hub.clients.activate(world.client.client_id)
+    world.hub.openbanking.clients.activate(world.client.client_id)
 
     status, _ = payer.failure(request_id)
     assert (status, payer.calls) == (401, 0)

@@ -56,16 +56,16 @@ def revoked(world: World, version: int, told: Told) -> list[Sent]:
     world.banks[version].answers["/revoke_token"] = told
     world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(version)["access_token"]})
     (notice,) = world.recorded("revoke_token")
-    world.hub.worker.attempt(notice.delivery_id)
+    world.hub.delivery.worker.attempt(notice.delivery_id)
     return world.banks[version].received
 
 
 def notified(world: World, version: int, told: Told) -> list[Sent]:
     """An event that a client is told of, once; its secret is being replaced."""
     world.wants_events()
-    world.hub.clients.rotate_events_secret(world.client.client_id, 3600)
+    world.hub.openbanking.clients.rotate_events_secret(world.client.client_id, 3600)
     world.receiver.answer = lambda sent: told(world.receiver.received.append(sent) or sent)  # type: ignore[method-assign]
-    world.hub.worker.attempt(world.hub.events.test(world.client))
+    world.hub.delivery.worker.attempt(world.hub.openbanking.events.test(world.client))
     return world.receiver.received
 
 

@@ -227,7 +227,7 @@ def test_a_key_belongs_to_its_path_and_client(world: World) -> None:
     direct.bank_does(taken(1, "P-2"))
 
     assert direct.pay("key-1").status == 200
-    other = world.hub.clients.create(owner="x@example.com", title="Other").client
+    other = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     world.client = other
     direct.bank_does(taken(1, "P-3"))
     assert direct.pay("key-1").body["payment_id"] == "P-3"
@@ -253,13 +253,13 @@ def test_a_repeat_is_answered_when_the_bank_is_gone(world: World) -> None:
         payer.bank_does(taken(1, f"P-{number}"))
         payer.pay("key-1")
     bic = payers[0].side.bank.bic
-    world.hub.banks.change(bic, active=False)
+    world.hub.openbanking.banks.change(bic, active=False)
     world.clock.advance(61)
     try:
         assert [payer.pay("key-1").status for payer in payers] == [200, 200]
         assert [payer.pay("key-2").status for payer in payers] == [404, 404]
     finally:
-        world.hub.banks.change(bic, active=True)
+        world.hub.openbanking.banks.change(bic, active=True)
 
 
 def test_a_key_with_another_body_is_refused(world: World) -> None:
@@ -466,7 +466,7 @@ def test_what_fails_before_the_bank_is_called_costs_nothing(
 ) -> None:
     payer = Payer(world, 1, consent_type="one_time")
     with monkeypatch.context() as patch:
-        owner = type(world.hub.consents if part == "bank_token" else world.hub.bank_link)
+        owner = type(world.hub.openbanking.consents if part == "bank_token" else world.hub.openbanking.bank_link)
         patch.setattr(owner, part, lambda *_, **__: 1 / 0)
         assert payer.pay("key-1").status == 500
 
@@ -490,13 +490,13 @@ def test_a_payment_that_cannot_be_named_is_a_failure_of_the_bank(world: World, v
 def test_a_version_1_consent_does_not_pay_by_swift_at_a_bank_that_moved_on(world: World) -> None:
     payer = Payer(world, 1)
     bic = payer.side.bank.bic
-    world.hub.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
+    world.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
     world.clock.advance(61)
     try:
         assert payer.pay(payment_scheme="SWIFT").body["code"] == "PAYMENT_SCHEME_INVALID"
         assert payer.pay().status == 200
     finally:
-        world.hub.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
+        world.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
 
 
 @VERSIONS
@@ -657,7 +657,7 @@ def test_a_callback_elsewhere_is_refused(world: World, version: int, kind: str, 
 @KINDS
 def test_a_callback_may_be_at_any_of_the_clients_addresses(world: World, version: int, kind: str) -> None:
     urls = ["http://127.0.0.1:8000/authorize/callback", "https://two.example:8443/back"]
-    world.hub.clients.update(world.client.client_id, callback_urls=urls)
+    world.hub.openbanking.clients.update(world.client.client_id, callback_urls=urls)
     payer = Payer(world, version, kind)
 
     assert payer.pay(callback_url="https://two.example:8443/paid?x=1").status == 200

@@ -425,14 +425,14 @@ def test_a_direct_payment_has_no_creditor_bank(stage: Stage) -> None:
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 def test_a_scheme_that_the_bank_does_not_offer_is_invalid(stage: Stage, row: Row) -> None:
     bic = stage.bank(row).bank.bic
-    stage.world.hub.banks.change(bic, schemes=["SCTI", "FPS"])
+    stage.world.hub.openbanking.banks.change(bic, schemes=["SCTI", "FPS"])
     try:
         for currency, scheme in (("EUR", "SCT"), ("EUR", None), ("GBP", "CHAPS")):
             refused(stage, row, with_scheme(row, currency, scheme), "SCTI", "PAYMENT_SCHEME_INVALID")
         assert schemes_sent(row, accepted(stage, row, with_scheme(row, "GBP", None))) == ["FPS"]
         assert schemes_sent(row, accepted(stage, row, with_scheme(row, "EUR", "SCTI"))) == ["SCTI"]
     finally:
-        stage.world.hub.banks.change(bic, schemes=[])
+        stage.world.hub.openbanking.banks.change(bic, schemes=[])
 
 
 def test_one_payment_of_a_version_1_bulk_with_a_bad_scheme_refuses_all(stage: Stage) -> None:

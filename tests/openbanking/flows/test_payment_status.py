@@ -143,7 +143,7 @@ def test_who_asks_is_judged_before_what_is_asked(world: World, query: str) -> No
 @KINDS
 def test_another_clients_payment_is_unknown(world: World, version: int, kind: str) -> None:
     Payer(world, version, kind).pay()
-    world.client = world.hub.clients.create(owner="x@example.com", title="Other").client
+    world.client = world.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
 
     assert Payer(world, version, kind).status().status == 404
 
@@ -341,9 +341,9 @@ def test_a_long_history_keeps_its_beginning_and_its_end(world: World) -> None:
 def moved(world: World) -> Iterator[None]:
     """The bank of version 1 has moved on to version 2."""
     bic = world.banks[1].bank.bic
-    world.hub.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
+    world.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
     yield
-    world.hub.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
+    world.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
 
 
 def test_a_bank_that_moved_to_version_2_still_reports_its_old_payments(

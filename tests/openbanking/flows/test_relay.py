@@ -241,7 +241,7 @@ def test_an_address_of_the_psu_is_an_address_and_nothing_else(world: World, addr
 
 def test_another_clients_bearer_is_no_bearer(world: World) -> None:
     bearer = world.tokens(1)["access_token"]
-    other = world.hub.clients.create(owner="other@example.com", title="Other").client
+    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
     answer = world.tpp("GET", "/tpp/accounts", bearer=bearer, client_id=other.client_id)
 
@@ -358,10 +358,10 @@ def test_a_version_1_answer_without_a_status_is_no_answer(world: World) -> None:
 
 def test_a_bank_that_was_removed_is_no_server_error(world: World) -> None:
     tokens = world.tokens(1)
-    world.hub.banks.change("ALPHGB21", active=False)
+    world.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:
         answer = world.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
     finally:
-        world.hub.banks.change("ALPHGB21", active=True)
+        world.hub.openbanking.banks.change("ALPHGB21", active=True)
 
     assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")

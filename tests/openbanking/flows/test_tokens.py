@@ -124,7 +124,7 @@ def test_a_verifier_without_a_challenge_is_refused_and_does_not_burn_the_code(wo
 
 def test_another_clients_code_is_refused_and_not_burnt(world: World) -> None:
     code = world.approve(1).query["code"]
-    other = world.hub.clients.create(owner="other@example.com", title="Other").client
+    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
     stolen = world.tpp("POST", "/tpp/token", {"code": code}, client_id=other.client_id)
 
@@ -330,9 +330,9 @@ def test_what_is_wrong_with_members_is_told_to_clients_only(world: World, path: 
         headers["x-api-key"] = "unknown"
     elif who == "inactive":
         headers["x-api-key"] = world.client.client_id
-        world.hub.clients.deactivate(world.client.client_id)
+        world.hub.openbanking.clients.deactivate(world.client.client_id)
     elif who != "nobody":
-        careful = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True).client
+        careful = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True).client
         headers["x-api-key"] = careful.client_id
         if who == "with a wrong secret":
             headers["authorization"] = "Basic " + base64.b64encode(f"{careful.client_id}:x".encode()).decode()
@@ -353,7 +353,7 @@ def test_what_is_wrong_with_members_is_told_to_clients_only(world: World, path: 
 def test_a_body_that_cannot_be_read_is_the_fault_even_if_it_names_the_client(
     world: World, path: str, fault: str
 ) -> None:
-    made = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     named = urlencode({"client_id": made.client.client_id, "client_secret": made.secret or ""})
     rest = {"a member twice": "code=a&code=b&token=a&token=b", "70 kB": "code=" + "a" * 70_000, "no text": "code=%ff"}
 
@@ -407,7 +407,7 @@ def test_a_bad_request_id_is_told_to_clients_only(world: World, path: str) -> No
 
 
 def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:
-    made = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     world.client, world.client_secret = made.client, made.secret
     code = world.approve(1).query["code"]
     without = {"authorization": ""}
@@ -431,7 +431,7 @@ def test_a_client_with_a_secret_has_to_show_it(world: World) -> None:
 
 
 def test_two_names_of_a_client_that_disagree_are_an_invalid_client(world: World) -> None:
-    other = world.hub.clients.create(owner="other@example.com", title="Other").client
+    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
     by_body = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
     by_basic = world.tpp("POST", "/tpp/token", {"code": "x"}, headers={"authorization": basic(other.client_id, "")})
@@ -489,7 +489,7 @@ def test_a_tpp_ends_its_consent_with_either_token_on_the_very_next_call(world: W
 
 def test_revoking_an_unknown_or_foreign_token_succeeds_and_changes_nothing(world: World) -> None:
     tokens = world.tokens(1)
-    other = world.hub.clients.create(owner="other@example.com", title="Other").client
+    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
     foreign = world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]}, client_id=other.client_id)
     unknown = world.tpp("POST", "/tpp/token/revoke", form={"token": "unknown"})
@@ -515,7 +515,7 @@ def test_a_bank_ends_a_consent_and_a_repeat_succeeds(world: World, version: int)
 
 def test_a_deactivated_client_is_refused_on_the_very_next_call(world: World) -> None:
     tokens = world.tokens(1)
-    world.hub.clients.deactivate(world.client.client_id)
+    world.hub.openbanking.clients.deactivate(world.client.client_id)
 
     answer = world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"])
 

@@ -49,7 +49,7 @@ WITHOUT_BEARER: Mapping[str, Call] = {
 @pytest.fixture
 def careful(world: World) -> World:
     """A world whose client has a secret."""
-    made = world.hub.clients.create(owner="a@example.com", title="Careful", secret=True)
+    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     world.client, world.client_secret = made.client, made.secret
     return world
 
@@ -94,7 +94,7 @@ def test_a_client_without_a_secret_needs_none_and_may_show_none(world: World, na
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
 def test_two_names_that_disagree_are_nobody(careful: World, name: str) -> None:
-    other = careful.hub.clients.create(owner="a@example.com", title="Other").client.client_id
+    other = careful.hub.openbanking.clients.create(owner="a@example.com", title="Other").client.client_id
 
     answer = WITHOUT_BEARER[name](careful, who(careful, key=other, secret=careful.client_secret))
 
@@ -104,7 +104,7 @@ def test_two_names_that_disagree_are_nobody(careful: World, name: str) -> None:
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
 def test_only_an_unknown_client_is_said_to_be_unknown(careful: World, name: str) -> None:
-    careful.hub.clients.deactivate(careful.client.client_id)
+    careful.hub.openbanking.clients.deactivate(careful.client.client_id)
 
     inactive = WITHOUT_BEARER[name](careful, who(careful, secret=careful.client_secret))
     unknown = WITHOUT_BEARER[name](careful, who(careful, key="unknown"))

@@ -41,7 +41,7 @@ def arrived(world: World, event: str = "") -> list[Any]:
     queued = set(world.queued())
     for each in world.recorded("event"):
         assert each.delivery_id in queued
-        world.hub.worker.attempt(each.delivery_id)
+        world.hub.delivery.worker.attempt(each.delivery_id)
         assert world.delivery(each.delivery_id).state == "delivered"
     for body in world.receiver.events:
         EVENTS[body["type"]].data.read(body["data"])
@@ -50,7 +50,7 @@ def arrived(world: World, event: str = "") -> list[Any]:
 
 def trial(world: World) -> str:
     """The id of a test event that nobody has sent yet."""
-    return world.hub.events.test(world.client)
+    return world.hub.openbanking.events.test(world.client)
 
 
 def cancelled(world: World, version: int, **query: str) -> str:
@@ -139,7 +139,7 @@ def revoked_by_bank(world: World, version: int, consented: Consented) -> None:
 
 def revoked_by_operator(world: World, version: int, consented: Consented) -> None:
     for _ in range(2):
-        world.hub.token_flow.end(consent_of(world, consented), "operator")
+        world.hub.openbanking.token_flow.end(consent_of(world, consented), "operator")
 
 
 def used_twice(world: World, version: int, consented: Consented) -> None:
@@ -266,7 +266,7 @@ def test_the_answer_to_a_payment_is_no_event(listening: World) -> None:
 
 
 def test_a_test_event_arrives_like_any_other(listening: World) -> None:
-    delivery_id = listening.hub.events.test(listening.client)
+    delivery_id = listening.hub.openbanking.events.test(listening.client)
 
     assert arrived(listening) == [
         {"type": "test", "timestamp": "2026-03-02T09:00:00+00:00", "data": {"message": "This is a test."}}
@@ -276,7 +276,7 @@ def test_a_test_event_arrives_like_any_other(listening: World) -> None:
 
 def test_a_client_without_an_events_url_cannot_be_tried(world: World) -> None:
     with pytest.raises(NoEventsUrl, match=world.client.client_id):
-        world.hub.events.test(world.client)
+        world.hub.openbanking.events.test(world.client)
 
     assert world.recorded() == []
 
@@ -301,7 +301,7 @@ def test_events_go_to_the_client_that_they_concern(listening: World) -> None:
     payer.pay()
     consented = listening.approve(1)
     concerned = listening.client
-    listening.client = listening.hub.clients.create(owner="x@example.com", title="Other").client
+    listening.client = listening.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     payer.report(4)
     listening.bank(1, "/token/revoke", {"access_token": consented.bank_token})
     listening.approve(1)
@@ -366,7 +366,7 @@ def test_what_another_request_has_decided_first_is_told_by_that_one_only(listeni
     body = {"access_token": consented.bank_token}
 
     def ended_by_the_operator() -> None:
-        listening.hub.token_flow.end(consent_of(listening, consented), "operator")
+        listening.hub.openbanking.token_flow.end(consent_of(listening, consented), "operator")
 
     with listening.meanwhile("transact", ended_by_the_operator):
         assert listening.bank(1, "/token/revoke", body).status == 200
@@ -402,7 +402,7 @@ def test_the_receiver_verifies_an_event_with_a_standard_library(world: World) ->
 
 
 def rotated(world: World, overlap: int) -> str:
-    made = world.hub.clients.rotate_events_secret(world.client.client_id, overlap)
+    made = world.hub.openbanking.clients.rotate_events_secret(world.client.client_id, overlap)
     assert made.events_secret is not None
     return made.events_secret
 
@@ -417,7 +417,7 @@ def test_both_secrets_verify_during_a_rotations_overlap_and_the_new_one_after_it
     new = rotated(world, OVERLAP)
     world.clock.advance(elapsed)
 
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     (sent,) = world.receiver.received
     assert Webhook(new).verify(sent.body, dict(sent.headers))
@@ -434,7 +434,7 @@ def test_a_secret_in_wrong_hands_signs_nothing_more(world: World) -> None:
     delivery_id = trial(world)
     new = rotated(world, 0)
 
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     (sent,) = world.receiver.received
     assert Webhook(new).verify(sent.body, dict(sent.headers))
@@ -447,9 +447,9 @@ def test_a_repeat_has_the_same_id_and_body_and_is_signed_anew(world: World) -> N
     secret = world.wants_events()
     delivery_id = trial(world)
     world.receiver.answers = [Reply(503, b"", {"Retry-After": "8"}, 0)]
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
     world.clock.advance(8)
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     first, second = world.receiver.received
     assert first.body == second.body
@@ -464,7 +464,7 @@ def test_a_repeat_has_the_same_id_and_body_and_is_signed_anew(world: World) -> N
 def after_one_attempt(world: World, answer: Reply | Exception) -> Delivery:
     delivery_id = trial(world)
     world.receiver.answers = [answer]
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
     assert len(world.receiver.received) == 1
     return world.delivery(delivery_id)
 
@@ -501,7 +501,7 @@ def test_whatever_else_comes_back_the_event_is_sent_again(listening: World, answ
     assert (delivery.state, delivery.attempts) == ("due", 1)
     assert 4 <= (delivery.due_at or 0) - listening.clock.time() <= 6
     listening.clock.advance(6)
-    listening.hub.worker.attempt(delivery.delivery_id)
+    listening.hub.delivery.worker.attempt(delivery.delivery_id)
     assert listening.delivery(delivery.delivery_id).state == "delivered"
 
 
@@ -527,18 +527,18 @@ def test_retry_after_is_honoured_within_twice_the_slot(listening: World, asked: 
 def test_an_event_goes_where_the_client_wants_it_now(listening: World) -> None:
     delivery_id = trial(listening)
     listening.receiver.url = "http://127.0.0.1:1/moved"
-    listening.hub.clients.update(listening.client.client_id, events_url=listening.receiver.url)
+    listening.hub.openbanking.clients.update(listening.client.client_id, events_url=listening.receiver.url)
 
-    listening.hub.worker.attempt(delivery_id)
+    listening.hub.delivery.worker.attempt(delivery_id)
 
     assert listening.delivery(delivery_id).state == "delivered"
 
 
 def test_an_event_of_a_client_that_wants_none_any_more_is_over(listening: World) -> None:
     delivery_id = trial(listening)
-    listening.hub.clients.update(listening.client.client_id, events_url=None)
+    listening.hub.openbanking.clients.update(listening.client.client_id, events_url=None)
 
-    listening.hub.worker.attempt(delivery_id)
+    listening.hub.delivery.worker.attempt(delivery_id)
 
     delivery = listening.delivery(delivery_id)
     assert (delivery.state, delivery.last["error"]) == ("failed", "the client has no Events URL any more")
@@ -547,15 +547,15 @@ def test_an_event_of_a_client_that_wants_none_any_more_is_over(listening: World)
 
 def test_a_client_that_is_switched_off_is_told_when_it_is_back(listening: World) -> None:
     delivery_id = trial(listening)
-    listening.hub.clients.deactivate(listening.client.client_id)
-    listening.hub.worker.attempt(delivery_id)
+    listening.hub.openbanking.clients.deactivate(listening.client.client_id)
+    listening.hub.delivery.worker.attempt(delivery_id)
 
     delivery = listening.delivery(delivery_id)
     assert (delivery.state, delivery.last["error"]) == ("due", "the client is switched off")
     assert listening.receiver.received == []
-    listening.hub.clients.activate(listening.client.client_id)
+    listening.hub.openbanking.clients.activate(listening.client.client_id)
     listening.clock.advance(6)
-    listening.hub.worker.attempt(delivery_id)
+    listening.hub.delivery.worker.attempt(delivery_id)
     assert listening.delivery(delivery_id).state == "delivered"
 
 
@@ -563,7 +563,7 @@ def test_an_event_of_a_client_that_is_gone_is_over(listening: World) -> None:
     delivery_id = trial(listening)
     listening.hub.store.delete("clients", {"client_id": listening.client.client_id})
 
-    listening.hub.worker.attempt(delivery_id)
+    listening.hub.delivery.worker.attempt(delivery_id)
 
     delivery = listening.delivery(delivery_id)
     assert (delivery.state, delivery.last["error"]) == ("failed", "the client is gone")
@@ -577,9 +577,9 @@ def test_no_secret_and_no_body_is_logged_or_kept_in_clear(world: World, lines: L
     consented = world.approve(1, state="tell-nobody")
     delivery_id = world.recorded("event")[0].delivery_id
     world.receiver.answers = [Reply(400, b'{"error":"tell-nobody"}', {}, 0)]
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
     world.clock.advance(10)
-    world.hub.worker.attempt(delivery_id)
+    world.hub.delivery.worker.attempt(delivery_id)
 
     (signature,) = {sent.headers["webhook-signature"] for sent in world.receiver.received[1:]}
     hidden = [*(secret.removeprefix("whsec_") for secret in secrets), *signature.split(), "tell-nobody"]
@@ -601,9 +601,9 @@ def test_an_outcome_whose_write_was_not_confirmed_is_sent_again_only_if_it_is_no
     fault = Fault(listening, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
 
     with fault, pytest.raises(StoreUnavailable):
-        listening.hub.worker.attempt(delivery_id)
+        listening.hub.delivery.worker.attempt(delivery_id)
     listening.clock.advance(60)
-    listening.hub.worker.attempt(delivery_id)
+    listening.hub.delivery.worker.attempt(delivery_id)
 
     assert listening.delivery(delivery_id).state == "delivered"
     ids = [sent.headers["webhook-id"] for sent in listening.receiver.received]

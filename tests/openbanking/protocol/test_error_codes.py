@@ -168,7 +168,7 @@ def a_bank_of_the_other_version(world: World, version: int) -> Answer:
 @provokes(4005, "SERVICE_BLOCKED")
 def a_client_that_is_gone(world: World, version: int) -> Answer:
     url = world.authorize(version)["redirect_url"]
-    world.hub.clients.deactivate(world.client.client_id)
+    world.hub.openbanking.clients.deactivate(world.client.client_id)
     return world.bank(version, "/consent", world.consent_body(version, url))
 
 
@@ -191,11 +191,11 @@ def an_unknown_action(world: World, version: int) -> Answer:
 @provokes(4203, "SSL_CREDENTIALS_NOT_FOUND")
 def no_certificate(world: World, version: int) -> Answer:
     bic = world.banks[version].bank.bic
-    world.hub.banks.change(bic, certificate_subject="CN=bank.example")
+    world.hub.openbanking.banks.change(bic, certificate_subject="CN=bank.example")
     try:
         return world.bank(version, "/init_authorization", {})
     finally:
-        world.hub.banks.change(bic, certificate_subject=None)
+        world.hub.openbanking.banks.change(bic, certificate_subject=None)
 
 
 @provokes(4204, "REQUEST_ID_NOT_UUID")

@@ -46,9 +46,9 @@ def bic(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def first_key(world: World, bic: str) -> Iterator[str]:
     """The API key of a bank of the test's own."""
-    yield world.hub.banks.add(new(bic))[1]
-    if any(bank.bic == bic for bank in world.hub.banks.all()):
-        world.hub.banks.remove(bic)
+    yield world.hub.openbanking.banks.add(new(bic))[1]
+    if any(bank.bic == bic for bank in world.hub.openbanking.banks.all()):
+        world.hub.openbanking.banks.remove(bic)
 
 
 pytestmark = pytest.mark.usefixtures("first_key")
@@ -56,13 +56,13 @@ pytestmark = pytest.mark.usefixtures("first_key")
 
 @pytest.fixture
 def banks(world: World) -> Banks:
-    return world.hub.banks
+    return world.hub.openbanking.banks
 
 
 @pytest.fixture
 def other(world: World) -> Banks:
     """The banks as another process has them: an operator's command line, or another instance of the service."""
-    return world.another_process().banks
+    return world.another_process().openbanking.banks
 
 
 def accepts(banks: Banks, bic: str, key: str) -> bool:
@@ -244,10 +244,10 @@ def test_a_bank_that_does_not_exist_is_not_remembered(world: World, other: Banks
     assert other.find("NONEGB2L") is None
 
     try:
-        world.hub.banks.add(new("NONEGB2L"))
+        world.hub.openbanking.banks.add(new("NONEGB2L"))
         assert other.find("NONEGB2L") is not None
     finally:
-        world.hub.banks.remove("NONEGB2L")
+        world.hub.openbanking.banks.remove("NONEGB2L")
 
 
 def test_an_inactive_bank_is_found_by_who_asks_for_it_only(banks: Banks, bic: str) -> None:
@@ -264,7 +264,7 @@ def test_an_inactive_bank_is_found_by_who_asks_for_it_only(banks: Banks, bic: st
 @pytest.fixture
 def elsewhere(world: World) -> Banks:
     """The banks as an operator of a stage that is not local has them."""
-    return world.another_process(replace(world.hub.settings, stage="dev")).banks
+    return world.another_process(replace(world.hub.settings, stage="dev")).openbanking.banks
 
 
 @pytest.mark.parametrize("member", ["domain", "authorization_url"])

@@ -30,13 +30,13 @@ DAY = 24 * 3600
 
 @pytest.fixture
 def clients(world: World) -> Clients:
-    return world.hub.clients
+    return world.hub.openbanking.clients
 
 
 @pytest.fixture
 def other(world: World) -> Clients:
     """The clients as another operator's process has them."""
-    return world.another_process().clients
+    return world.another_process().openbanking.clients
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_an_address_that_cannot_be_changes_nothing(clients: Clients, made: Regis
 
 @pytest.mark.parametrize("host", host_spellings.REFUSED)
 def test_no_address_of_a_client_is_private_in_any_spelling_outside_the_local_stage(world: World, host: str) -> None:
-    clients = world.another_process(replace(world.hub.settings, stage="dev")).clients
+    clients = world.another_process(replace(world.hub.settings, stage="dev")).openbanking.clients
     url = f"https://{host}/"
 
     with pytest.raises(InvalidClient, match=r"callback_url (must|is not an address)"):
@@ -479,7 +479,7 @@ def test_callback_urls_are_at_most_ten_good_and_different_addresses(
 def two(world: World) -> World:
     """A world whose client has two Callback URLs."""
     urls = ["http://127.0.0.1:8000/one", "https://two.example:8443/back"]
-    world.client = world.hub.clients.create(owner="a@example.com", title="Two", callback_urls=urls).client
+    world.client = world.hub.openbanking.clients.create(owner="a@example.com", title="Two", callback_urls=urls).client
     return world
 
 
@@ -522,7 +522,7 @@ def test_a_request_whose_address_was_given_up_leads_nowhere(two: World, version:
     url = {"request_url" if version == 1 else "requestUrl": asked["redirect_url"]}
     answer = two.bank(version, "/init_authorization", url).body
     cancel = urlsplit(answer.get("cancel_url") or answer["cancelUrl"]).path
-    two.hub.clients.update(two.client.client_id, callback_urls=two.client.callback_urls[:1])
+    two.hub.openbanking.clients.update(two.client.client_id, callback_urls=two.client.callback_urls[:1])
 
     refused = two.bank(version, "/consent", two.consent_body(version, asked["redirect_url"]))
     cancelled = two.call("GET", cancel)

@@ -37,7 +37,7 @@ def payer_of(world: World, version: int, kind: str = "single", consent_type: str
 
 
 def becomes_another_tpp(world: World) -> None:
-    world.client = world.hub.clients.create(owner="other@example.com", title="Other").client
+    world.client = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
 
 def is_refused_and_nothing_is_spent(payer: Payer, key: str | None = "key", **members: Any) -> None:
@@ -333,9 +333,9 @@ def revoked(payer: LaterPayer, request_id: str) -> None:
 
 
 def switched_off(payer: LaterPayer, request_id: str) -> None:
-    payer.world.hub.clients.deactivate(payer.world.client.client_id)
+    payer.world.hub.openbanking.clients.deactivate(payer.world.client.client_id)
     payer.attempt(request_id)
-    payer.world.hub.clients.activate(payer.world.client.client_id)
+    payer.world.hub.openbanking.clients.activate(payer.world.client.client_id)
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
@@ -534,7 +534,7 @@ def accepted_before(world: World, payer: LaterPayer) -> str:
     consent = Consent.from_item(item)
     request = order(world, payer.version, "single", payment_scheme="SCT")
     body = {"request": request, "version": payer.version, "attempt": "A-1", "psu_address": None, "bearer": part}
-    recorded = world.hub.outbox.record(
+    recorded = world.hub.delivery.outbox.record(
         "payment",
         PATHS["single"],
         receiver=f"bank#{consent.bic}",
@@ -544,7 +544,7 @@ def accepted_before(world: World, payer: LaterPayer) -> str:
         body=jsontext.dumps(body),
         request_id=str(uuid.uuid4()),
     )
-    world.hub.store.transact([*world.hub.consents.spending(consent, access, "A-1"), *recorded.operations])
+    world.hub.store.transact([*world.hub.openbanking.consents.spending(consent, access, "A-1"), *recorded.operations])
     return recorded.delivery_ids[0]
 
 

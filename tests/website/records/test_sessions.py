@@ -10,26 +10,26 @@ from tests.world import World
 
 
 def test_a_visitor_has_a_session_without_a_record(world: World) -> None:
-    session = world.hub.sessions.visitor()
+    session = world.hub.website.sessions.visitor()
 
-    assert world.hub.sessions.find(session.cookie) == session
+    assert world.hub.website.sessions.find(session.cookie) == session
     assert session.email is None
     assert [*world.hub.store.scan("website")] == []
 
 
 def test_a_record_is_removed_with_its_session_and_kept_no_longer(world: World, email: str) -> None:
-    session = world.hub.sessions.begin(known(world.hub, email))
+    session = world.hub.website.sessions.begin(known(world.hub, email))
     (record,) = world.hub.store.scan("website")
     assert record["expires_at"] == world.clock.time() + LIFETIME
     assert session.cookie.partition(".")[0] not in json.dumps(record, default=str)
-    world.hub.sessions.end(session)
+    world.hub.website.sessions.end(session)
 
     assert [*world.hub.store.scan("website")] == []
-    assert world.hub.sessions.find(session.cookie) is None
+    assert world.hub.website.sessions.find(session.cookie) is None
 
 
 def test_a_form_is_one_of_its_own_session_only(world: World, email: str) -> None:
-    sessions = world.hub.sessions
+    sessions = world.hub.website.sessions
     user = known(world.hub, email)
     mine, other, visitor = sessions.begin(user), sessions.begin(user), sessions.visitor()
 

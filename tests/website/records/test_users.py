@@ -19,15 +19,15 @@ def email() -> str:
 
 
 def register(world: World, email: str, password: str = PASSWORD, terms: bool = True) -> None:
-    world.hub.users.register(email, password, terms_accepted=terms)
+    world.hub.website.users.register(email, password, terms_accepted=terms)
 
 
 def test_a_registered_user_is_found(world: World, email: str) -> None:
-    made = world.hub.users.register(email, PASSWORD, terms_accepted=True)
+    made = world.hub.website.users.register(email, PASSWORD, terms_accepted=True)
 
-    assert world.hub.users.find(email) == made
+    assert world.hub.website.users.find(email) == made
     assert (made.email, made.created_at) == (email, world.clock.time())
-    assert world.hub.users.find(f"other-{email}") is None
+    assert world.hub.website.users.find(f"other-{email}") is None
 
 
 def test_the_password_is_kept_as_an_argon2id_hash(world: World, email: str) -> None:
@@ -53,7 +53,7 @@ def test_the_same_password_has_another_hash(world: World, email: str) -> None:
 def test_an_email_is_one_user_however_it_is_written(world: World, email: str) -> None:
     register(world, f"  {email.upper()} ")
 
-    assert world.hub.users.find(email.title()) is not None
+    assert world.hub.website.users.find(email.title()) is not None
     with pytest.raises(UserExists, match=f"{email} is registered already"):
         register(world, email)
 
@@ -90,7 +90,7 @@ def test_what_is_no_email_address_is_refused(world: World, email: str) -> None:
     with pytest.raises(InvalidUser, match="email must be an email address"):
         register(world, email)
     with pytest.raises(InvalidUser):
-        world.hub.users.find(email)
+        world.hub.website.users.find(email)
 
 
 @pytest.mark.parametrize(
@@ -109,16 +109,16 @@ def test_nobody_registers_a_name_that_mail_programs_read_as_another_mailbox(worl
     with pytest.raises(InvalidUser, match="email must be an email address"):
         register(world, email)
     with pytest.raises(InvalidUser, match="email must be an email address"):
-        world.hub.users.add(email)
+        world.hub.website.users.add(email)
     with pytest.raises(InvalidUser, match="email must be an email address"):
-        world.hub.accounts.request_reset(email)
+        world.hub.website.accounts.request_reset(email)
 
 
 def test_a_user_of_an_earlier_version_with_such_a_name_still_signs_in(world: World) -> None:
     name = "ada,bob@example.com"
     world.hub.store.put("users", {"email": name, "password_hash": passwords.hash_password(PASSWORD), "created_at": 1})
 
-    found = world.hub.users.authenticate(name, PASSWORD)
+    found = world.hub.website.users.authenticate(name, PASSWORD)
     assert found is not None
     assert found.email == name
 
@@ -127,7 +127,7 @@ def test_a_user_of_an_earlier_version_with_such_a_name_still_signs_in(world: Wor
 def test_a_password_has_10_to_256_characters(world: World, email: str, password: str) -> None:
     with pytest.raises(InvalidUser, match="password must have 10 to 256 characters"):
         register(world, email, password)
-    assert world.hub.users.find(email) is None
+    assert world.hub.website.users.find(email) is None
 
 
 def test_the_email_is_no_password(world: World, email: str) -> None:
@@ -147,7 +147,7 @@ def test_addresses_are_normalised(name: str) -> None:
 
 def test_everything_that_is_wrong_is_said_at_once(world: World, email: str) -> None:
     with pytest.raises(InvalidUser) as refused:
-        world.hub.users.register("ada", "short", terms_accepted=False)
+        world.hub.website.users.register("ada", "short", terms_accepted=False)
 
     assert list(refused.value.problems) == ["email", "password", "terms"]
     assert str(refused.value) == "; ".join(refused.value.problems.values())
@@ -163,29 +163,29 @@ def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(world: Worl
         "manager_id": 2,
     }
     world.hub.store.put("users", old)
-    found = world.hub.users.authenticate(email, PASSWORD)
+    found = world.hub.website.users.authenticate(email, PASSWORD)
 
-    assert found == world.hub.users.find(email)
+    assert found == world.hub.website.users.find(email)
     assert found is not None
     assert (found.active, found.generation, found.manager_id, found.has_password) == (True, 0, 2, True)
     with pytest.raises(NotIdentified, match=f"{email} has registered alone"):
-        world.hub.users.identified(email)
+        world.hub.website.users.identified(email)
 
 
 def test_a_user_whom_the_operator_makes_has_no_password_that_fits(world: World, email: str) -> None:
-    made = world.hub.users.add(email.upper())
+    made = world.hub.website.users.add(email.upper())
 
-    assert world.hub.users.identified(email) == made
+    assert world.hub.website.users.identified(email) == made
     assert (made.made_by_operator, made.has_password, made.terms_accepted_at) == (True, False, None)
     for guessed in ("", "nobody has this password", PASSWORD):
-        assert world.hub.users.authenticate(email, guessed) is None
+        assert world.hub.website.users.authenticate(email, guessed) is None
     with pytest.raises(UserExists):
-        world.hub.users.add(email)
+        world.hub.website.users.add(email)
 
 
 def test_a_user_is_unlinked_more_than_once_and_only_when_there_is_one(world: World, email: str) -> None:
-    made = world.hub.users.add(email)
+    made = world.hub.website.users.add(email)
 
-    assert world.hub.users.unlink(email) == world.hub.users.unlink(email) == made
+    assert world.hub.website.users.unlink(email) == world.hub.website.users.unlink(email) == made
     with pytest.raises(UnknownUser, match=f"no user has the email x{email}"):
-        world.hub.users.unlink(f"x{email}")
+        world.hub.website.users.unlink(f"x{email}")

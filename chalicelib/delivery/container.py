@@ -1,0 +1,52 @@
+"""The parts of delivery, wired: what records deliveries, queues them, attempts them, and reads them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+from chalicelib.delivery.journal import Journal
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.outcomes import Sender
+from chalicelib.delivery.schedule import Kind
+from chalicelib.delivery.sealed_bodies import SealedBodies
+from chalicelib.delivery.sweeper import Sweeper
+from chalicelib.delivery.worker import Worker
+from chalicelib.foundation import aws
+from chalicelib.foundation.container import Infrastructure
+
+Senders = Mapping[Kind, Sender]
+
+
+class DeliveryContainer:
+    """``senders`` says who sends each kind of delivery; it is called when the first one is attempted."""
+
+    def __init__(self, shared: Infrastructure, senders: Callable[[], Senders]) -> None:
+        self.shared = shared
+        self._senders = senders
+
+    @cached_property
+    def queue(self) -> aws.Queue:
+        return aws.Queue(f"{self.shared.settings.prefix}-deliveries")
+
+    @cached_property
+    def bodies(self) -> SealedBodies:
+        return SealedBodies(self.shared.store, self.shared.vault)
+
+    @cached_property
+    def outbox(self) -> Outbox:
+        return Outbox(self.bodies, self.queue, self.shared.clock)
+
+    @cached_property
+    def sweeper(self) -> Sweeper:
+        shared = self.shared
+        return Sweeper(shared.store, shared.clock, self.queue, self.outbox, shared.metrics)
+
+    @cached_property
+    def journal(self) -> Journal:
+        return Journal(self.shared.store, self.shared.clock, self.outbox)
+
+    @cached_property
+    def worker(self) -> Worker:
+        dead = aws.Queue(f"{self.shared.settings.prefix}-deliveries-dead")
+        return Worker(self.shared.store, self.shared.clock, self.bodies, self.outbox, dead, self._senders())

@@ -1,0 +1,19 @@
+"""What the demonstration banks do every minute without a caller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalice.app import Blueprint, Rate
+
+from chalicelib.bootstrap import hub
+
+demo_bank_jobs = Blueprint(__name__)
+
+
+@demo_bank_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="settle")
+def settle(event: Any) -> None:
+    """Every minute: settle the payments that are due, cancel those that expired, tell the service what it missed."""
+    from chalicelib.demo_bank import clearing  # the interface registers this job and never runs it
+
+    clearing.run(hub())

@@ -1,0 +1,54 @@
+"""What all rooms share: settings, clock, storage, keys, and the ways to the outside."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from chalicelib.foundation import aws, mail
+from chalicelib.foundation.clock import Clock, SystemClock
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.http.outbound import Outbound
+from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.settings import Settings
+
+
+class Infrastructure:
+    """The shared parts of one stage; each is made when it is first asked for."""
+
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        self.settings = settings
+        self.clock: Clock = clock or SystemClock()
+
+    @cached_property
+    def store(self) -> Store:
+        return Store(aws.client("dynamodb"), self.settings.prefix)
+
+    @cached_property
+    def secrets(self) -> aws.Secrets:
+        return aws.Secrets()
+
+    @cached_property
+    def kms(self) -> aws.Kms:
+        return aws.Kms(self.settings.kms_key_id)
+
+    @cached_property
+    def keyring(self) -> Keyring:
+        return Keyring(self.secrets, self.kms, self.settings.keys_secret, self.clock)
+
+    @cached_property
+    def vault(self) -> Vault:
+        return Vault(self.keyring)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        return Metrics(self.settings.stage)
+
+    @cached_property
+    def outbound(self) -> Outbound:
+        return Outbound(public_only=not self.settings.is_local)
+
+    @cached_property
+    def mailer(self) -> mail.Mailer:
+        return mail.mailer(self.settings)

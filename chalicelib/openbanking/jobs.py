@@ -1,0 +1,20 @@
+"""What the open banking hub does without a caller: its schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalice.app import Blueprint, Rate
+
+from chalicelib.bootstrap import hub
+from chalicelib.foundation import log
+
+openbanking_jobs = Blueprint(__name__)
+
+
+@openbanking_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="expire")
+def expire(event: Any) -> None:
+    """Every five minutes: tell TPPs of consents that are about to end, or have ended."""
+    moved = hub().openbanking.consent_expiry.tell()
+    if moved:
+        log.info("expiry told", consents=moved)

@@ -1,0 +1,77 @@
+"""The parts of the web interface, wired; loaded when somebody first visits it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from chalicelib.cards.container import CardContainer
+from chalicelib.delivery.container import DeliveryContainer
+from chalicelib.foundation.container import Infrastructure
+from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.statistics.container import StatisticsContainer
+from chalicelib.website.account_flow import Accounts
+from chalicelib.website.drafts import Drafts
+from chalicelib.website.mails import MailSender
+from chalicelib.website.records.attempts import Attempts
+from chalicelib.website.records.journeys import Journeys
+from chalicelib.website.records.sessions import Sessions
+from chalicelib.website.records.users import Users
+from chalicelib.website.web_tpp_flow import Tpp
+
+
+class WebsiteContainer:
+    """The rooms whose records the pages show are ``openbanking``, ``cards``, ``delivery`` and ``statistics``."""
+
+    def __init__(
+        self,
+        shared: Infrastructure,
+        delivery: DeliveryContainer,
+        statistics: StatisticsContainer,
+        openbanking: OpenBankingContainer,
+        cards: CardContainer,
+    ) -> None:
+        self.shared = shared
+        self.delivery = delivery
+        self.statistics = statistics
+        self.openbanking = openbanking
+        self.cards = cards
+
+    @cached_property
+    def users(self) -> Users:
+        return Users(self.shared.store, self.shared.clock)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        return Accounts(self.shared.settings, self.shared.store, self.shared.clock, self.users, self.delivery.outbox)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        return Sessions(self.shared.store, self.shared.keyring, self.shared.clock)
+
+    @cached_property
+    def attempts(self) -> Attempts:
+        return Attempts(self.shared.store, self.shared.keyring, self.shared.clock)
+
+    @cached_property
+    def drafts(self) -> Drafts:
+        return Drafts(self.shared.keyring, self.shared.clock)
+
+    @cached_property
+    def journeys(self) -> Journeys:
+        return Journeys(self.shared.store, self.shared.vault, self.shared.clock)
+
+    @cached_property
+    def web_tpp(self) -> Tpp:
+        return Tpp(
+            self.shared.settings,
+            self.shared.clock,
+            self.drafts,
+            self.openbanking.clients,
+            self.journeys,
+            self.openbanking.authorization_flow,
+            self.openbanking.token_flow,
+        )
+
+    @cached_property
+    def mail_sender(self) -> MailSender:
+        return MailSender(self.shared.mailer)
