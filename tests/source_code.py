@@ -18,16 +18,21 @@ FOUNDATION = ("chalicelib/foundation/**",)
 PROTOCOL = ("chalicelib/*/protocol/**",)
 RECORDS = ("chalicelib/**/records/**", "chalicelib/**/*_record.py", "chalicelib/**/storage/**")
 FLOWS = ("chalicelib/**/flows/**", "chalicelib/**/*_flow.py")
+CONTAINERS = ("chalicelib/**/*container.py",)
+"""What wires the parts of a room."""
 EDGES = (
     "chalicelib/**/api/**",
-    *(f"chalicelib/**/{name}.py" for name in ("*_views", "*_api", "routes", "site", "pages", "jobs")),
+    *(f"chalicelib/**/{name}.py" for name in ("*_views", "*_api", "routes", "site", "pages")),
 )
-"""Modules that speak HTTP, or that a queue or a schedule starts."""
-WIRING = ("chalicelib/**/container.py", "chalicelib/bootstrap.py")
+"""Modules that speak HTTP."""
+JOBS = ("chalicelib/**/jobs.py",)
+"""Modules that a queue or a schedule starts."""
+BOOTSTRAP = ("chalicelib/bootstrap.py",)
+ENTRY_POINTS = ("app.py", "chalicelib/application.py", *JOBS)
+"""What Lambda starts with; nothing else asks for the process's hub."""
 VERSIONED = (*PROTOCOL, "chalicelib/demo_bank/format_v*.py")
 """Modules that are about one version of the bank protocol."""
 IP_VERSIONS = (4, 6)
-APPLICATION = ("app.py", "chalicelib/application.py")
 
 
 def matches(module: str, globs: tuple[str, ...]) -> bool:

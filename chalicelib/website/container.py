@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from chalicelib.cards.container import CardContainer
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.openbanking.container import OpenBankingContainer
@@ -18,9 +19,12 @@ from chalicelib.website.records.sessions import Sessions
 from chalicelib.website.records.users import Users
 from chalicelib.website.web_tpp_flow import Tpp
 
+if TYPE_CHECKING:
+    from chalicelib.cards.portal.portal import Desk
+
 
 class WebsiteContainer:
-    """The rooms whose records the pages show are ``openbanking``, ``cards``, ``delivery`` and ``statistics``."""
+    """Pages show what ``openbanking``, ``delivery`` and ``statistics`` keep, and cards as their portal shows them."""
 
     def __init__(
         self,
@@ -28,13 +32,17 @@ class WebsiteContainer:
         delivery: DeliveryContainer,
         statistics: StatisticsContainer,
         openbanking: OpenBankingContainer,
-        cards: CardContainer,
+        portal: Callable[[], Desk],
     ) -> None:
         self.shared = shared
         self.delivery = delivery
         self.statistics = statistics
         self.openbanking = openbanking
-        self.cards = cards
+        self._portal = portal
+
+    @cached_property
+    def portal(self) -> Desk:
+        return self._portal()
 
     @cached_property
     def users(self) -> Users:

@@ -122,7 +122,7 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
             world.clock.advance(6)
         with monkeypatch.context() as patch:
             patch.setattr(EventSender, "send", lambda *_: 1 / 0)
-            world.hub.__dict__.pop("worker")
+            world.hub.delivery.__dict__.pop("worker")
             world.hub.delivery.worker.attempt(test_event)
 
     taken_up = working(work)

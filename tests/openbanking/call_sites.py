@@ -14,20 +14,16 @@ from functools import cache
 
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import Store
-from tests.source_code import EDGES, MODULES, ROOT, SOURCES, imports, matches, tree, within
+from tests.source_code import BOOTSTRAP, CONTAINERS, EDGES, JOBS, MODULES, ROOT, SOURCES, imports, matches, tree, within
 
 ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
 """Where requests and deliveries of open banking are decided."""
 CARDS = "chalicelib.cards"
 """Where those of the card API are."""
 _DELIVERY = "chalicelib.delivery"
-_JOBS = (f"{_DELIVERY}.jobs", "chalicelib.statistics.jobs")
-"""What runs without a caller."""
 _OPERATOR = ("infra", "chalicelib.demo_bank.setup")
 _GUESTS = ("infra", "chalicelib.demo_bank")
 """What the service itself does not depend on."""
-_WIRING = ("chalicelib.bootstrap", f"{CARDS}.container", "chalicelib.statistics.container")
-"""Where the store is handed to everybody, and called by nobody."""
 _CALLS_NOBODY = "wait"
 
 
@@ -76,7 +72,7 @@ def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> froz
     """
     functions = dict(_functions())
     served = {each: node for each, node in functions.items() if not within(each.module, *_GUESTS)}
-    serving = _reached([each for each in served if each.module in _WIRING or _begins(each)], served)
+    serving = _reached([each for each in served if _wires(each) or _begins(each)], served)
     operator = _reached([each for each in functions if within(each.module, *_OPERATOR)], functions)
     counted = [each for each in functions if each in serving or each not in operator or within(each.module, _DELIVERY)]
     return _of(service, counted, rooms)
@@ -86,18 +82,23 @@ def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> froz
 def sites_of_requests() -> frozenset[Site]:
     """The calls of the store that requests of open banking come to; others are made by jobs, or for the operator."""
     served = {each: node for each, node in _functions() if not within(each.module, *_GUESTS)}
-    requests = _reached([each for each in served if matches(each.module, EDGES) and each.module not in _JOBS], served)
+    requests = _reached([each for each in served if matches(each.module, EDGES)], served)
     return call_sites() & _of(STORE, list(requests), ROOMS)
+
+
+def _wires(function: Function) -> bool:
+    """Whether the store is handed on there, and called by nobody."""
+    return matches(function.module, (*CONTAINERS, *BOOTSTRAP))
 
 
 def _begins(function: Function) -> bool:
     """Whether a request or a job begins there."""
-    return within(function.module, *ROOMS, CARDS) and matches(function.module, EDGES)
+    return within(function.module, *ROOMS, CARDS) and matches(function.module, (*EDGES, *JOBS))
 
 
 def _of(service: Service, functions: Sequence[Function], rooms: tuple[str, ...]) -> frozenset[Site]:
     nodes = dict(_functions())
-    here = [each for each in functions if within(each.module, *rooms) and each.module not in _WIRING]
+    here = [each for each in functions if within(each.module, *rooms) and not _wires(each)]
     return frozenset(site for each in here for site in _sites(service, each.module, nodes[each]))
 
 

@@ -32,7 +32,7 @@ class Unreliable:
 
 def breaking(scene: Scene, ring: str, service: str) -> Unreliable:
     """Has a service of one of a process's key rings fail from now on."""
-    keys = getattr(scene.hub, ring)
+    keys = scene.hub.cards.keys if ring == "card_keys" else scene.hub.keyring
     unreliable = Unreliable(getattr(keys, service))
     setattr(keys, service, unreliable)
     return unreliable

@@ -175,13 +175,13 @@ def test_a_redirect_makes_the_browser_go_on_with_get_and_tells_nobody_where_it_c
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def failed(found: Incoming, error: Exception) -> Response:
+def failed(parts: str, found: Incoming, error: Exception) -> Response:
     return web.json_answer({"error": type(error).__name__}, 500)
 
 
-def site(routes: Routes) -> Chalice:
+def site(routes: Routes[str]) -> Chalice:
     chalice = Chalice("site", configure_logs=False)
-    chalice.register_blueprint(routes)
+    chalice.register_blueprint(routes.bind(lambda: "parts"))
     return chalice
 
 
@@ -196,25 +196,25 @@ def sent(
 
 
 def test_a_view_gets_the_request_and_its_answer_carries_the_request_id() -> None:
-    routes, bound = Routes(__name__, failed), []
+    routes, bound = Routes[str](__name__, failed), []
 
     @routes.get("/cancel/{secret}")
-    def view(found: Incoming) -> Response:
+    def view(parts: str, found: Incoming) -> Response:
         bound.append(log.logger().thread_safe_get_current_keys()["request_id"])
-        return web.json_answer({"uri": found.uri})
+        return web.json_answer({"uri": found.uri, "parts": parts})
 
     answer = sent(site(routes), "GET", "/cancel/{secret}", {"X-Request-Id": ID})
 
-    assert (answer["statusCode"], answer["body"]) == (200, '{"uri":{"secret":"abc"}}')
+    assert (answer["statusCode"], answer["body"]) == (200, '{"uri":{"secret":"abc"},"parts":"parts"}')
     assert answer["headers"]["X-Request-Id"] == ID
     assert bound == [ID]
 
 
 def test_what_a_view_raises_becomes_an_answer_with_the_request_id() -> None:
-    routes = Routes(__name__, failed)
+    routes = Routes[str](__name__, failed)
 
     @routes.post("/one")
-    def view(found: Incoming) -> Response:
+    def view(parts: str, found: Incoming) -> Response:
         raise LookupError("hidden")
 
     answer = sent(site(routes), "POST", "/one", {"X-Request-Id": ID})
@@ -224,13 +224,13 @@ def test_what_a_view_raises_becomes_an_answer_with_the_request_id() -> None:
 
 
 def test_a_route_may_have_its_own_way_to_fail() -> None:
-    def view(found: Incoming) -> Response:
+    def view(parts: str, found: Incoming) -> Response:
         raise LookupError("hidden")
 
-    def failed_page(found: Incoming, error: Exception) -> Response:
+    def failed_page(parts: str, found: Incoming, error: Exception) -> Response:
         return web.text_answer("sorry", "text/html", 500)
 
-    routes = Routes(__name__, failed)
+    routes = Routes[str](__name__, failed)
     routes.get("/page", failed_page)(view)
     routes.get("/data")(view)
     chalice = site(routes)
@@ -240,10 +240,10 @@ def test_a_route_may_have_its_own_way_to_fail() -> None:
 
 
 def test_one_view_may_serve_many_methods_and_places() -> None:
-    routes = Routes(__name__, failed)
+    routes = Routes[str](__name__, failed)
     methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
     for place in ("/a", "/a/{secret}", "/a/b-c"):
-        routes.serve(place, methods, lambda found: web.json_answer([found.method, found.route]))
+        routes.serve(place, methods, lambda parts, found: web.json_answer([found.method, found.route]))
     chalice = site(routes)
 
     for method in methods:
@@ -256,8 +256,8 @@ def test_one_view_may_serve_many_methods_and_places() -> None:
     "content_type", [None, "", "text/plain", FORM, "application/json", "a/b;c", "nonsense", "\xe4"]
 )
 def test_a_view_may_be_sent_any_content_type(method: str, content_type: str | None) -> None:
-    routes = Routes(__name__, failed)
-    routes.serve("/one", [method], lambda found: web.json_answer(found.content_type))
+    routes = Routes[str](__name__, failed)
+    routes.serve("/one", [method], lambda parts, found: web.json_answer(found.content_type))
     headers = {} if content_type is None else {"Content-Type": content_type}
 
     answer = sent(site(routes), method, "/one", headers, "body")

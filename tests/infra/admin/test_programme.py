@@ -217,7 +217,7 @@ def test_a_stage_without_programme_managers_says_how_to_load_one(world: World, m
 
 def test_one_is_shown_with_what_is_in_use_and_without_any_digest(world: World, path: Path) -> None:
     demo = world.another_process()
-    demo.programmes.mark_used(demo.programmes.catalogue(1), [("design", 21)])
+    demo.cards.programmes.mark_used(demo.cards.programmes.catalogue(1), [("design", 21)])
     shown = done("programme", "show", "1")
 
     assert shown["manager"]["rates"]["978/840"] == {"base": "1.0845", "markup_percent": "1.5"}
