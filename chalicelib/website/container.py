@@ -20,7 +20,7 @@ from chalicelib.website.records.users import Users
 from chalicelib.website.web_tpp_flow import Tpp
 
 if TYPE_CHECKING:
-    from chalicelib.cards.portal.portal import Desk
+    from chalicelib.cards.portal.portal import Portal
 
 
 class WebsiteContainer:
@@ -32,7 +32,7 @@ class WebsiteContainer:
         delivery: DeliveryContainer,
         statistics: StatisticsContainer,
         openbanking: OpenBankingContainer,
-        portal: Callable[[], Desk],
+        portal: Callable[[], Portal],
     ) -> None:
         self.shared = shared
         self.delivery = delivery
@@ -41,7 +41,7 @@ class WebsiteContainer:
         self._portal = portal
 
     @cached_property
-    def portal(self) -> Desk:
+    def portal(self) -> Portal:
         return self._portal()
 
     @cached_property
