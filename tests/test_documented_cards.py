@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.issuing import card_record, holder_record
 from chalicelib.cards.protocol import (
     authorization_states,

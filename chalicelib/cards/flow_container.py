@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chalicelib.cards.api.actions import ACTIONS, PORTAL_ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, PORTAL_ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.authorization.authorization_flow import AuthorizationFlow
 from chalicelib.cards.authorization.authorizer import Authorizer
 from chalicelib.cards.authorization.cardholder_verification import CardholderVerification

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from infra.openapi.cards import examples
 from infra.openapi.cards.schemas import name_of
 from infra.postman.request import Json, PostmanRequest

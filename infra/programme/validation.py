@@ -279,6 +279,6 @@ def _readable_kind(kind: str) -> str:
 
 
 def _known_actions() -> set[str]:
-    from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+    from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 
     return {*ACTIONS, *SIMULATOR_ACTIONS}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page
 
-from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from tests.browser import checks
 from tests.browser.test_specifications import KEPT, executed, opened, screen
 from tests.browser.visitor import Visitor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.cards.api.actions import ACTIONS
+from chalicelib.cards.actions import ACTIONS
 from tests.cards.case import LOOK, PROVIDER, WRITE, Case, Members, of_card
 from tests.cards.ledgers import payment
 from tests.cards.network_cases import NETWORK_CASES

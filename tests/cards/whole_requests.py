@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.requests.action import Action
 from tests.cards import money_requests, network_requests, report_requests

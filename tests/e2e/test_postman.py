@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import requests
 
-from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED

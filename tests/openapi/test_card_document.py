@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.message import ENVELOPE, Request
 from chalicelib.cards.protocol.status_codes import Refused, Status

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
 from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, Simulation
 from tests.many import cases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.card_blocks import TRACK_NAME
 from chalicelib.cards.protocol.card_fields import LONGEST_BYTES
 from chalicelib.cards.protocol.message import Request

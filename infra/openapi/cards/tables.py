@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chalicelib.cards.api.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol import authorization_states, payment_states, schemes, states, values
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule

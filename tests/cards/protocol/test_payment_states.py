@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.api.actions import ACTIONS
+from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, MANDATE_RULES, PAYMENT_RULES
 from tests.cards import ledgers, money_requests, whole_requests
-from tests.cards.api.test_actions import call
 from tests.cards.scenes import LEFT_OUT, UK, Scene
 from tests.cards.state_tables import ADDRESS, ADDRESS_MOVES, MANDATE, MONEY_ACCOUNT, OK, PAYMENT, RESULTS
+from tests.cards.test_actions import call
 from tests.cards.whole_requests import Cast, Members
 
 FUNDS = 10_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from chalicelib.cards.api.actions import ACTIONS
+from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, CARD_MOVES, CARD_RULES
 from tests.cards import whole_requests
 from tests.cards.scenes import DELIVERY, EUR, PIN, Scene

@@ -14,8 +14,8 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Conflict
 from chalicelib.foundation.jsontext import Number
 from tests.cards import whole_requests
-from tests.cards.api.test_actions import call
 from tests.cards.scenes import ALL_PLAIN, HOLDER_BLOCK, LEFT_OUT, Envelope, Scene
+from tests.cards.test_actions import call
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, is_valid
 from tests.conftest import Lines
 

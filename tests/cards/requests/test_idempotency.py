@@ -10,8 +10,8 @@ import pytest
 from chalicelib.cards.programs import credentials
 from chalicelib.foundation import identifiers
 from tests.cards import whole_requests
-from tests.cards.api.test_actions import call
 from tests.cards.scenes import ALL_PLAIN, DAY, HOLDER_BLOCK, OUTSIDE, PIN, UK, Envelope, Scene
+from tests.cards.test_actions import call
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
 from tests.conftest import Lines
 

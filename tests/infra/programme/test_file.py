@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from chalicelib.cards.api.actions import ACTIONS
+from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.programs.catalogue import Rate
 from chalicelib.foundation.crypto import signatures
 from infra.programme import file

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.api.actions import SIMULATOR_ACTIONS
+from chalicelib.cards.actions import SIMULATOR_ACTIONS
 from chalicelib.foundation.jsontext import Number
 from tests.cards import whole_requests
 from tests.cards.members import Member
