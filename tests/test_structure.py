@@ -37,7 +37,7 @@ FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "aws_lambda
 RULES = RECORDS
 """Records stand on one layer with everything in the rooms that no other glob names."""
 LAYERS = (FOUNDATION, PROTOCOL, RULES, FLOWS, CONTAINERS, EDGES, BOOTSTRAP, ENTRY_POINTS)
-OPEN_BANKING, CARDS, WEBSITE = "chalicelib.openbanking", "chalicelib.cards", "chalicelib.website"
+CARDS, WEBSITE = "chalicelib.cards", "chalicelib.website"
 ROOMS_BELOW = {
     "foundation": (),
     "delivery": ("foundation",),

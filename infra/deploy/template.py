@@ -164,11 +164,6 @@ _PSEUDO = {
 }
 
 
-def for_stage(stage: str) -> Template:
-    """The repository's own template for one stage."""
-    return Template(load(), Stage=stage)
-
-
 def without_type(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """The template without the resources of one type, and without the outputs that name them."""
     gone = {name for name, entry in template["Resources"].items() if entry["Type"] == kind}

@@ -16,11 +16,11 @@ import requests
 from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import RESPONSE_CODES
 from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
-from infra.deploy import template
 from infra.tour.calls import wait_for
 from infra.tour.play import run
 from infra.tour.receiver import listen
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
+from tests.resources import for_stage
 
 pytestmark = pytest.mark.e2e
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.e2e
 def tables(operator: bootstrap.Hub) -> list[str]:
     """The short names of all tables that the template has."""
     prefix = f"causeway-{operator.settings.stage}-"
-    names = [table["TableName"] for table in template.for_stage(operator.settings.stage).tables()]
+    names = [table["TableName"] for table in for_stage(operator.settings.stage).tables()]
     assert all(name.startswith(prefix) for name in names)
     return [name.removeprefix(prefix) for name in names]
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.settings import Settings
-from infra.deploy import template
 from infra.deploy.chalice_command import STAGES
 from infra.deploy.functions import API, FUNCTIONS
 from infra.local import event_runner
+from tests.resources import for_stage
 
 FOLDER = Path(__file__).parents[2] / ".chalice"
 CONFIG: dict[str, Any] = json.loads((FOLDER / "config.json").read_text())
@@ -56,7 +56,7 @@ def test_every_table_and_index_is_used_by_some_function_but_what_only_the_operat
     allowed = {resource for file in files for _, resource in granted(file, "dynamodb:")}
 
     wanted = set()
-    for table in template.for_stage(stage).tables():
+    for table in for_stage(stage).tables():
         arn = f"arn:aws:dynamodb:*:*:table/{table['TableName']}"
         wanted.add(arn)
         wanted |= {f"{arn}/index/{index['IndexName']}" for index in table.get("GlobalSecondaryIndexes", [])}

@@ -9,6 +9,7 @@ from infra.deploy.chalice_command import STAGES
 from tests.infra.test_policies import resources
 from tests.rehearsal import account
 from tests.rehearsal.project import ADDRESSES, PROCESSORS, TOPIC, Project, registered
+from tests.resources import for_stage
 
 pytestmark = pytest.mark.rehearsal
 each_stage = pytest.mark.parametrize("stage", STAGES)
@@ -132,7 +133,7 @@ def test_whatever_a_policy_names_is_there(deployed: Project, stage: str) -> None
     queues = [url.rpartition("/")[2] for url in boto3.client("sqs").list_queues()["QueueUrls"]]
     tables = boto3.client("dynamodb").get_paginator("list_tables").paginate().search("TableNames[]")
     there = {f"table/{name}" for name in tables} | set(queues) | {f"log-group:{name}" for name in account.logs()}
-    there |= {f"secret:{each['Name']}" for each in template.for_stage(stage).resources(template.SECRET).values()}
+    there |= {f"secret:{each['Name']}" for each in for_stage(stage).resources(template.SECRET).values()}
 
     for name in names(stage):
         for statement in deployed.policy(stage, name)["Statement"]:

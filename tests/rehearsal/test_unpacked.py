@@ -23,6 +23,7 @@ from infra.deploy.functions import FUNCTIONS
 from infra.local.event_runner import schedule_event, sqs_event
 from tests.rehearsal import runtime
 from tests.rehearsal.project import ADDRESSES, REPOSITORY, Project, registered
+from tests.resources import for_stage
 
 pytestmark = pytest.mark.rehearsal
 STAGE = "dev"
@@ -99,7 +100,7 @@ def operator(*arguments: str, said_in: str = "") -> Any:
 @pytest.fixture(scope="session")
 def started(deployed: Project) -> None:
     """The stage after the steps that follow a first deployment: secrets, which moto has not laid, and their keys."""
-    for secret in template.for_stage(STAGE).resources(template.SECRET).values():
+    for secret in for_stage(STAGE).resources(template.SECRET).values():
         boto3.client("secretsmanager").create_secret(Name=secret["Name"])
     operator("keys", "init")
 

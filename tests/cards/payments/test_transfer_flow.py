@@ -18,7 +18,7 @@ from tests.cards.scenes import (
 )
 from tests.cards.tariff import with_tariff
 
-TRANSFER, CHANGE = "transferToExternalPayment", "changeExternalPaymentAddressStatus"
+CHANGE = "changeExternalPaymentAddressStatus"
 BARCLAYS, RIGHT, WRONG = "202959", "63748472", "63748473"
 """A sort code that account numbers are checked by, with one that passes and one that does not."""
 

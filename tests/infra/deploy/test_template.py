@@ -18,6 +18,7 @@ from chalicelib.openbanking.records.consents import NOTIFY
 from infra.deploy import template
 from infra.deploy.functions import API, BY_NAME
 from infra.deploy.template import Template, TemplateError
+from tests.resources import for_stage
 
 SMALL = """
 Parameters:
@@ -127,14 +128,14 @@ TABLES = [
     ("stage", "names"), [("local", [*TABLES, "demo-banks"]), ("dev", [*TABLES, "demo-banks"]), ("prod", TABLES)]
 )
 def test_demonstration_banks_have_a_table_everywhere_but_in_production(stage: str, names: list[str]) -> None:
-    found = [table["TableName"] for table in template.for_stage(stage).tables()]
+    found = [table["TableName"] for table in for_stage(stage).tables()]
 
     assert sorted(found) == sorted(f"causeway-{stage}-{name}" for name in names)
 
 
 @pytest.mark.parametrize("stage", ["local", "dev", "prod"])
 def test_every_table_is_encrypted_recoverable_and_on_demand(stage: str) -> None:
-    for table in template.for_stage(stage).resources(template.TABLE).values():
+    for table in for_stage(stage).resources(template.TABLE).values():
         assert table["SSESpecification"] == {"SSEEnabled": True}
         assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
         assert table["BillingMode"] == "PAY_PER_REQUEST"
@@ -142,7 +143,7 @@ def test_every_table_is_encrypted_recoverable_and_on_demand(stage: str) -> None:
 
 def test_production_tables_cannot_be_deleted_by_accident() -> None:
     resources = template.load()["Resources"]
-    for name, table in template.for_stage("prod").resources(template.TABLE).items():
+    for name, table in for_stage("prod").resources(template.TABLE).items():
         assert table["DeletionProtectionEnabled"] is True
         assert resources[name]["DeletionPolicy"] == "RetainExceptOnCreate"
         assert resources[name]["UpdateReplacePolicy"] == "Retain"
@@ -152,13 +153,13 @@ def test_keys_outlive_the_stack_but_not_a_first_deployment_that_fails() -> None:
     kept = (template.SECRET, "AWS::KMS::Key")
     resources = template.load()["Resources"]
 
-    for name in (name for kind in kept for name in template.for_stage("prod").resources(kind)):
+    for name in (name for kind in kept for name in for_stage("prod").resources(kind)):
         assert resources[name]["DeletionPolicy"] == "RetainExceptOnCreate"  # or their names would be taken
         assert resources[name]["UpdateReplacePolicy"] == "Retain"
 
 
 def test_records_that_expire_do_so_by_one_attribute() -> None:
-    expiring = template.for_stage("prod").expiry_attributes()
+    expiring = for_stage("prod").expiry_attributes()
 
     assert set(expiring.values()) == {"expires_at"}
     assert {name.removeprefix("causeway-prod-") for name in expiring} == {
@@ -174,7 +175,7 @@ def test_records_that_expire_do_so_by_one_attribute() -> None:
 
 
 def test_messages_stay_invisible_six_times_as_long_as_their_function_may_run() -> None:
-    queue = template.for_stage("prod").resources(template.QUEUE)["DeliveriesQueue"]
+    queue = for_stage("prod").resources(template.QUEUE)["DeliveriesQueue"]
 
     assert queue["VisibilityTimeout"] >= 6 * BY_NAME["deliver"].timeout
     assert queue["RedrivePolicy"]["maxReceiveCount"] == 5
@@ -199,9 +200,7 @@ def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_i
     ids=lambda index: f"{index.table} {index.name}",
 )
 def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:
-    (table,) = [
-        each for each in template.for_stage("prod").tables() if each["TableName"] == f"causeway-prod-{index.table}"
-    ]
+    (table,) = [each for each in for_stage("prod").tables() if each["TableName"] == f"causeway-prod-{index.table}"]
 
     (found,) = [each for each in table["GlobalSecondaryIndexes"] if each["IndexName"] == index.name]
     assert found["KeySchema"] == [
@@ -214,13 +213,13 @@ def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:
 
 
 def test_a_person_is_called_when_a_delivery_met_a_defect() -> None:
-    alarm = template.for_stage("prod").resources("AWS::CloudWatch::Alarm")["DeadDeliveriesAlarm"]
+    alarm = for_stage("prod").resources("AWS::CloudWatch::Alarm")["DeadDeliveriesAlarm"]
 
     assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (0, "GreaterThanThreshold")
     assert alarm["Dimensions"][0]["Value"] == {"Fn::GetAtt": ["DeadDeliveriesQueue", "QueueName"]}
 
 
 def test_no_secret_has_a_value_in_the_template() -> None:
-    for secret in template.for_stage("dev").resources(template.SECRET).values():
+    for secret in for_stage("dev").resources(template.SECRET).values():
         assert "SecretString" not in secret
         assert "KmsKeyId" in secret

@@ -9,11 +9,11 @@ from threading import Thread
 import boto3
 import pytest
 
-from infra.deploy import template
 from infra.local import dynamodb_local
 from infra.local.dynamodb_local import DynamoDBLocal, EngineFailed
 from infra.local.resources import expire_items, make_tables
 from tests.conftest import DYNAMODB_ENDPOINT
+from tests.resources import for_stage
 
 
 def test_a_machine_without_maven_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_what_answers_at_the_engines_port_is_asked_whether_it_is_dynamodb(header
 @pytest.mark.dynamodb
 @pytest.mark.skipif(not DYNAMODB_ENDPOINT, reason="DynamoDB Local takes part in `make test-dynamodb`")
 def test_tables_are_made_once_and_outlive_a_restart(tmp_path: Path) -> None:
-    local = template.for_stage("local")
+    local = for_stage("local")
     for turn in range(2):
         engine = DynamoDBLocal(tmp_path / "data")
         client = boto3.client("dynamodb", endpoint_url=engine.wait())

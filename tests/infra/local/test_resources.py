@@ -17,6 +17,7 @@ from infra.deploy.stacks import StackFailed
 from infra.local import resources
 from infra.local.process import ChildProcess, python_command
 from tests import endpoint
+from tests.resources import for_stage
 
 
 @pytest.fixture(scope="module")
@@ -133,4 +134,4 @@ def test_a_table_of_another_version_is_refused_and_says_what_to_do(
     )
 
     with pytest.raises(StackFailed, match="causeway-local-deliveries is from another version: `make clean`"):
-        resources.make_tables(client("dynamodb"), template.for_stage("local"))
+        resources.make_tables(client("dynamodb"), for_stage("local"))

@@ -58,7 +58,6 @@ def of(row: Row, amount: Any, currency: str = "EUR", **members: Any) -> Json:
 # -- accounts
 
 NAMES_1 = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
-NAMES_2 = ("iban", "bban", "account_number", "sort_code")
 ENOUGH_1: dict[str, tuple[Json, bool]] = {
     "an IBAN": ({"receiver_iban": OTHER_IBAN}, True),
     "number and sort code": ({"receiver_account_number": "12345678", "receiver_sort_code": "202015"}, True),
