@@ -8,8 +8,7 @@ from chalicelib.cards.authorization.authorizer import Authorizer
 from chalicelib.cards.authorization.cardholder_verification import CardholderVerification
 from chalicelib.cards.authorization.clearing_flow import ClearingFlow
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
-from chalicelib.cards.authorization.hold_expiry import HoldExpiry
-from chalicelib.cards.authorization.hold_release import HoldRelease
+from chalicelib.cards.authorization.hold_release import HoldExpiry, HoldRelease
 from chalicelib.cards.authorization.release_flow import ReleaseFlow
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.events.card_events import CardEvents

@@ -22,10 +22,10 @@ from chalicelib.cards.payments.special_account_record import special_account_key
 from chalicelib.cards.protocol.authorization_states import HELD
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.reconciliation.account_proof import KINDS, prove_account
-from chalicelib.cards.reconciliation.counterparts import missing
 from chalicelib.cards.reconciliation.ledger_proof import Books, Broken, Fold, Shared, spoken
 from chalicelib.cards.reconciliation.ledger_reader import account_key, batches
 from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim
+from chalicelib.cards.reconciliation.rolling_proof import missing
 from chalicelib.cards.storage.record import TABLE as CARDS
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Store

@@ -76,7 +76,7 @@ class Watch:
         from botocore.client import BaseClient
 
         from chalicelib.application import Application
-        from chalicelib.cards.card_data import pins
+        from chalicelib.cards.card_data import cardholder_secrets
         from chalicelib.cards.card_data.sealed_data import CardData
         from chalicelib.cards.requests import disclosure
         from chalicelib.delivery import event_sender
@@ -96,7 +96,7 @@ class Watch:
                 (Vault, "seal", lambda _, vault, text, context: self._sealed(text)),
                 (Vault, "unseal", lambda text, *_: self._sealed(text)),
                 (numbers, "new_pan", lambda pan, *_: self.note("pan", pan)),
-                (pins, "random_pin", lambda pin: self.note("pin", pin)),
+                (cardholder_secrets, "random_pin", lambda pin: self.note("pin", pin)),
                 (event_sender, "body", lambda body, *_: self._bodies.append(body)),
                 (disclosure, "in_event", lambda _, catalogue, number, value: self.note("validation_value", value)),
                 (disclosure, "shown", lambda _, credential, card_id, field, clear: self.note(field, clear, card_id)),

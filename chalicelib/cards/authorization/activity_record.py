@@ -26,9 +26,8 @@ from chalicelib.cards.protocol.values import (
     RISK_ACTIONS,
     SUSPICIOUS,
 )
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import WriteStamp, present
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Timeline, shard_of, shards
-from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 TABLE = "card-activity"

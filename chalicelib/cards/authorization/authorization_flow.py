@@ -36,9 +36,9 @@ from chalicelib.cards.protocol.values import (
     SECURITY_CHECKS,
 )
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import out_of_turn
-from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Operation
 
 UNKNOWN_NUMBER = "14"

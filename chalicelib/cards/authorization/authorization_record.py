@@ -20,8 +20,7 @@ from chalicelib.cards.ledger.posting_context import Usage
 from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, HELD
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests.request_context import RequestContext
-from chalicelib.cards.storage.record import Record
-from chalicelib.cards.storage.write_stamp import WriteStamp
+from chalicelib.cards.storage.record import Record, WriteStamp
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 

@@ -1,26 +1,32 @@
-"""What of an authorization is not held any more: reversed, in whole or in part, or over."""
+"""Releases of holds: a reversal, in whole or in part, or an expiry, which a schedule finds when its time has come."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import Message
-from chalicelib.cards.authorization.authorization_record import NOT_DUE, Authorization, divided, joined, leading
+from chalicelib.cards.authorization.authorization_record import DUE, NOT_DUE, Authorization, divided, joined, leading
 from chalicelib.cards.authorization.card_context import CardContext, Read, read_with_card
-from chalicelib.cards.events.card_events import CardEvent
+from chalicelib.cards.events.card_events import CardEvent, CardEvents
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import Tally
 from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.authorization_states import OVER, REVERSED
 from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
+from chalicelib.cards.storage.due_index import DueItems
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.write_stamp import WriteStamp
-from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.metrics import Metrics
 
 CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
 """What the ledger calls them."""
@@ -94,3 +100,35 @@ class HoldRelease:
             charge=charge.part(amount) if charge else None,
             holder_currency=card_context.accounts[0].currency,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class HoldExpiry:
+    """Looks through the index of due times."""
+
+    store: Store
+    clock: Clock
+    metrics: Metrics
+    programmes: Programmes
+    releasing: HoldRelease
+    events: CardEvents
+
+    def expire(self, until: float = math.inf) -> int:
+        """Release every hold that is over; answers how many, as ``DueItems.run``."""
+        return DueItems(self.store, self.clock, self.metrics, DUE, "hold").run(self._expire, until)
+
+    def _expire(self, item: Item) -> bool:
+        """Raises: StoreError."""
+        authorization = Authorization.from_item(item)
+        stamp = WriteStamp(milliseconds(self.clock), new_id())
+        catalogue = self.programmes.catalogue(authorization.manager_id)
+        release = self.releasing.release(
+            self.store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp
+        )
+        told = self.events.record(authorization.manager_id, release.events)
+        try:
+            self.store.transact([*release.operations, *told.operations])
+        except (ConditionFailed, Conflict):  # it was collected meanwhile, or the account was moved: the next run sees
+            return False
+        self.events.dispatch(told)
+        return True

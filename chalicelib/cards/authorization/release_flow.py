@@ -11,7 +11,7 @@ from chalicelib.cards.protocol.simulator_messages import Released, SimulateExpir
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXPIRY, REVERSAL
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.write_stamp import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from chalicelib.cards.card_data import pins
+from chalicelib.cards.card_data import cardholder_secrets
+from chalicelib.cards.card_data.cardholder_secrets import new_password
 from chalicelib.cards.card_data.numbers import new_pan
-from chalicelib.cards.card_data.passwords import new_password
 from chalicelib.cards.issuing import card_list_record
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_production import Clear, card_members, created, delivery, may_convert, sending
@@ -104,7 +104,7 @@ class CardCreationFlow:
         )
         number, version = self.sequences.next("card"), self.secrets.data.key_version()
         pan, password = new_pan(programme.bin, programme.pan_length), request.acs_password or new_password()
-        pin = None if request.card_virtual else request.card_pin or pins.random_pin()
+        pin = None if request.card_virtual else request.card_pin or cardholder_secrets.random_pin()
         expiry_year, expiry_month = months_later(month_of(context.now), _validity(request, programme))
         card = Card(
             id=number,

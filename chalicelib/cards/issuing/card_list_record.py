@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.storage.latest import Rows
 from chalicelib.cards.storage.record import TABLE
-from chalicelib.cards.storage.time_ordered import shard_of, shards
+from chalicelib.cards.storage.time_ordered import Rows, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Put, absent
 
 _NAME = "card"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chalicelib.cards.card_data import pins
+from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.issuing.card_production import Clear, card_members, created, delivery, may_convert, sending
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, retiring_number, taking_number
@@ -92,7 +92,7 @@ class CardReissueFlow:
             return None
         if request.card_pin is not None:
             require_good(request.card_pin)
-        return request.card_pin or pins.random_pin()
+        return request.card_pin or cardholder_secrets.random_pin()
 
 
 def _programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.cards.card_data import pins
+from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol.states import PIN_OK
@@ -48,5 +48,5 @@ WITHOUT_PIN = {"pin": None, "pvv": None, "pin_status": PIN_OK, "pin_tries": 0}
 
 def require_good(pin: str) -> None:
     """Raises: Refused, for a PIN that is guessed first."""
-    if pins.is_simple(pin):
+    if cardholder_secrets.is_simple(pin):
         raise Refused(Status.PIN_TOO_SIMPLE)

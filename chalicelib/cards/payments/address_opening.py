@@ -12,7 +12,7 @@ from chalicelib.cards.payments.provider import LONGEST_WORDS, Opened, Opening, P
 from chalicelib.cards.payments.provider_completion import ProviderOutcome
 from chalicelib.cards.payments.serializers import address_shown, refused_by_provider
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
-from chalicelib.cards.storage.write_stamp import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation.dynamodb.store import Store
 
 

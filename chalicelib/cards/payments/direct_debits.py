@@ -18,8 +18,7 @@ from chalicelib.cards.protocol.payment_states import REJECTED
 from chalicelib.cards.protocol.states import PAYING_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, DIRECT_DEBIT
-from chalicelib.cards.storage.record import Key
-from chalicelib.cards.storage.write_stamp import WriteStamp
+from chalicelib.cards.storage.record import Key, WriteStamp
 from chalicelib.foundation.dynamodb.store import Item
 
 _CANCELLED = "the mandate is cancelled"

@@ -14,7 +14,7 @@ from chalicelib.cards.protocol.payment_states import REJECTED, SETTLED
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import EXTERNAL_IN
-from chalicelib.cards.storage.write_stamp import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation.dynamodb.store import Operation
 
 

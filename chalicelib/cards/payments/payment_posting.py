@@ -17,8 +17,8 @@ from chalicelib.cards.payments.pending_index import NOT_DUE
 from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import RETURN_TYPES
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Item, Operation
 
 CALLED: Mapping[PaymentKind, str] = {

@@ -18,7 +18,7 @@ from chalicelib.cards.payments.provider import ProviderSilent
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
-from chalicelib.cards.storage.write_stamp import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Store

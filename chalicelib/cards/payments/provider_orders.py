@@ -16,7 +16,7 @@ from chalicelib.cards.payments.provider_completion import ProviderOutcome
 from chalicelib.cards.payments.serializers import payment_answer, refused_by_provider
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
-from chalicelib.cards.storage.write_stamp import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation.dynamodb.store import Store
 
 

@@ -16,7 +16,7 @@ from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.storage.due_index import DueItems
-from chalicelib.cards.storage.write_stamp import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.foundation.identifiers import new_id

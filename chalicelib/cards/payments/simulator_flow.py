@@ -30,9 +30,8 @@ from chalicelib.cards.protocol.schemes import SCHEMES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import WriteStamp, present
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Operation
 
 _FIRST_REFERENCE = 8_000_000_000

@@ -23,9 +23,9 @@ from chalicelib.cards.protocol.values import BUSINESS
 from chalicelib.cards.reports import serializers
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage import latest
-from chalicelib.cards.storage.latest import Rows
+from chalicelib.cards.storage import time_ordered
 from chalicelib.cards.storage.record import Key
+from chalicelib.cards.storage.time_ordered import Rows
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.parallel import together
 
@@ -44,7 +44,7 @@ class PortalFlow:
     def list_cards(self, request: ListCards, context: RequestContext) -> Outcome[list[dict[str, Any]]]:
         before = None if request.before is None else card_list_record.part(request.before)
         lists = card_list_record.of_manager(context.manager_id)
-        rows, more = latest.page(context.store, lists, request.item_count, before)
+        rows, more = time_ordered.latest_page(context.store, lists, request.item_count, before)
         items = context.items([Card.key(row["card_id"]) for row in rows]) if rows else []
         cards = [Card.from_item(item) for item in items if item is not None and context.sees(item)]
         holders, accounts = _beside(context, cards)
@@ -104,7 +104,9 @@ class PortalFlow:
         before = None
         if request.before_at is not None and request.before_id is not None:
             before = timelines[0].part(request.before_at, request.before_id)
-        rows, more = latest.page(context.store, [Rows.of(each) for each in timelines], request.item_count, before)
+        rows, more = time_ordered.latest_page(
+            context.store, [Rows.of(each) for each in timelines], request.item_count, before
+        )
         return _list(context, [_message(row) for row in rows if context.sees(row)], more=more)
 
     # -- inside

@@ -24,17 +24,20 @@ from chalicelib.cards.protocol.fields import (
     AN,
     ANS,
     Beside,
+    Countries,
     CountryIson,
     CurrencyIson,
     Digits,
     ExtList,
     Flag,
     Id,
+    Mccs,
+    Merchants,
     N,
+    Pairs,
     Range,
 )
 from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
-from chalicelib.cards.protocol.merchant_lists import Countries, Mccs, Merchants, Pairs
 from chalicelib.cards.protocol.message import (
     Excludes,
     Ignores,

@@ -7,7 +7,7 @@ ledger holds again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
@@ -17,9 +17,8 @@ from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.special_account_record import special_account_key
 from chalicelib.cards.protocol.values import SPECIAL
 from chalicelib.cards.reconciliation.account_proof import prove_account
-from chalicelib.cards.reconciliation.counterparts import missing
-from chalicelib.cards.reconciliation.ledger_proof import Broken, Shared, spoken
-from chalicelib.cards.reconciliation.ledger_reader import account_key, as_moved
+from chalicelib.cards.reconciliation.ledger_proof import Broken, Shared, number_of, spoken
+from chalicelib.cards.reconciliation.ledger_reader import account_key, as_moved, latest_first
 from chalicelib.cards.reconciliation.progress_record import PROGRESS, STRETCHES, Progress
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.sequences import SEQUENCES
@@ -199,3 +198,25 @@ def _unreadable(account: Item, error: Exception) -> Broken:
     broken = Broken(account["owner"], f"it cannot be read: {type(error).__name__}")
     broken.__cause__ = error
     return broken
+
+
+def missing(store: Store, shared: Shared, has_time: Callable[[], bool]) -> Iterator[Broken]:
+    """What does not fit in the accounts that were read, as far as there is time to look; the latest rows come first."""
+    for owner, halves in shared.missing().items():
+        waiting = set(halves)
+        for row in latest_first(store, owner):
+            if not waiting:
+                break
+            if not has_time():
+                return
+            if row["movement"] in waiting:
+                waiting.remove(row["movement"])
+                try:
+                    shared.note(owner, row)
+                except Broken:
+                    half = halves[row["movement"]]
+                    other = f"row {number_of(row)} of {spoken(owner)}"
+                    yield Broken(half.owner, f"its entries are not those of {other}", half.row)
+        if waiting:
+            half = halves[min(waiting)]
+            yield Broken(half.owner, f"it moves {spoken(owner)}, too, which has no such row", half.row)

@@ -20,8 +20,7 @@ from chalicelib.cards.programs.credentials import Credential, Credentials
 from chalicelib.cards.programs.programmes import EntryGone, Programmes
 from chalicelib.cards.protocol.card_fields import ANSWERED
 from chalicelib.cards.protocol.message import Request
-from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.protocol.unknown_actions import unknown_action
+from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_action
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests import disclosure, envelope
 from chalicelib.cards.requests.action import Action, Handler

@@ -89,3 +89,16 @@ def either(wished: T | None, otherwise: T) -> T:
 def present(members: Mapping[str, Any]) -> dict[str, Any]:
     """Members without those that have no value."""
     return {name: value for name, value in members.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStamp:
+    """When something is written (Unix milliseconds), and by which attempt."""
+
+    at: int
+    write_id: str
+
+    @property
+    def now(self) -> int:
+        """The same in Unix seconds."""
+        return self.at // 1000

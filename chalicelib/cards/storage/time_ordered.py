@@ -4,6 +4,8 @@ A row stands at its recording millisecond and its own number, which only tell ap
 whoever writes gives each transaction a later millisecond than the last one of the same timeline had. So whatever comes
 while somebody pages stands after what was read.
 
+Programs read on from the first row, by ``page``; people see the latest rows first, by ``latest_page``.
+
 A row that must not wait for the others is written out of turn: a second ahead of the clock and of the last row, where
 nobody has read yet. Until no row that is written in turn comes before it any more, a page ends in front of it. This
 relies on clocks, and on the time from a reading to its write, which do not differ by as much as a second.
@@ -146,3 +148,37 @@ def shards(manager_id: int) -> Sequence[str]:
 def shard_of(number: int) -> int:
     """Which of them a row belongs to."""
     return zlib.crc32(str(number).encode()) % SHARDS
+
+
+Read = Callable[[], list[Item]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows in the partition ``owner`` of a table whose parts begin with ``name``, and go on in the order of time."""
+
+    table: str
+    owner: str
+    name: str
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> Rows:
+        return cls(timeline.table, timeline.owner, timeline.name)
+
+    def latest(self, store: Store, count: int, before: str | None = None) -> Read:
+        """What reads the last ``count`` rows, the latest first, of those before the part ``before``; one call."""
+        span = ("part", f"{self.name}#", before or f"{self.name}#~")
+        many = count + 1  # the end of the span is in it
+
+        def read() -> list[Item]:
+            found = store.query(self.table, ("owner", self.owner), between=span, limit=many, newest_first=True)
+            return [row for row in found.items if row["part"] != before][:count]
+
+        return read
+
+
+def latest_page(store: Store, lists: Sequence[Rows], count: int, before: str | None = None) -> tuple[list[Item], bool]:
+    """The last ``count`` rows of all lists, which have the same name, and whether there are more before them."""
+    found = [row for rows in together([each.latest(store, count + 1, before) for each in lists]) for row in rows]
+    found.sort(key=lambda row: str(row["part"]), reverse=True)
+    return found[:count], len(found) > count

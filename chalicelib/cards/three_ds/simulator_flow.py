@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol import simulator_messages
 from chalicelib.cards.protocol.simulator_messages import SimulateAuthentication
@@ -17,7 +20,6 @@ from chalicelib.cards.storage.record import present
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import whitelist_record
 from chalicelib.cards.three_ds.authentication_record import KEPT, VALID_SECONDS, Authentication, proof
-from chalicelib.cards.three_ds.event_payloads import authentication_requested
 from chalicelib.cards.three_ds.whitelist_record import Purchase
 
 
@@ -69,3 +71,23 @@ def _facts(request: SimulateAuthentication) -> dict[str, str]:
         "merchant_name": request.merchant_name,
     }
     return present(facts)
+
+
+_SHOP = ("acquirer_bin", "mcc", "merchant_name", "merchant_id", "merchant_country_ison", "terminal_id")
+
+
+def authentication_requested(asked: Authentication, given: Mapping[str, Any], encrypted: str | None) -> CardEvent:
+    """A shop waits for the cardholder's answer; ``given`` has what is known of the shop, under the wire's names.
+
+    ``encrypted`` is the validation value, for a programme manager that delivers it.
+    """
+    told = {
+        "auth_request_id": asked.id,
+        "card_id": asked.card_id,
+        "amount": asked.amount,
+        "currency_ison": asked.currency,
+        **{name: given.get(name) for name in _SHOP},
+        "expires_at": asked.valid_until,
+        "validation_value": encrypted,
+    }
+    return CardEvent("three_d_secure.requested", told)

@@ -15,8 +15,8 @@ from chalicelib.cards.authorization.risk_rules import Fired
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_CODES, RISK_ACTIONS, SECURITY_CHECKS
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.time_ordered import SHARDS, Timeline, shard_of
-from chalicelib.cards.storage.write_stamp import WriteStamp
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.storage.time_ordered import Span, Timeline, page
+from chalicelib.cards.storage.time_ordered import Rows, Span, Timeline, latest_page, page
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from tests.openbanking.test_call_counts import counted
@@ -149,3 +149,35 @@ def test_a_page_reads_little_more_than_it_shows_and_asks_again_where_that_is_too
 
     assert ids(found) == list(range(50))
     assert calls == ["Query"] * 17
+
+
+LISTS = [Rows("card-activity", f"latest#{shard}", "row") for shard in range(3)]
+
+
+@pytest.fixture
+def world_with_rows(world: World) -> World:
+    """20 rows that take turns, beside others whose names begin alike."""
+    for number in range(20):
+        at = {"owner": f"latest#{number % 3}", "part": f"row#{number:03}", "number": number}
+        world.hub.store.put("card-activity", at)
+    for part in ("rows#001", "ro#999", "row"):
+        world.hub.store.put("card-activity", {"owner": "latest#0", "part": part, "number": -1})
+    return world
+
+
+@pytest.mark.parametrize("count", [1, 7, 10, 19, 20, 30])
+def test_pages_go_back_to_the_first_row(world_with_rows: World, count: int) -> None:
+    store, numbers = world_with_rows.hub.store, []
+    before, more = None, True
+    while more:
+        rows, more = latest_page(store, LISTS, count, before)
+        numbers += [row["number"] for row in rows]
+        assert len(rows) == count or not more
+        before = rows[-1]["part"]
+
+    assert numbers == list(range(19, -1, -1))
+
+
+def test_before_the_first_row_there_is_nothing(world_with_rows: World) -> None:
+    assert latest_page(world_with_rows.hub.store, LISTS, 5, "row#000") == ([], False)
+    assert latest_page(world_with_rows.hub.store, LISTS[1:], 5, "row#001") == ([], False)

@@ -1,4 +1,4 @@
-"""PINs: which of them are too simple, and new ones."""
+"""Secrets that a cardholder knows: new PINs, PINs that are too simple, and new passwords of 3-D Secure."""
 
 from __future__ import annotations
 
@@ -22,3 +22,17 @@ def random_pin() -> str:
     while is_simple(pin := f"{secrets.randbelow(10**LENGTH):0{LENGTH}}"):
         pass
     return pin
+
+
+_DRAWN_FROM = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"
+"""What passwords are drawn from: letters and digits that are not taken for each other."""
+_LENGTH = 12
+
+
+def new_password() -> str:
+    """Twelve letters and digits, each password as likely as any other."""
+    drawn, number = "", secrets.randbelow(len(_DRAWN_FROM) ** _LENGTH)
+    for _ in range(_LENGTH):
+        number, place = divmod(number, len(_DRAWN_FROM))
+        drawn += _DRAWN_FROM[place]
+    return drawn
