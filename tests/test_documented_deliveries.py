@@ -13,9 +13,11 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.dynamodb import sharded_index
+from chalicelib.foundation.fields.field_types import Timestamp
 from chalicelib.foundation.http import breaker, outbound
 from chalicelib.openbanking.protocol import own_answers, refusals
 from chalicelib.openbanking.protocol.tpp_events import EVENTS
+from infra.openapi.models import model_of
 from infra.openapi.own_calls import ACCEPTED_REQUEST
 from tests.documents import BANK, OPERATIONS, ROOT, TPP, blocks, named, rows, section, tables
 
@@ -143,7 +145,7 @@ def test_the_example_that_receives_events_verifies_them_and_tells_repeats() -> N
 
 
 def test_the_outcome_of_an_accepted_call_is_documented_with_its_states() -> None:
-    text, model = section(TPP, f"### `GET {ACCEPTED_REQUEST}`"), own_answers.AcceptedRequest
+    text, model = section(TPP, f"### `GET {ACCEPTED_REQUEST}`"), model_of(own_answers.AcceptedRequest)
     states = get_args(model.model_fields["state"].annotation)
     members, table, *_ = tables(text)
 
@@ -156,7 +158,7 @@ def test_the_outcome_of_an_accepted_call_is_documented_with_its_states() -> None
 def test_the_202_is_documented_as_it_is() -> None:
     (exchange,) = blocks(section(TPP, "## Answered later"), "http")
     head, _, body = exchange.partition("\n\n")
-    accepted = own_answers.Accepted.read(jsontext.loads(body))
+    accepted = model_of(own_answers.Accepted).read(jsontext.loads(body))
 
     assert f"Location: {ACCEPTED_REQUEST.replace('{request_id}', accepted.request_id)}\n" in head
     assert head.endswith("Preference-Applied: respond-async")
@@ -197,7 +199,7 @@ def test_the_examples_of_events_fit_their_models_and_every_event_has_one() -> No
 
 def is_timestamp(text: str) -> bool:
     """Whether a text has the form that every timestamp of the service has."""
-    (rule,) = [each.pattern for each in get_args(own_answers.Timestamp)[1].metadata if hasattr(each, "pattern")]
+    (rule,) = [each.pattern for each in get_args(Timestamp)[1].metadata if hasattr(each, "pattern")]
     return re.fullmatch(rule, text) is not None
 
 

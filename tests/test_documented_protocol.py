@@ -20,9 +20,10 @@ from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, Webhook
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, FundsConfirmation, Webhook
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
+from infra.openapi.models import model_of
 from tests.documents import BANK, TPP, blocks, declared, documented, named, rows, section, tables
 
 CALLS = [(call.method, call.path, webhooks_of(call)) for call in RELAYED] + [
@@ -209,7 +210,7 @@ def test_the_examples_of_a_call_fit_its_models(method: str, path: str, webhooks:
     examples = [jsontext.loads(block) for block in blocks(of_call(method, path), "json")]
     models: list[type[Message]] = [webhook.request for webhook in webhooks.values()]
     answers = [webhook.answer for webhook in webhooks.values()]
-    models += [own_answers.FundsConfirmation] if path == "/tpp/funds_confirmations" else answers
+    models += [model_of(FundsConfirmation)] if path == "/tpp/funds_confirmations" else answers
 
     for example in examples:
         assert reads(models, {name: value for name, value in example.items() if name != "bic"}), example
@@ -235,7 +236,7 @@ def test_the_examples_of_a_banks_call_fit_its_models(call: Any) -> None:
 
 def test_the_examples_of_the_status_call_fit_its_models() -> None:
     for block in blocks(of_call("GET", STATUS_PATH), "json"):
-        assert reads([own_answers.ReportedStatus, own_answers.AskedStatus], jsontext.loads(block))
+        assert reads([model_of(own_answers.ReportedStatus), own_answers.AskedStatus], jsontext.loads(block))
 
 
 # -- Scopes, statuses, schemes, balances

@@ -8,8 +8,8 @@ from datetime import date
 
 from chalice.app import Response
 
-from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.http.web import JSON, text_answer
+from chalicelib.openbanking.protocol.own_answers import BankEntry
 from chalicelib.statistics import export
 from chalicelib.statistics.call_counts import Service
 from chalicelib.statistics.day_records import DayRecord
@@ -45,8 +45,8 @@ class Wanted:
     ``latest`` is the latest day that can be asked for.
     """
 
-    banks: Sequence[Item]
-    bank: Item | None
+    banks: Sequence[BankEntry]
+    bank: BankEntry | None
     days: DayRange
     latest: date
     errors: Mapping[str, str]
@@ -67,14 +67,14 @@ def _wanted(visit: Visit) -> Wanted:
     """What the query says; the first bank, and the latest days that are over, where it says nothing."""
     errors: dict[str, str] = {}
     bic = visit.field("bic").strip().upper()
-    banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: str(bank["name"]).casefold())
+    banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank["name"].casefold())
     bank = next((bank for bank in banks if bic in ("", bank["bic"])), None)
     if bic and bank is None:
         found = visit.website.openbanking.banks.find(bic, active=False)  # spelled in the other way, or switched off
         if found is None:
             errors["bic"] = "There is no bank with this BIC. Choose one of the list."
         else:
-            bank = {"bic": found.bic, "name": found.name}
+            bank = BankEntry(bic=found.bic, name=found.name, country=found.country, api_version=found.api_version)
             banks = [*(each for each in banks if each["bic"] != found.bic), bank]
     latest = yesterday(visit.website.shared.clock)
     until = _day(visit, "to", errors) or latest

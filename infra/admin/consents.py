@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from chalicelib.openbanking.flows.tokens import describe
+from chalicelib.openbanking.flows.tokens import describe_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.admin import connection
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members
@@ -25,7 +25,7 @@ def show(consent_id: ConsentId) -> Report:
       .venv/bin/python -m infra.admin consents show 0f8c27b3a1d94e6f5a7b0c
     """
     consent = _find(consent_id)
-    data = {"client_id": consent.client_id, **describe(consent)}
+    data = {"client_id": consent.client_id, **describe_consent(consent)}
     return Report({"consent": data}, format_members(data))
 
 

@@ -10,8 +10,8 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from infra.openapi import introduction, refusals_of_calls
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
-from infra.openapi.models import Model, example, meaning
-from infra.openapi.own_calls import BANK_ANSWERS, PUBLIC_KEY, CancelQuery
+from infra.openapi.models import Model, example, meaning, model_of
+from infra.openapi.own_calls import PUBLIC_KEY, CancelQuery, WebhookError, WebhookErrorV1, answer_to_bank
 from infra.openapi.purposes import BANK_CALLS as PURPOSES
 from infra.openapi.purposes import WEBHOOKS as WEBHOOK_PURPOSES
 from infra.openapi.responses import Responses
@@ -55,7 +55,7 @@ _TABLES: Mapping[int, Callable[[], list[str]]] = {
     1: lambda: [introduction.codes_of_version_1()],
     2: lambda: [introduction.balance_types(), introduction.codes_of_version_2()],
 }
-_WEBHOOK_ERRORS: Mapping[int, Model] = {1: own_answers.WebhookErrorV1, 2: own_answers.WebhookError}
+_WEBHOOK_ERRORS: Mapping[int, Model] = {1: WebhookErrorV1, 2: WebhookError}
 _BANK_KEY: Json = {
     "type": "apiKey",
     "in": "header",
@@ -119,7 +119,7 @@ def _parameters(version: Version) -> Mapping[str, Json]:
 
 
 def _token() -> str:
-    token: str = meaning(own_answers.SaveConsentAnswer, "access_token")[1]
+    token: str = meaning(model_of(own_answers.SaveConsentAnswer), "access_token")[1]
     return token
 
 
@@ -134,7 +134,7 @@ class _BankOperations:
     def call(self, call: BankCall) -> Json:
         """What the bank calls."""
         path = f"{self._version.base}{call.path}"
-        request, answer = self._version.calls[call.name], BANK_ANSWERS[call.name][self._version.number]
+        request, answer = self._version.calls[call.name], answer_to_bank(call.name, self._version)
         good = self._responses.success(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
         return {
             **_operation_head(call.path.strip("/").replace("/", "_"), *self._purpose(call.name)),
@@ -204,7 +204,7 @@ class _BankOperations:
     def _example(self, model: Model) -> Json:
         """An example in which the addresses and scopes are those of the version."""
         found = example(model)
-        old, new = meaning(own_answers.InitAuthorizationAnswer, "cancel_url")[1], self._version.cancel_path
+        old, new = meaning(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")[1], self._version.cancel_path
         moved = old.replace(v1.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])
         found = {name: moved if value == old else value for name, value in found.items()}
         if "scopes" in found:
@@ -221,7 +221,7 @@ class _BankOperations:
     def _webhook_success(self, row: Webhook) -> Json:
         answer, shown = self._schemas.ref(row.answer), example(row.answer)
         if (row.form or self._version.answers).says_status:
-            answer = {"allOf": [self._schemas.ref(own_answers.Success), answer]}
+            answer = {"allOf": [self._schemas.ref(model_of(own_answers.Success)), answer]}
             shown = {"status": "success"} | shown
         content = {"application/json": {"schema": answer, "examples": _success(shown)}}
         return {"description": "Success.", "content": content}

@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, get_args, get_origin
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, create_model
 
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
+from chalicelib.openbanking.protocol.own_answers import Success
 from infra.openapi import meanings
 
 Model = type[BaseModel]
+_OPEN = frozenset({Success})
+"""Answers that may have more members than their types say."""
+
+
+def model_of(shape: type[Any], spell: Callable[[str], str] | None = None) -> type[Message]:
+    """The model that describes a type: itself or, of an answer's type, one of its members as ``spell`` spells it."""
+    if not is_typeddict(shape):
+        assert issubclass(shape, Message)
+        return shape
+    hints = get_type_hints(shape, include_extras=True)
+    fields: dict[str, Any] = {name: _field(hint, spell(name) if spell else None) for name, hint in hints.items()}
+    base = OpenMessage if shape in _OPEN else Message
+    made: type[Message] = create_model(
+        shape.__name__, __base__=base, __module__=shape.__module__, __doc__=shape.__doc__, **fields
+    )
+    return made
+
+
+def _field(hint: Any, alias: str | None) -> tuple[Any, Any]:
+    """A member's annotation and field."""
+    if get_origin(hint) is NotRequired:
+        return _with_models(get_args(hint)[0]) | None, Field(None, alias=alias)
+    return _with_models(hint), Field(alias=alias)
+
+
+def _with_models(annotation: Any) -> Any:
+    """An annotation in which models stand in the place of the types of answers."""
+    if is_typeddict(annotation):
+        return model_of(annotation)
+    inner = get_args(annotation)
+    if get_origin(annotation) is list:
+        return list[_with_models(inner[0])]  # type: ignore[misc]
+    if get_origin(annotation) is Annotated:
+        return Annotated[_with_models(inner[0]), *inner[1:]]
+    return annotation
 
 
 def module_of(model: Model) -> str:

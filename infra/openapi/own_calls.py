@@ -6,12 +6,20 @@ address of the interface.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
-from chalicelib.foundation.fields.field_types import AN, Bic, Message
-from chalicelib.openbanking.protocol import own_answers
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessage
+from chalicelib.openbanking.api import oauth_api, tpp_api
+from chalicelib.openbanking.flows.authorization import AuthorizationFlow, describe_authorization
+from chalicelib.openbanking.flows.deferred_calls import Deferred
+from chalicelib.openbanking.flows.payment_status import PaymentStatus
+from chalicelib.openbanking.flows.performance_reports import PerformanceFlow
+from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
@@ -21,7 +29,8 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ScopeQuery,
     TokenRequest,
 )
-from chalicelib.openbanking.protocol.version import BANK_ROOT
+from chalicelib.openbanking.protocol.version import BANK_ROOT, Version
+from infra.openapi.models import model_of
 
 Caller = Literal["client", "consent", "consent or client", "token client", "anybody"]
 """Whom a call knows: a client by its Client ID, a consent by client and bearer, a client at the token endpoints."""
@@ -35,28 +44,45 @@ class RequestPlace(Message):
 
 @dataclass(frozen=True, slots=True)
 class OwnCall:
-    """One call; ``query`` and ``body`` are the models of what it takes, ``place`` is that of what its path names."""
+    """One call.
+
+    Attributes:
+        answered_by: the function that makes its answer.
+        query, body: the models of what it takes.
+        place: the model of what its path names.
+    """
 
     method: Literal["GET", "POST"]
     path: str
     caller: Caller
-    answer: type[Message]
+    answered_by: Callable[..., object]
     query: type[Message] | None = None
     body: type[Message] | None = None
     place: type[Message] | None = None
 
+    @property
+    def answer(self) -> type[Message]:
+        """The model of its answer: of the type that the function returns."""
+        return model_of(returned_by(self.answered_by))
+
+
+def returned_by(function: Callable[..., object]) -> type[Any]:
+    """The type of what a function returns."""
+    found: type[Any] = get_type_hints(function, include_extras=True)["return"]
+    return found
+
 
 ACCEPTED_REQUEST = "/tpp/requests/{request_id}"
 OWN_CALLS: tuple[OwnCall, ...] = (
-    OwnCall("POST", "/tpp/authorize", "client", own_answers.AuthorizeAnswer, body=AuthorizeRequest),
-    OwnCall("POST", "/tpp/token", "token client", own_answers.TokenAnswer, body=TokenRequest),
-    OwnCall("POST", "/tpp/token/revoke", "token client", own_answers.RevokeAnswer, body=RevokeRequest),
-    OwnCall("GET", "/tpp/scope", "client", own_answers.ScopeAnswer, query=ScopeQuery),
-    OwnCall("GET", "/tpp/banks", "client", own_answers.BanksAnswer, query=BanksQuery),
-    OwnCall("GET", "/tpp/consent", "consent", own_answers.ConsentAnswer),
-    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", own_answers.AcceptedRequest, place=RequestPlace),
-    OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", own_answers.ServerMetadata),
-    OwnCall("GET", "/.well-known/jwks.json", "anybody", own_answers.KeySet),
+    OwnCall("POST", "/tpp/authorize", "client", describe_authorization, body=AuthorizeRequest),
+    OwnCall("POST", "/tpp/token", "token client", TokenFlow.redeem, body=TokenRequest),
+    OwnCall("POST", "/tpp/token/revoke", "token client", TokenFlow.revoke_by_tpp, body=RevokeRequest),
+    OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
+    OwnCall("GET", "/tpp/banks", "client", tpp_api.page_of_banks, query=BanksQuery),
+    OwnCall("GET", "/tpp/consent", "consent", describe_consent),
+    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", Deferred.look_up, place=RequestPlace),
+    OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
+    OwnCall("GET", "/.well-known/jwks.json", "anybody", oauth_api.key_set),
 )
 
 
@@ -87,11 +113,44 @@ class CancelQuery(Message):
 FRONT_DOOR = "/oauth/authorize"
 PUBLIC_KEY = f"{BANK_ROOT}/public_key"
 
-BANK_ANSWERS: Mapping[str, Mapping[int, type[Message]]] = {
-    "initiate": {1: own_answers.InitAuthorizationAnswer, 2: own_answers.InitAuthorizationAnswerV2},
-    "save_consent": {1: own_answers.SaveConsentAnswer, 2: own_answers.SaveConsentAnswerV2},
-    "revoke_token": {1: own_answers.Success, 2: own_answers.Success},
-    "report_status": {1: own_answers.Success, 2: own_answers.Success},
-    "report_day": {2: own_answers.Success},
+BANK_STEPS: Mapping[str, Callable[..., object]] = {
+    "initiate": AuthorizationFlow.initiate,
+    "save_consent": AuthorizationFlow.save_consent,
+    "revoke_token": TokenFlow.revoke_by_bank,
+    "report_status": PaymentStatus.report,
+    "report_day": PerformanceFlow.report,
 }
-"""What a bank's call is answered with, by the call's name and the version's number."""
+"""The functions that make the answers to a bank's calls, by the call's name."""
+
+
+def answer_to_bank(name: str, version: Version) -> type[Message]:
+    """The model of what a bank's call is answered with, as its version spells it."""
+    return model_of(returned_by(BANK_STEPS[name]), version.spell)
+
+
+class WebhookErrorV1(OpenMessage):
+    """Why the bank refuses; the service hands code and message on to the TPP."""
+
+    status: Literal["error"]
+    error_code: Annotated[int | str, Field(description="The bank's own code, or one of this protocol's")] | None = None
+    message: AN[1024] | None = None
+
+
+class WebhookAdditionalError(OpenMessage):
+    """One thing that the bank finds wrong."""
+
+    code: AN[255]
+    title: str | None = None
+    details: str | None = None
+
+
+class WebhookError(OpenMessage):
+    """Why the bank refuses; the service hands code and title on to the TPP."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    code: AN[255]
+    title: str | None = None
+    timestamp: AN[25]
+    request_id: str | None = None
+    additional_errors: list[WebhookAdditionalError] | None = None

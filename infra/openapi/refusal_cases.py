@@ -17,7 +17,7 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payment_execution import explained
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
-from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal, refuse_fields, refuse_parameters
+from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
 
@@ -64,7 +64,7 @@ def _field(text: str, fault: Fault) -> Refusal:
     return Refusal(fault, text, [Detail(fault, text)])
 
 
-def _with_oauth_error(refusal: Refusal, error: str) -> Refusal:
+def _with_oauth_error(refusal: Refusal, error: OauthError) -> Refusal:
     refusal.oauth_error = error
     return refusal
 

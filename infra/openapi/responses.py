@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.openbanking.api import answers
-from chalicelib.openbanking.protocol import own_answers, v1
+from chalicelib.openbanking.protocol import errors, own_answers, v1
 from chalicelib.openbanking.protocol.versions import error_form
-from infra.openapi.models import Model, meaning
+from infra.openapi.models import meaning, model_of
 from infra.openapi.refusal_cases import Case
 from infra.openapi.schemas import Json, Schemas
 
 _TIME = 1795253400  # 2026-11-21T09:30:00+00:00
-_EXAMPLE_ID = meaning(own_answers.Error, "request_id")[1]
+_EXAMPLE_ID = meaning(model_of(errors.Error), "request_id")[1]
 _TOKEN_ROUTES = ("/tpp/token", "/tpp/token/revoke")
 _STATUS_WORDS = {
     400: "The request is wrong.",
@@ -64,7 +64,7 @@ HEADERS: Mapping[str, Json] = {
         "required": True,
         "description": "Where the outcome can be read, below the service's own address",
         "schema": {"type": "string", "format": "uri-reference", "pattern": "^/"},
-        "example": f"/tpp/requests/{meaning(own_answers.Accepted, 'request_id')[1]}",
+        "example": f"/tpp/requests/{meaning(model_of(own_answers.Accepted), 'request_id')[1]}",
     },
     "Preference-Applied": {
         "required": True,
@@ -122,8 +122,8 @@ class Responses:
 
     def _refusal(self, route: str, status: int, found: list[tuple[Case, Json, Mapping[str, Any]]]) -> Json:
         member = "error_code" if _uses_version_1_errors(route) else "code"
-        model: Model = own_answers.ErrorV1 if member == "error_code" else own_answers.Error
-        model = own_answers.TokenError if route in _TOKEN_ROUTES else model
+        shape: type[Any] = errors.ErrorV1 if member == "error_code" else errors.Error
+        model = model_of(errors.TokenError if route in _TOKEN_ROUTES else shape)
         codes = sorted({body[member] for _, body, _ in found})
         extra = [name for name in ("WWW-Authenticate", "Retry-After") if any(name in sent for *_, sent in found)]
         lines = [f"- `{_code(member, body)}`: {case.when}" for case, body, _ in found]

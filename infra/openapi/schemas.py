@@ -232,7 +232,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
 
 def _is_answer(model: Model) -> bool:
     """Whether it is answered with: nobody has to be told which characters not to expect."""
-    return issubclass(model, OpenMessage) or module_of(model) == "own_answers"
+    return issubclass(model, OpenMessage) or module_of(model) in ("own_answers", "errors")
 
 
 def _list_values(values: Mapping[Any, str]) -> str:

@@ -17,10 +17,18 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 from chalicelib.openbanking.protocol.tpp_event_types import EventType
 from chalicelib.openbanking.protocol.tpp_events import EVENTS, EventRow
 from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall, Webhook
+from chalicelib.openbanking.protocol.webhooks import (
+    PAYMENTS,
+    RELAYED,
+    STATUS_PATH,
+    FundsConfirmation,
+    PaymentCall,
+    RelayedCall,
+    Webhook,
+)
 from infra.openapi import introduction, refusals_of_calls, webhooks
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
-from infra.openapi.models import Model, example, meaning
+from infra.openapi.models import Model, example, meaning, model_of
 from infra.openapi.own_calls import FRONT_DOOR, OWN_CALLS, FrontDoorQuery, OwnCall
 from infra.openapi.purposes import TPP_CALLS
 from infra.openapi.responses import Responses
@@ -185,7 +193,7 @@ class _TppOperations:
         rows = webhooks_of(call)
         models: dict[int, Model] = {version: row.answer for version, row in rows.items()}
         if call.name == "funds_confirmations":
-            models = {1: own_answers.FundsConfirmation}
+            models = {1: model_of(FundsConfirmation)}
         answer = self._good(call.path, models)
         refused = self._responses.refusals(call.path, refusals_of_calls.of_relayed_call(call))
         parameters = self._merge_parameters(rows) if call.method == "GET" else []
@@ -213,7 +221,7 @@ class _TppOperations:
 
     def payment_status(self) -> Json:
         """Where a payment stands."""
-        answer = self._good(STATUS_PATH, {1: own_answers.ReportedStatus, 2: own_answers.AskedStatus})
+        answer = self._good(STATUS_PATH, {1: model_of(own_answers.ReportedStatus), 2: own_answers.AskedStatus})
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status())
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref("PsuAddress"), _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(STATUS_PATH)} | refused
@@ -234,10 +242,10 @@ class _TppOperations:
 
     def _accepted_response(self, path: str) -> Json:
         """The answer to a call that is carried out later."""
-        shown = {"accepted": {"summary": "Accepted", "value": example(own_answers.Accepted)}}
+        shown = {"accepted": {"summary": "Accepted", "value": example(model_of(own_answers.Accepted))}}
         text = "Accepted, with `Prefer: respond-async`: it is carried out later."
         headers = ("Accepted-At", "Preference-Applied")
-        return self._responses.success(path, self._schemas.ref(own_answers.Accepted), shown, text, *headers)
+        return self._responses.success(path, self._schemas.ref(model_of(own_answers.Accepted)), shown, text, *headers)
 
     def _own_body(self, model: Model) -> Json:
         examples = {"usual": ("Usual", example(model)), **_MORE_EXAMPLES.get(model, {})}

@@ -24,7 +24,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.openapi.meanings import OWN_ADDRESS
-from infra.openapi.models import Model, example, meaning
+from infra.openapi.models import Model, example, meaning, model_of
 from infra.tour.browser import Browser, approve_consent
 
 Json = dict[str, Any]
@@ -74,7 +74,7 @@ class BankFixtures:
     def placeholders(self) -> dict[str, str]:
         """The attribute that has the real value for each made-up one of the examples."""
         names = {_example(model, member): name for name, (model, member) in _MADE_UP.items()}
-        cancel_url = _example(own_answers.InitAuthorizationAnswer, "cancel_url")
+        cancel_url = _example(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")
         account = _ACCOUNTS[self.version]
         asked = VERSIONS[self.version].relayed["account"].request
         return names | {
@@ -86,13 +86,13 @@ class BankFixtures:
 
 _ACCOUNTS: Mapping[int, Model] = {1: v1.Account, 2: v2.AccountReference}
 _MADE_UP: Mapping[str, tuple[Model, str]] = {
-    "access_token": (own_answers.TokenAnswer, "access_token"),
+    "access_token": (model_of(own_answers.TokenAnswer), "access_token"),
     "authorization_code": (TokenRequest, "authorization_code"),
     "refresh_token": (TokenRequest, "refresh_token"),
     "bank_token": (RevokeToken, "access_token"),
     "request_url": (InitAuthorization, "request_url"),
     "payment_id": (PaymentsStatus, "payment_id"),
-    "request_id": (own_answers.Accepted, "request_id"),
+    "request_id": (model_of(own_answers.Accepted), "request_id"),
     "day": (DailyPerformance, "date"),
     "listed_payment_id": (v1.PaymentRequest, "payment_id"),
 }

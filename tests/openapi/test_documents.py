@@ -19,16 +19,17 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.http.web import OTHERS
-from chalicelib.openbanking.protocol import own_answers
+from chalicelib.openbanking.protocol import errors, own_answers
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
 from chalicelib.openbanking.protocol.tpp_events import EVENTS
 from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, FundsConfirmation
 from chalicelib.website.openapi_documents import DOCUMENTS
 from infra.openapi.__main__ import DOCUMENTS as MADE
 from infra.openapi.__main__ import PLACE, main
-from infra.openapi.own_calls import ACCEPTED_REQUEST, BANK_ANSWERS, OWN_CALLS
+from infra.openapi.models import model_of
+from infra.openapi.own_calls import ACCEPTED_REQUEST, OWN_CALLS, answer_to_bank
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -155,7 +156,7 @@ def test_the_examples_of_tpp_calls_are_read_by_their_models() -> None:
     for rows, requests, responses in relayed(document):
         for (version, row), request, response in zip(rows.items(), requests, responses, strict=True):
             read(row.request, {name: value for name, value in request.items() if name != "bic"})
-            read(row.answer if "funds_available" not in response else own_answers.FundsConfirmation, response)
+            read(row.answer if "funds_available" not in response else model_of(FundsConfirmation), response)
             assert version in (1, 2)
 
 
@@ -185,7 +186,7 @@ def test_the_examples_of_banks_are_read_by_their_models(version: Any) -> None:
         for example in of_content(document, operation["requestBody"]):
             read(VERSIONS[version].calls[call.name], example)
         for example in of_content(document, operation["responses"]["200"]):
-            read(BANK_ANSWERS[call.name][version], example)
+            read(answer_to_bank(call.name, VERSIONS[version]), example)
     for row in VERSIONS[version].webhooks:
         operation = document["webhooks"][row.path.strip("/")]["post"]
         for example in of_content(document, operation["requestBody"]):
@@ -199,8 +200,8 @@ def test_the_examples_of_errors_are_read_by_their_models(name: str) -> None:
     document = documents()[name]
     for example in document["components"].get("examples", {}).values():
         value = example["value"]
-        model: Any = own_answers.TokenError if "error" in value else own_answers.Error
-        read(own_answers.ErrorV1 if "error_code" in value else model, value)
+        shape: Any = errors.TokenError if "error" in value else errors.Error
+        read(model_of(errors.ErrorV1 if "error_code" in value else shape), value)
 
 
 # -- Complete
@@ -255,7 +256,7 @@ def test_every_call_that_goes_on_to_a_bank_may_be_answered_later_and_no_other() 
         assert {"Location", "Preference-Applied"} <= accepted["headers"].keys()
         assert "Retry-After" in operation["responses"]["502"]["headers"]
         (example,) = of_content(document, accepted)
-        read(own_answers.Accepted, example)
+        read(model_of(own_answers.Accepted), example)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterable
+from typing import Literal, TypedDict
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
@@ -101,7 +102,18 @@ def key_id(key: RSAPublicKey) -> str:
     return hashlib.sha256(encoded).hexdigest()[:16]
 
 
-def jwk(key: RSAPublicKey) -> dict[str, str]:
+class PublicKey(TypedDict):
+    """A public key that the service signs with."""
+
+    kty: Literal["RSA"]
+    use: Literal["sig"]
+    alg: Literal["RS256"]
+    kid: str
+    n: str
+    e: str
+
+
+def jwk(key: RSAPublicKey) -> PublicKey:
     """The key as a JSON Web Key (RFC 7517)."""
     numbers = key.public_numbers()
     return {

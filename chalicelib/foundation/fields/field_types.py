@@ -21,7 +21,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from unicodedata import category
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypeAliasType
 
 from chalicelib.foundation.fields.field_rules import (
@@ -60,6 +60,8 @@ __all__ = [
     "OpenMessage",
     "PayeeName",
     "Problem",
+    "Timestamp",
+    "Uuid",
     "WebAddress",
     "Whole",
     "currencies",
@@ -337,6 +339,22 @@ def _web_address_schema() -> Json:
         "examples": ["https://tpp.example.com/callback"],
     }
 
+
+Timestamp = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00$",
+        json_schema_extra={"format": "date-time"},
+    ),
+]
+"""A point in time as answers have it: ``2026-01-31T09:30:00+00:00``."""
+Uuid = Annotated[
+    str,
+    Field(
+        pattern="^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$",
+        json_schema_extra={"format": "uuid"},
+    ),
+]
 
 if TYPE_CHECKING:
     Iban = str

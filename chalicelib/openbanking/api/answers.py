@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from chalice.app import Response
 
@@ -11,8 +12,15 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import Challenge, Fault, Refusal
-from chalicelib.openbanking.protocol.versions import error_form
+from chalicelib.openbanking.protocol.errors import (
+    Challenge,
+    Fault,
+    FrontDoorError,
+    OauthError,
+    Refusal,
+    TokenError,
+)
+from chalicelib.openbanking.protocol.versions import TPP_ERRORS, error_form
 
 _RFC_6749 = ("/tpp/token", "/tpp/token/revoke")
 _CHALLENGES: Mapping[Challenge, str] = {
@@ -34,13 +42,18 @@ _CONTENT = {
 def refused(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
     """A refusal in the format of ``route``'s interface."""
     form = error_form(route)
-    body = form.body(refusal, *(refusal.first or (request_id, now)))
-    if route in _RFC_6749:
-        body |= {"error": oauth_error(refusal), "error_description": refusal.message}
+    asked = refusal.first or (request_id, now)
+    body = token_error(refusal, *asked) if route in _RFC_6749 else form.body(refusal, *asked)
     return json_answer(body, form.status(refusal), _headers(refusal))
 
 
-def oauth_error(refusal: Refusal) -> str:
+def token_error(refusal: Refusal, request_id: str, now: int) -> TokenError:
+    """Why a token request was refused, also in the words of RFC 6749."""
+    error = cast("OauthError", oauth_error(refusal))  # the others are the front door's
+    return {**TPP_ERRORS.body(refusal, request_id, now), "error": error, "error_description": refusal.message}
+
+
+def oauth_error(refusal: Refusal) -> OauthError | FrontDoorError:
     """The ``error`` of RFC 6749 §5.2 for a refusal that was not given one where it was raised."""
     if refusal.oauth_error is not None:
         return refusal.oauth_error

@@ -5,7 +5,7 @@ The routes of each version are derived from what it declares; versions differ in
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -46,7 +46,7 @@ def _unknown(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 bank_routes = Routes[OpenBankingContainer](__name__, _failed, _unknown)
 
-Step = Callable[[Bank, Any, Claim], dict[str, Any]]
+Step = Callable[[Bank, Any, Claim], Mapping[str, object]]
 
 
 def _step(openbanking: OpenBankingContainer, name: str) -> Step:

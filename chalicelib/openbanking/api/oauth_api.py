@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from chalice.app import Response
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation.crypto.signatures import jwk
 from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, head_of_redirect, json_answer, redirect
+from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.tpp_authentication import Credentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
+from chalicelib.openbanking.protocol.own_answers import KeySet, ServerMetadata
 from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS
 from chalicelib.openbanking.records.authorizations import with_query
@@ -76,8 +80,8 @@ def _request(incoming: Incoming) -> AuthorizeRequest:
         if name in query:
             raise refusals.PARAMETER_NOT_SUPPORTED(parameter=name, oauth_error=fault)
     if query.get("response_type") != "code":
-        fault = "invalid_request" if "response_type" not in query else "unsupported_response_type"
-        raise refusals.RESPONSE_TYPE_WRONG(oauth_error=fault)
+        is_there = "response_type" in query
+        raise refusals.RESPONSE_TYPE_WRONG(oauth_error="unsupported_response_type" if is_there else None)
     members: dict[str, Any] = {name: query[name] for name in AuthorizeRequest.model_fields if name in query}
     members["scopes"] = query.get("scope", "").split()
     try:
@@ -98,33 +102,40 @@ def _back(openbanking: OpenBankingContainer, callback_url: str, state: str | Non
 @oauth_routes.get("/.well-known/oauth-authorization-server")
 def metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """RFC 8414."""
-    settings = openbanking.shared.settings
+    return json_answer(describe_server(openbanking.shared.settings), headers={"Cache-Control": "public, max-age=300"})
+
+
+def describe_server(settings: Settings) -> ServerMetadata:
+    """The authorization server's metadata."""
     base = settings.public_url
     methods = ["client_secret_basic", "client_secret_post"] + (["none"] if settings.is_sandbox else [])
-    return json_answer(
-        {
-            "issuer": base,
-            "authorization_endpoint": f"{base}/oauth/authorize",
-            "token_endpoint": f"{base}/tpp/token",
-            "revocation_endpoint": f"{base}/tpp/token/revoke",
-            "jwks_uri": f"{base}/.well-known/jwks.json",
-            "scopes_supported": [name for version in VERSIONS.values() for name in version.scopes],
-            "response_types_supported": ["code"],
-            "response_modes_supported": ["query"],
-            "grant_types_supported": ["authorization_code", "refresh_token"],
-            "token_endpoint_auth_methods_supported": methods,
-            "revocation_endpoint_auth_methods_supported": methods,
-            "code_challenge_methods_supported": ["S256"],
-            "authorization_response_iss_parameter_supported": True,
-            "request_parameter_supported": False,
-            "request_uri_parameter_supported": False,
-        },
-        headers={"Cache-Control": "public, max-age=300"},
-    )
+    return {
+        "issuer": base,
+        "authorization_endpoint": f"{base}/oauth/authorize",
+        "token_endpoint": f"{base}/tpp/token",
+        "revocation_endpoint": f"{base}/tpp/token/revoke",
+        "jwks_uri": f"{base}/.well-known/jwks.json",
+        "scopes_supported": [name for version in VERSIONS.values() for name in version.scopes],
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_methods_supported": methods,
+        "revocation_endpoint_auth_methods_supported": methods,
+        "code_challenge_methods_supported": ["S256"],
+        "authorization_response_iss_parameter_supported": True,
+        "request_parameter_supported": False,
+        "request_uri_parameter_supported": False,
+    }
 
 
 @oauth_routes.get("/.well-known/jwks.json")
 def keys(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """The public keys that the service signs webhooks with (RFC 7517)."""
-    published = [jwk(key) for key in openbanking.shared.keyring.public_keys()]
-    return json_answer({"keys": published}, headers={"Cache-Control": "public, max-age=60"})
+    return json_answer(
+        key_set(openbanking.shared.keyring.public_keys()), headers={"Cache-Control": "public, max-age=60"}
+    )
+
+
+def key_set(keys: Iterable[RSAPublicKey]) -> KeySet:
+    """Public keys as JSON Web Keys."""
+    return {"keys": [jwk(key) for key in keys]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -16,11 +16,12 @@ from chalicelib.foundation.http.web import FORM, Incoming, Routes, UnreadableBod
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.authorization import lifetime
-from chalicelib.openbanking.flows.tokens import describe
+from chalicelib.openbanking.flows.authorization import describe_authorization
+from chalicelib.openbanking.flows.tokens import describe_consent
 from chalicelib.openbanking.flows.tpp_authentication import Credentials
-from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol import own_answers, refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
+from chalicelib.openbanking.protocol.own_answers import BankEntry, BanksAnswer, BankScope, ScopeAnswer
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     REPEATABLE,
@@ -31,6 +32,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     TokenRequest,
 )
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
+from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.idempotency_keys import Accepted, Claim
 from chalicelib.openbanking.records.request_ids import RequestId
 
@@ -56,13 +58,7 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
     except InvalidMessage as error:
         raise refuse_fields(error, FIELD_FAULTS) from None
     authorization = openbanking.authorization_flow.authorize(client, request)
-    return json_answer(
-        {
-            "redirect_url": authorization.request_url,
-            "state": authorization.state,
-            "expires_in": lifetime(authorization, openbanking.shared.clock.time()),
-        }
-    )
+    return json_answer(describe_authorization(authorization, openbanking.shared.clock.time()))
 
 
 @tpp_routes.post("/tpp/token")
@@ -78,8 +74,7 @@ def token(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 @tpp_routes.post("/tpp/token/revoke")
 def revoke(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     request, credentials = _token_endpoint(openbanking, incoming, RevokeRequest)
-    openbanking.token_flow.revoke_by_tpp(credentials, request.token)
-    return json_answer({})
+    return json_answer(openbanking.token_flow.revoke_by_tpp(credentials, request.token))
 
 
 @tpp_routes.get("/tpp/scope")
@@ -89,25 +84,34 @@ def scope(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     bank = openbanking.banks.find(query.bic)
     if bank is None:
         raise refusals.BANK_UNKNOWN()
-    scopes = [{"scope": row.name, "service": row.service, "meaning": row.meaning} for row in bank.scopes]
-    return json_answer({"bic": bank.bic, "scopes": scopes})
+    return json_answer(describe_scopes(bank))
+
+
+def describe_scopes(bank: Bank) -> ScopeAnswer:
+    """The rights that a PSU of a bank can give."""
+    scopes = [BankScope(scope=row.name, service=row.service, meaning=row.meaning) for row in bank.scopes]
+    return {"bic": bank.bic, "scopes": scopes}
 
 
 @tpp_routes.get("/tpp/banks")
 def banks(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     openbanking.callers.client(_credentials(incoming))
     query = _query(incoming, BanksQuery)
-    rows = openbanking.banks.directory()
+    return json_answer(page_of_banks(openbanking.banks.directory(), query))
+
+
+def page_of_banks(banks: Sequence[BankEntry], query: BanksQuery) -> BanksAnswer:
+    """The banks of one page."""
     first = (query.page - 1) * query.limit
-    page = {"page": query.page, "limit": query.limit, "total": len(rows)}
-    return json_answer({"banks": rows[first : first + query.limit], **page})
+    shown = [*banks[first : first + query.limit]]
+    return {"banks": shown, "page": query.page, "limit": query.limit, "total": len(banks)}
 
 
 @tpp_routes.get("/tpp/consent")
 def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     caller = openbanking.callers.bearer(_credentials(incoming))
     _no_parameters(incoming)
-    return json_answer(describe(caller.consent))
+    return json_answer(describe_consent(caller.consent))
 
 
 def _relayed(call: RelayedCall) -> View[OpenBankingContainer]:
@@ -174,7 +178,7 @@ def _answered(openbanking: OpenBankingContainer, answer: BankAnswer | Accepted, 
     if isinstance(answer, Accepted):
         path = f"{openbanking.shared.settings.public_path}/tpp/requests/{answer.request_id}"
         headers = {"Location": path, "Preference-Applied": "respond-async"}
-        return json_answer({"request_id": answer.request_id, "state": "queued"}, 202, headers)
+        return json_answer(own_answers.Accepted(request_id=answer.request_id, state="queued"), 202, headers)
     own = openbanking.shared.clock.monotonic() - started - answer.seconds
     timing = f"bank;dur={answer.seconds * 1000:.1f}, hub;dur={max(own, 0) * 1000:.1f}"
     return json_answer(answer.body, headers={"Server-Timing": timing})

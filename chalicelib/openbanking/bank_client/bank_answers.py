@@ -28,7 +28,7 @@ _UNDECIDED = (408, 409, 425)
 """Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
 
 
-def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
     """The TPP's answer: the bank's, held against its model and brought into its one shape. Raises: BankFailed."""
     form = webhook.form or version.answers
     answer = _normalised(webhook, webhook.shape(understand(form, reply)), form)
@@ -119,7 +119,7 @@ def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
     return next((form for form in forms if form.code in answer and form.text in answer), None)
 
 
-def _check_size(reply: Reply, answer: dict[str, Any]) -> None:
+def _check_size(reply: Reply, answer: Mapping[str, Any]) -> None:
     """Refuse an answer that could not be handed on: a function's own answer has it as text in JSON, in ASCII."""
     if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
         raise BankFailed(f"the bank's answer takes more than the {HANDED_ON_BYTES} bytes that can be handed on")

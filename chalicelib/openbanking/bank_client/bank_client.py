@@ -33,7 +33,7 @@ _LONGEST_WAIT = 86_400
 class BankAnswer:
     """A bank's good answer, as the bank wrote it, how long the bank took, in seconds, and its HTTP status."""
 
-    body: dict[str, Any]
+    body: Mapping[str, Any]
     seconds: float
     status: int = 200
 

@@ -29,7 +29,7 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
             raise refusals.ACCOUNT_NOT_APPROVED(member=f"{place}{member}")
 
 
-def withhold_others(consent: Consent, webhook: Webhook, answer: dict[str, Any]) -> dict[str, Any]:
+def withhold_others(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:
     """An answer without the listed accounts that the PSU did not approve.
 
     An account is withheld when it shows identifiers of kinds that the consent names, and none of them is among those
@@ -41,7 +41,7 @@ def withhold_others(consent: Consent, webhook: Webhook, answer: dict[str, Any]) 
     kept = [account for account in listed if _is_covered(consent, account, webhook.account_id)]
     if len(kept) < len(listed):
         log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(kept))
-    return answer | {"accounts": kept}
+    return {**answer, "accounts": kept}
 
 
 def _refused(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:

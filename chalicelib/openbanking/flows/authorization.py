@@ -20,6 +20,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import Events
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
+from chalicelib.openbanking.protocol.own_answers import AuthorizeAnswer, InitAuthorizationAnswer, SaveConsentAnswer
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.records.authorizations import (
@@ -97,16 +98,15 @@ class AuthorizationFlow:
         log.info("authorization opened", authorization_id=opened.authorization_id, bic=bank.bic)
         return opened
 
-    def initiate(self, bank: Bank, request: InitAuthorization, claim: Claim) -> dict[str, Any]:
-        """Tell the bank who asks for what. Answers ``tpp_name``, ``tpp_registration_number``, ``scopes``,
-        ``cancel_url``. Raises: Refusal.
-        """
-        stored, authorization, client = self._find(bank, request.request_url, claim)
+    def initiate(self, bank: Bank, request: InitAuthorization, claim: Claim) -> InitAuthorizationAnswer:
+        """Tell the bank who asks for what. Raises: Refusal."""
+        kept, authorization, client = self._find(bank, request.request_url, claim)
+        stored: InitAuthorizationAnswer | None = kept
         if stored is not None:
             return stored
         if not authorization.is_open(self.clock.time()):
             raise refusals.REQUEST_URL_INVALID()
-        answer = {
+        answer: InitAuthorizationAnswer = {
             "tpp_name": client.title,
             "tpp_registration_number": client.registration_number,
             "scopes": list(authorization.scopes),
@@ -114,10 +114,11 @@ class AuthorizationFlow:
         }
         return self.replays.keep(claim, answer)
 
-    def save_consent(self, bank: Bank, request: SaveConsent, claim: Claim) -> dict[str, Any]:
-        """Save what the PSU approved. Answers ``callback_url``, ``access_token``, ``valid_until``. Raises: Refusal."""
+    def save_consent(self, bank: Bank, request: SaveConsent, claim: Claim) -> SaveConsentAnswer:
+        """Save what the PSU approved. Raises: Refusal."""
         scopes = _approved_scopes(bank.version, request.scopes)
-        stored, authorization, client = self._find(bank, request.request_url, claim)
+        kept, authorization, client = self._find(bank, request.request_url, claim)
+        stored: SaveConsentAnswer | None = kept
         if stored is not None:
             return stored
         if authorization.status == "approved":
@@ -175,7 +176,7 @@ class AuthorizationFlow:
         if not self.settings.is_sandbox and request.code_challenge is None:
             raise refusals.CODE_CHALLENGE_MISSING()
 
-    def _find(self, bank: Bank, url: str, claim: Claim) -> tuple[dict[str, Any] | None, Authorization, Client]:
+    def _find(self, bank: Bank, url: str, claim: Claim) -> tuple[Any, Authorization, Client]:
         """The request that ``url`` was made for, its client, and the answer that a repeat gets."""
         ids = identify_url(url)
         if ids is None:
@@ -196,10 +197,10 @@ class AuthorizationFlow:
 
     def _save(
         self, bank: Bank, client: Client, authorization: Authorization, accounts: Accounts, claim: Claim
-    ) -> dict[str, Any]:
+    ) -> SaveConsentAnswer:
         new = self.consents.new(authorization, accounts, bank.consent_days)
         parameters = {"authorization_code": new.code, "code": new.code}
-        answer = {
+        answer: SaveConsentAnswer = {
             "callback_url": self._callback(authorization, parameters),
             "access_token": new.bank_token,
             "valid_until": timestamp(new.consent.valid_until),
@@ -209,7 +210,7 @@ class AuthorizationFlow:
         try:
             self.store.transact([approval, self.replays.keeping(claim, answer), *new.operations, *event.operations])
         except ConditionFailed as failure:
-            stored = self.replays.stored(claim, failure.items[1])
+            stored: SaveConsentAnswer | None = self.replays.stored(claim, failure.items[1])
             if stored is not None:
                 return stored
             approved = (failure.items[0] or {}).get("status") == "approved"
@@ -253,9 +254,13 @@ class AuthorizationFlow:
         return with_query(authorization.redirect_uri, outcome)
 
 
-def lifetime(authorization: Authorization, now: int) -> int:
-    """How many seconds the PSU has left to decide."""
-    return max(0, min(LIFETIME, authorization.valid_until - now))
+def describe_authorization(authorization: Authorization, now: int) -> AuthorizeAnswer:
+    """An open request as its TPP sees it: where the PSU has to go, and how many seconds it has left to decide."""
+    return {
+        "redirect_url": authorization.request_url,
+        "state": authorization.state,
+        "expires_in": max(0, min(LIFETIME, authorization.valid_until - now)),
+    }
 
 
 def _approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:

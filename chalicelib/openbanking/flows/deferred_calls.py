@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from chalicelib.delivery.delivery_record import Delivery, record_key
 from chalicelib.delivery.outbox import Outbox
@@ -20,6 +20,7 @@ from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.openbanking.flows.relay import Question
 from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.own_answers import AcceptedRequest
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
@@ -51,11 +52,10 @@ class Deferred:
         body = {"payment_id": payment.payment_id, "psu_address": psu_address}
         return self._accept(STATUS_PATH, payment.client_id, payment.bic, consent, body, request_id)
 
-    def look_up(self, credentials: Credentials, request_id: str) -> dict[str, Any]:
+    def look_up(self, credentials: Credentials, request_id: str) -> AcceptedRequest:
         """What came of an accepted request.
 
-        Answers ``state`` (``queued``, ``running``, ``done`` or ``failed``) and, once it is over, the HTTP ``status``
-        and the ``body`` that the call would have been answered with.
+        Once it is over, the answer has the HTTP status and the body that the call would have been answered with.
 
         Raises:
             Refusal: there is no such request of this caller's, or it is more than a day old.
@@ -96,11 +96,11 @@ class Deferred:
         self.outbox.dispatch(recorded)
         return Accepted(recorded.delivery_ids[0])
 
-    def _outcome(self, delivery: Delivery) -> dict[str, Any]:
+    def _outcome(self, delivery: Delivery) -> AcceptedRequest:
         if delivery.state == "due":
             running = delivery.is_running(self.clock.time())
             return {"state": "running" if running else "queued", "status": None, "body": None}
-        state = "done" if delivery.state == "delivered" else "failed"
+        state: Literal["done", "failed"] = "done" if delivery.state == "delivered" else "failed"
         answer = delivery.answer
         if answer is None:  # a defect kept its outcome from being told; it was reported to people
             lost = refusals.OUTCOME_LOST()

@@ -8,7 +8,7 @@ the outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,7 +167,7 @@ class PaymentFlow:
 
     # -- inside
 
-    def _known(self, claim: Claim, kept: Item | None) -> dict[str, Any] | Accepted | None:
+    def _known(self, claim: Claim, kept: Item | None) -> Mapping[str, Any] | Accepted | None:
         """What a request with this key got before; then it was measured before, too. Raises: Refusal."""
         try:
             known = self.keys.known(claim, kept)
@@ -181,7 +181,7 @@ class PaymentFlow:
 
     def _begin(
         self, order: Order, keeping: Sequence[Put], recorded: Sequence[Put] = ()
-    ) -> dict[str, Any] | Accepted | None:
+    ) -> Mapping[str, Any] | Accepted | None:
         """Use key, one-time consent and X-Request-Id up; answers what is known when another request was first.
 
         ``keeping`` is the write of the key, if there is one, ``recorded`` what is written with it.
@@ -302,6 +302,6 @@ def _refusal(failure: ConditionFailed, of_claim: int) -> Refusal:
     return refusals.BEARER_SPENT() if spent else refusals.BEARER_INVALID()
 
 
-def _repeated(known: dict[str, Any] | Accepted) -> BankAnswer | Accepted:
+def _repeated(known: Mapping[str, Any] | Accepted) -> BankAnswer | Accepted:
     """What a repeat is answered with: the same as the first request."""
     return known if isinstance(known, Accepted) else BankAnswer(known, 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
@@ -18,6 +17,7 @@ from chalicelib.openbanking.flows.tpp_events import Events
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import refuse_parameters
+from chalicelib.openbanking.protocol.own_answers import ReportedStatus, StatusEntry, Success
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
@@ -56,7 +56,7 @@ class PaymentStatus:
     outbox: Outbox
     link: BankLink
 
-    def report(self, bank: Bank, request: PaymentsStatus, claim: Claim) -> dict[str, Any]:
+    def report(self, bank: Bank, request: PaymentsStatus, claim: Claim) -> Success:
         """A bank reports a status. Answers ``status``; what comes after a final status is ignored.
 
         A report on a payment that this bank did not answer with is refused, but kept for a while: it may have
@@ -67,7 +67,7 @@ class PaymentStatus:
         """
         for attempt in range(_TRIES):
             item, kept = self.store.batch_get([payment_key(bank.bic, request.payment_id), claim.key])
-            stored = self.replays.stored(claim, kept)
+            stored: Success | None = self.replays.stored(claim, kept)
             if stored is not None:
                 return stored
             try:
@@ -133,9 +133,9 @@ class PaymentStatus:
 
     # -- inside
 
-    def _apply(self, bank: Bank, request: PaymentsStatus, claim: Claim, item: Item | None) -> dict[str, Any]:
+    def _apply(self, bank: Bank, request: PaymentsStatus, claim: Claim, item: Item | None) -> Success:
         """Raises: ConditionFailed, when somebody else was faster; Refusal."""
-        answer = {"status": "success"}
+        answer: Success = {"status": "success"}
         if item is None or is_early(item):
             report = self._report(bank, request, bank.version)
             early = self.payments.early(bank.bic, request.payment_id, report, item)
@@ -181,7 +181,8 @@ def _is_at(payment: Payment, bic: str | None) -> bool:
     return bic is None or bic.upper().ljust(11, "X") == payment.bic.ljust(11, "X")
 
 
-def _reported(payment: Payment) -> dict[str, Any]:
-    """What a bank has reported: ``payment_id``, ``payment_status`` and ``history``."""
-    history = [{"payment_status": entry.status, "at": timestamp(entry.at)} for entry in payment.history]
+def _reported(payment: Payment) -> ReportedStatus:
+    history: list[StatusEntry] = [
+        {"payment_status": entry.status, "at": timestamp(entry.at)} for entry in payment.history
+    ]
     return {"payment_id": payment.payment_id, "payment_status": payment.status, "history": history}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.own_answers import Success
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.replays import Claim, Replays
 from chalicelib.statistics.daily_reports import DailyReport, DailyReports, DayOutOfRange
@@ -22,12 +22,12 @@ class PerformanceFlow:
     replays: Replays
     reports: DailyReports
 
-    def report(self, bank: Bank, request: DailyPerformance, claim: Claim) -> dict[str, Any]:
-        """Keep a day's report; a later one for the same day replaces it. Answers ``status``. Raises: Refusal."""
-        stored = self.replays.stored(claim, self.store.get(*claim.key))
+    def report(self, bank: Bank, request: DailyPerformance, claim: Claim) -> Success:
+        """Keep a day's report; a later one for the same day replaces it. Raises: Refusal."""
+        stored: Success | None = self.replays.stored(claim, self.store.get(*claim.key))
         if stored is not None:
             return stored
-        answer = {"status": "success"}
+        answer: Success = {"status": "success"}
         report = DailyReport(
             bank.bic,
             date.fromisoformat(request.date),

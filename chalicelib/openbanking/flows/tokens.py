@@ -11,7 +11,6 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
@@ -24,6 +23,7 @@ from chalicelib.openbanking.flows.tpp_events import Events
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.own_answers import ConsentAnswer, RevokeAnswer, Success, TokenAnswer
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import (
@@ -56,7 +56,7 @@ class TokenFlow:
 
     def redeem(
         self, credentials: Credentials, code: str, redirect_uri: str | None, verifier: str | None
-    ) -> dict[str, Any]:
+    ) -> TokenAnswer:
         """Exchange an authorization code for tokens, once.
 
         Raises:
@@ -83,7 +83,7 @@ class TokenFlow:
             raise self._misused(consent, refusals.CODE_USED) from None
         return self._answer(consent, pair)
 
-    def refresh(self, credentials: Credentials, token: str) -> dict[str, Any]:
+    def refresh(self, credentials: Credentials, token: str) -> TokenAnswer:
         """Exchange a refresh token for the next pair; a repeat within 60 s fetches the same pair. Raises: Refusal."""
         credential = Credential.parse(token, parts=2)
         keys: list[tuple[str, Item]] = []
@@ -117,7 +117,7 @@ class TokenFlow:
             return self._answer(consent, self._repeat(consent, Grant.from_item(changed), refresh_id))
         return self._answer(consent, pair)
 
-    def revoke_by_tpp(self, credentials: Credentials, token: str) -> None:
+    def revoke_by_tpp(self, credentials: Credentials, token: str) -> RevokeAnswer:
         """End the consent of any token of the caller's; other tokens change nothing (RFC 7009 §2.2)."""
         credential = Credential.parse(token, parts=2) or Credential.parse(token, parts=3)
         keys = []
@@ -125,26 +125,27 @@ class TokenFlow:
             keys = [consent_key(credential.ids[0]), token_key("access", credential), token_key("refresh", credential)]
         client, found = self.callers.client_and(credentials, keys)
         if credential is None or not found[0]:
-            return
+            return {}
         consent = Consent.from_item(found[0])
         known = any(credential.matches(item["digest"]) for item in found[1:] if item)
         if known and consent.client_id == client.client_id:
             current_call.concerns(consent.bic, "authorization")
             self.end(consent, "tpp", client)
+        return {}
 
-    def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: Claim) -> dict[str, Any]:
-        """End the consent of a token that the bank was given. Answers ``status``. Raises: Refusal."""
+    def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: Claim) -> Success:
+        """End the consent of a token that the bank was given. Raises: Refusal."""
         credential = Credential.parse(request.access_token, parts=1)
         if credential is None:
             raise refusals.TOKEN_MALFORMED()
         item, kept = self.store.batch_get([consent_key(credential.ids[0]), claim.key])
-        stored = self.replays.stored(claim, kept)
+        stored: Success | None = self.replays.stored(claim, kept)
         if stored is not None:
             return stored
         consent = Consent.from_item(item) if item else None
         if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
             raise refusals.TOKEN_UNKNOWN()
-        answer = {"status": "success"}
+        answer: Success = {"status": "success"}
         if consent.status == "revoked":
             return self.replays.keep(claim, answer)
         event = self._revoked(consent, "bank", None)
@@ -204,7 +205,7 @@ class TokenFlow:
         self.end(consent, "service")
         return row()
 
-    def _answer(self, consent: Consent, pair: Pair) -> dict[str, Any]:
+    def _answer(self, consent: Consent, pair: Pair) -> TokenAnswer:
         log.bind(consent_id=consent.consent_id)
         return {
             "access_token": pair.access_token,
@@ -217,7 +218,7 @@ class TokenFlow:
         }
 
 
-def describe(consent: Consent) -> dict[str, Any]:
+def describe_consent(consent: Consent) -> ConsentAnswer:
     """A consent as its TPP sees it (``GET /tpp/consent``)."""
     return {
         "consent_id": consent.consent_id,

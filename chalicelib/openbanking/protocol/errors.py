@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from pydantic import Field
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.fields.field_types import InvalidMessage, Problem
+from chalicelib.foundation.fields.field_types import AN, InvalidMessage, Problem, Timestamp, Uuid
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,14 @@ class Fault(Enum):
     BANK_FAILED = FaultRow(4000, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC")
 
 
+OauthError = Literal[
+    "invalid_client", "invalid_grant", "invalid_request", "invalid_scope", "unsupported_grant_type", "server_error"
+]
+"""The ``error`` that a token request is refused with (RFC 6749 §5.2)."""
+FrontDoorError = Literal[
+    "unsupported_response_type", "request_not_supported", "request_uri_not_supported", "registration_not_supported"
+]
+"""What more an authorization request can be refused with (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope"]
 """What a refused caller is asked for: a client's secret, or a bearer, perhaps with the error of RFC 6750 §3.1."""
 
@@ -164,7 +174,7 @@ class Refusal(Exception):
         message: str,
         details: Sequence[Detail] = (),
         *,
-        oauth_error: str | None = None,
+        oauth_error: OauthError | FrontDoorError | None = None,
         retry_after: int | None = None,
         challenge: Challenge | None = None,
         first: tuple[str, int] | None = None,
@@ -210,12 +220,43 @@ def _sentence(problems: Iterable[Problem]) -> str:
     return ("; ".join(map(str, problems)))[:1000]
 
 
+class ErrorV1(TypedDict):
+    """Why a request was refused."""
+
+    error_code: Annotated[int, Field(json_schema_extra={"enum": list(VERSION_1)})]
+    message: AN[4096]
+
+
+class AdditionalError(TypedDict):
+    """One thing that is wrong with the request."""
+
+    code: Annotated[AN[255], Field(json_schema_extra={"enum": [*ADDITIONAL, *VERSION_2]})]
+    title: NotRequired[AN[1024]]
+    details: NotRequired[AN[1024]]
+
+
+class Error(TypedDict):
+    """Why a request was refused."""
+
+    code: Annotated[AN[255], Field(json_schema_extra={"enum": list(VERSION_2)})]
+    title: AN[2048]
+    timestamp: Timestamp
+    requestId: Uuid
+    additionalErrors: NotRequired[Annotated[list[AdditionalError], Field(min_length=1)]]
+
+
+class TokenError(Error):
+    """Why a token request was refused, also in the words of RFC 6749."""
+
+    error: OauthError
+    error_description: AN[2048]
+
+
 def version_1_status(refusal: Refusal) -> int:
     return VERSION_1[refusal.fault.value.v1].status
 
 
-def version_1_body(refusal: Refusal) -> dict[str, Any]:
-    """``{"error_code": 4301, "message": "…"}``."""
+def version_1_body(refusal: Refusal) -> ErrorV1:
     code = refusal.fault.value.v1
     return {"error_code": code, "message": f"{VERSION_1[code].meaning}: {refusal.message}"}
 
@@ -224,21 +265,21 @@ def version_2_status(refusal: Refusal) -> int:
     return refusal.fault.value.status or VERSION_2[refusal.fault.value.v2].status
 
 
-def version_2_body(refusal: Refusal, request_id: str, now: int) -> dict[str, Any]:
-    """``code``, ``title``, ``timestamp``, ``requestId`` and, where there are any, ``additionalErrors``."""
+def version_2_body(refusal: Refusal, request_id: str, now: int) -> Error:
     row = refusal.fault.value
     details = refusal.details or ((Detail(refusal.fault, refusal.message),) if row.additional else ())
-    body: dict[str, Any] = {
+    body: Error = {
         "code": row.v2,
         "title": refusal.message,
         "timestamp": timestamp(now),
         "requestId": request_id,
     }
-    additional = [_additional(detail) for detail in details]
-    return body | ({"additionalErrors": additional} if additional else {})
+    if details:
+        body["additionalErrors"] = [_additional(detail) for detail in details]
+    return body
 
 
-def _additional(detail: Detail) -> dict[str, str]:
+def _additional(detail: Detail) -> AdditionalError:
     code = detail.fault.value.additional or detail.fault.value.v2
     title = ADDITIONAL[code] if code in ADDITIONAL else VERSION_2[code].meaning
     return {"code": code, "title": title, "details": detail.details}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from chalicelib.openbanking.protocol.errors import Challenge, Detail, Fault, Refusal
+from chalicelib.openbanking.protocol.errors import Challenge, Detail, Fault, FrontDoorError, OauthError, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,17 @@ class RefusalRow:
     sentence: str
     _: KW_ONLY
     details: Sequence[Detail] = ()
-    oauth_error: str | None = None
+    oauth_error: OauthError | None = None
     retry_after: int | None = None
     challenge: Challenge | None = None
 
     def __call__(
-        self, *, hint: str | None = None, reason: str | None = None, oauth_error: str | None = None, **values: str | int
+        self,
+        *,
+        hint: str | None = None,
+        reason: str | None = None,
+        oauth_error: OauthError | FrontDoorError | None = None,
+        **values: str | int,
     ) -> Refusal:
         """The refusal that is raised.
 
@@ -59,7 +64,7 @@ def _bearer(sentence: str, challenge: Challenge = "bearer") -> RefusalRow:
     return RefusalRow(Fault.NOT_AUTHENTICATED, sentence, challenge=challenge)
 
 
-def _request(sentence: str, oauth_error: str = "invalid_request") -> RefusalRow:
+def _request(sentence: str, oauth_error: OauthError = "invalid_request") -> RefusalRow:
     return RefusalRow(Fault.CONTENT, sentence, oauth_error=oauth_error)
 
 

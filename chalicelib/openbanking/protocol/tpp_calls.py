@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from chalicelib.foundation.fields.field_types import AN, Bic, Message, Whole, fault
-from chalicelib.openbanking.protocol.errors import Fault
+from chalicelib.openbanking.protocol.errors import Fault, FrontDoorError
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 
 ConsentType = Literal["reusable", "one_time"]
+ConsentStatus = Literal["authorised", "revoked", "spent"]
 
 REQUEST_ID = 64
 """The longest identifier of a call that is carried out later."""
@@ -96,7 +97,7 @@ class BanksQuery(Message):
 REPEATABLE = frozenset({"resource"})
 """Parameters of OAuth that may come several times, and are ignored (RFC 8707 §2)."""
 
-NOT_SUPPORTED: Mapping[str, str] = {
+NOT_SUPPORTED: Mapping[str, FrontDoorError] = {
     "request": "request_not_supported",
     "request_uri": "request_uri_not_supported",
     "registration": "registration_not_supported",

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from chalicelib.foundation.fields.field_types import AN, Message
-from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber, Timestamp
+from chalicelib.foundation.fields.field_types import AN, Message, Timestamp
+from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 from chalicelib.openbanking.protocol.tpp_event_types import EventType

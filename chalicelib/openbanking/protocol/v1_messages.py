@@ -33,7 +33,7 @@ from chalicelib.foundation.fields.field_types import (
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, schemes_schema
-from chalicelib.openbanking.protocol.webhooks import Unusable
+from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, Unusable
 
 BULK_ITEMS = 1000
 SCHEMES = ("FPS", "BACS", "CHAPS", "SCTI", "SCT")
@@ -343,7 +343,7 @@ class FundsAnswer(OpenMessage):
     balance: N[10] | None = None
 
 
-def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> FundsConfirmation:
     """``{"funds_available"}``, whichever way the bank answered. Raises: Unusable."""
     said = answer.get("funds_available")
     if said is not None:

@@ -32,7 +32,7 @@ from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, schemes_schema
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS, sums
-from chalicelib.openbanking.protocol.webhooks import Unusable
+from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, Unusable
 
 SCHEMES = (*v1_messages.SCHEMES, "SWIFT")
 
@@ -369,6 +369,6 @@ class FundsAnswer(OpenMessage):
     funds_available: Annotated[bool, Field(strict=True)]
 
 
-def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> FundsConfirmation:
     """``{"funds_available"}`` and nothing else."""
     return {"funds_available": answer["funds_available"]}

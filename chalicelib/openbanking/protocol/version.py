@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.openbanking.protocol.errors import Refusal
@@ -18,13 +18,15 @@ from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, PaymentCall, RelayedCall, Webhook
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Mapping[str, object])
+"""The type of an error's body."""
 
 BANK_ROOT = "/bank"
 """The address that the bank-facing APIs of all versions are below."""
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorForm:
+class ErrorForm(Generic[E]):
     """How a version tells banks that their call is refused (specification, Errors).
 
     Attributes:
@@ -33,7 +35,7 @@ class ErrorForm:
     """
 
     status: Callable[[Refusal], int]
-    body: Callable[[Refusal, str, int], dict[str, Any]]
+    body: Callable[[Refusal, str, int], E]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +64,7 @@ class Version:
     prefix: str
     spell: Callable[[str], str]
     signature_required: bool
-    errors: ErrorForm
+    errors: ErrorForm[Any]
     answers: AnswerForm
     scopes: Mapping[str, Scope]
     schemes: tuple[str, ...]

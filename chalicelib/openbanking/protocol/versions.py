@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol.errors import Error
 from chalicelib.openbanking.protocol.payment_statuses import Statuses
 from chalicelib.openbanking.protocol.version import BANK_ROOT, ErrorForm, Version
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
@@ -12,7 +14,7 @@ from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, W
 VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1.VERSION, v2.VERSION)}
 """The versions by their numbers, oldest first."""
 
-TPP_ERRORS: ErrorForm = v2.VERSION.errors
+TPP_ERRORS: ErrorForm[Error] = v2.VERSION.errors
 """How TPPs are refused, whichever version their bank has: as version 2 refuses banks."""
 
 
@@ -24,7 +26,7 @@ def version_below(route: str) -> Version | None:
     return max(found, key=lambda version: len(version.base), default=None)
 
 
-def error_form(route: str) -> ErrorForm:
+def error_form(route: str) -> ErrorForm[Any]:
     """How a request at a route is refused."""
     version = version_below(route)
     return version.errors if version else TPP_ERRORS

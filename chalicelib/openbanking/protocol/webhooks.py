@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
@@ -25,6 +25,12 @@ PAYMENT_SERVICE: CountedUnder = "PISP"
 
 class Unusable(ValueError):
     """An answer that has the right form and yet says nothing that can be used; the message says why."""
+
+
+class FundsConfirmation(TypedDict):
+    """Whether there is as much on the account."""
+
+    funds_available: bool
 
 
 class Nothing(Message):
@@ -97,7 +103,7 @@ class Webhook:
     request: type[Message]
     answer: type[OpenMessage]
     shape: Callable[[dict[str, Any]], dict[str, Any]] = unchanged
-    conclude: Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any]] = as_answered
+    conclude: Callable[[Mapping[str, Any], dict[str, Any]], Mapping[str, Any]] = as_answered
     sends_token: bool = True
     part_of: CountedUnder | None = None
     expected: Callable[[Mapping[str, Any]], type[OpenMessage]] | None = None

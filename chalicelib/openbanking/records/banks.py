@@ -16,6 +16,7 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, a
 from chalicelib.foundation.identifiers import new_credential
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.protocol.own_answers import BankEntry
 from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validated
 
 TABLE = "banks"
@@ -73,13 +74,16 @@ class Banks:
             cached.keys = cached.bank.verification_keys()
         return cached.keys
 
-    def directory(self) -> list[Item]:
-        """``bic``, ``name``, ``country`` and ``api_version`` of every active bank, by BIC."""
+    def directory(self) -> list[BankEntry]:
+        """Every active bank, by BIC."""
         read_at, rows = self._directory
         if not read_at or self._clock.time() - read_at >= CACHED_SECONDS:
             rows = [row for row in self._rows() if row["active"]]
             self._directory = (self._clock.time(), rows)
-        return [{name: row[name] for name in ("bic", "name", "country", "api_version")} for row in rows]
+        return [
+            BankEntry(bic=row["bic"], name=row["name"], country=row["country"], api_version=row["api_version"])
+            for row in rows
+        ]
 
     def registered(self) -> list[Bank]:
         """All banks, switched on or not, by BIC; one that was added in this moment may not be among them yet."""

@@ -24,7 +24,7 @@ from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.identifiers import Credential, new_credential, new_id
-from chalicelib.openbanking.protocol.tpp_calls import ConsentType
+from chalicelib.openbanking.protocol.tpp_calls import ConsentStatus, ConsentType
 from chalicelib.openbanking.protocol.tpp_event_types import EXPIRING_SECONDS, EventType
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -36,7 +36,6 @@ NOTIFY = ShardedIndex(TABLE, "notify", "notify_shard", "notify_at")
 REPEAT_WINDOW = 60
 """For so many seconds a rotated refresh token fetches the same pair again: the answer may have been lost."""
 
-Status = Literal["authorised", "revoked", "spent"]
 Party = Literal["tpp", "bank", "operator", "service"]
 Accounts = Mapping[str, Sequence[str]]
 
@@ -51,7 +50,7 @@ class Consent:
     api_version: int
     scopes: tuple[str, ...]
     consent_type: ConsentType
-    status: Status
+    status: ConsentStatus
     accounts: dict[str, list[str]]
     valid_until: int
     bank_token_digest: str

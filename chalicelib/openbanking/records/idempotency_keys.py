@@ -5,6 +5,7 @@ A claim is written before the bank is called and holds the answer afterwards, a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,7 +66,7 @@ class IdempotencyKeys:
         self._clock = clock
         self._metrics = metrics
 
-    def known(self, claim: Claim, item: Item | None) -> dict[str, Any] | Accepted | None:
+    def known(self, claim: Claim, item: Item | None) -> Mapping[str, Any] | Accepted | None:
         """The answer that ``item`` keeps, or that the request was accepted; ``None`` when the key is free.
 
         Raises:
@@ -99,7 +100,7 @@ class IdempotencyKeys:
         outcome = self._vault.seal(jsontext.dumps({"accepted": accepted.request_id}), claim.name)
         return replace(put, item={**put.item, "outcome": outcome})
 
-    def keeping(self, claim: Claim, answer: dict[str, Any]) -> Put:
+    def keeping(self, claim: Claim, answer: Mapping[str, Any]) -> Put:
         """The write that keeps a claim's answer."""
         return self._keeping(claim, {"answer": answer})
 
@@ -129,12 +130,12 @@ class IdempotencyKeys:
         return item | ({"consent_id": claim.consent_id} if claim.consent_id else {})
 
 
-def _answer(outcome: dict[str, Any]) -> dict[str, Any] | Accepted:
+def _answer(outcome: Mapping[str, Any]) -> Mapping[str, Any] | Accepted:
     """The answer in a kept outcome. Raises: Refusal, when that is what was kept."""
     if "accepted" in outcome:
         return Accepted(outcome["accepted"])
     if "refusal" not in outcome:
-        answer: dict[str, Any] = outcome["answer"]
+        answer: Mapping[str, Any] = outcome["answer"]
         return answer
     kept = outcome["refusal"]
     details = [Detail(Fault[name], text) for name, text in kept["details"]]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from boto3.dynamodb.conditions import Attr
 
@@ -16,6 +17,8 @@ from chalicelib.openbanking.protocol import refusals
 
 TABLE = "idempotency"
 KEPT = 24 * 3600
+A = TypeVar("A", bound=Mapping[str, object])
+"""The type of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +45,19 @@ class Replays:
         self._vault = vault
         self._clock = clock
 
-    def stored(self, claim: Claim, item: Item | None) -> dict[str, Any] | None:
-        """The answer that ``item`` keeps. Raises: Refusal, when the request id was used with another body."""
+    def stored(self, claim: Claim, item: Item | None) -> Any:
+        """The answer that ``item`` keeps, of the type that the claim's call has; ``None`` when there is none.
+
+        Raises:
+            Refusal: the request id was used with another body.
+        """
         if item is None or item["expires_at"] <= self._clock.time():
             return None
         if item["body_digest"] != claim.body_digest:
             raise refusals.REQUEST_ID_USED()
-        answer: dict[str, Any] = jsontext.loads(self._vault.unseal(item["answer"], claim.name))
-        return answer
+        return jsontext.loads(self._vault.unseal(item["answer"], claim.name))
 
-    def keeping(self, claim: Claim, answer: dict[str, Any]) -> Put:
+    def keeping(self, claim: Claim, answer: Mapping[str, object]) -> Put:
         """The write that keeps an answer, for the transaction of its cause; it fails for all but the first."""
         now = self._clock.time()
         item = {
@@ -62,7 +68,7 @@ class Replays:
         }
         return Put(TABLE, item, absent("claim") | Attr("expires_at").lte(now))
 
-    def keep(self, claim: Claim, answer: dict[str, Any]) -> dict[str, Any]:
+    def keep(self, claim: Claim, answer: A) -> A:
         """Keep an answer by itself; answers the one that is kept, maybe a parallel request's. Raises: Refusal."""
         operation = self.keeping(claim, answer)
         try:

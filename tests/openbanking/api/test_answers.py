@@ -1,0 +1,83 @@
+"""Answers of the service's own: the types that documents describe are those of what flows return."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, get_type_hints, is_typeddict
+
+import pytest
+
+from chalicelib.openbanking.api import bank_api, oauth_api, tpp_api
+from chalicelib.openbanking.flows import authorization, deferred_calls, tokens
+from chalicelib.openbanking.protocol import own_answers
+from infra.openapi.own_calls import BANK_STEPS, OWN_CALLS, OwnCall, returned_by
+from tests.source_code import modules_matching, tree
+from tests.world import World
+
+ANSWERING = (tpp_api, oauth_api, authorization, tokens, deferred_calls)
+
+
+def functions(holder: object) -> Iterator[Callable[..., object]]:
+    """The functions of modules, and the methods of their classes."""
+    for each in vars(holder).values():
+        if inspect.isfunction(each):
+            yield each
+        elif inspect.isclass(each) and inspect.ismodule(holder) and each.__module__ == holder.__name__:
+            yield from functions(each)
+
+
+RETURNED = {
+    function.__name__: get_type_hints(function, include_extras=True)["return"]
+    for module in ANSWERING
+    for function in functions(module)
+    if "return" in function.__annotations__
+}
+
+
+def view(call: OwnCall) -> Callable[..., Any]:
+    routes = tpp_api.tpp_routes if call.path.startswith("/tpp") else oauth_api.oauth_routes
+    return routes._views[call.path][call.method]
+
+
+@pytest.mark.parametrize("call", OWN_CALLS, ids=lambda call: call.path)
+def test_a_call_is_answered_with_the_type_that_is_documented(call: OwnCall) -> None:
+    documented = returned_by(call.answered_by)
+    source = ast.parse(inspect.getsource(view(call)))
+    calls = [
+        node for node in ast.walk(source) if isinstance(node, ast.Call) and ast.unparse(node.func) == "json_answer"
+    ]
+
+    assert is_typeddict(documented)
+    assert documented.__module__ == own_answers.__name__
+    assert calls
+    for answer in calls:
+        assert RETURNED[made_by(answer.args[0], source)] is documented
+
+
+def made_by(value: ast.expr, source: ast.Module) -> str:
+    """The name of the function that made a value, perhaps a line before."""
+    if isinstance(value, ast.Name):
+        assigned = [node for node in ast.walk(source) if isinstance(node, ast.Assign)]
+        (value,) = [node.value for node in assigned if ast.unparse(node.targets[0]) == value.id]
+    assert isinstance(value, ast.Call)
+    return ast.unparse(value.func).rpartition(".")[2]
+
+
+@pytest.mark.parametrize("name", BANK_STEPS)
+def test_a_banks_call_is_answered_with_the_type_that_is_documented(world: World, name: str) -> None:
+    step: Any = bank_api._step(name)
+
+    assert step.__func__ is BANK_STEPS[name]
+    assert is_typeddict(returned_by(step))
+
+
+def test_no_answer_is_assembled_without_a_type() -> None:
+    free = {"checked", "_travelling"}  # what a bank is sent, and arguments
+    for module in modules_matching(("chalicelib/openbanking/api/**", "chalicelib/openbanking/flows/**")):
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.FunctionDef) and node.returns is not None and node.name not in free:
+                assert "dict[str, Any]" not in ast.unparse(node.returns), f"{module}.{node.name}"
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "json_answer":
+                assert not isinstance(node.args[0], ast.Dict), f"{module}:{node.lineno}"
