@@ -67,7 +67,7 @@ def made_by(value: ast.expr, source: ast.Module) -> str:
 
 @pytest.mark.parametrize("name", BANK_STEPS)
 def test_a_banks_call_is_answered_with_the_type_that_is_documented(world: World, name: str) -> None:
-    step: Any = bank_api._step(name)
+    step: Any = bank_api._step(world.hub.openbanking, name)
 
     assert step.__func__ is BANK_STEPS[name]
     assert is_typeddict(returned_by(step))
