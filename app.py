@@ -7,7 +7,7 @@ gc.disable()  # what is imported stays: looking for garbage among it is a tenth 
 from chalicelib.application import Application  # noqa: E402
 from chalicelib.bootstrap import hub  # noqa: E402
 from chalicelib.cards.api.card_api import card_routes, simulator_routes  # noqa: E402
-from chalicelib.cards.api.jobs import card_jobs  # noqa: E402
+from chalicelib.cards.jobs import card_jobs  # noqa: E402
 from chalicelib.delivery.jobs import delivery_jobs  # noqa: E402
 from chalicelib.openbanking.api.bank_api import bank_routes  # noqa: E402
 from chalicelib.openbanking.api.oauth_api import oauth_routes  # noqa: E402

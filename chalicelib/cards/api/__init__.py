@@ -1,1 +1,1 @@
-"""HTTP, dispatch and scheduled jobs of the card API."""
+"""HTTP of the card API, and nothing else."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.bootstrap import hub
-from chalicelib.cards.api import jobs
+from chalicelib.cards import jobs
 from chalicelib.cards.authorization.hold_release import HoldRelease, Release
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.delivery.delivery_record import BODY

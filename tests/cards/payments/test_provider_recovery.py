@@ -100,7 +100,7 @@ def test_a_decision_at_the_last_moment_counts(scene: Scene) -> None:
 
 
 def test_the_job_says_how_many_it_has_finished(scene: Scene, lines: Lines) -> None:
-    from chalicelib.cards.api import jobs
+    from chalicelib.cards import jobs
 
     numbers = silent(scene, 2)
     assert hub() is scene.hub

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app import app
-from chalicelib.cards.api import jobs
+from chalicelib.cards import jobs
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.reconciliation import rolling_proof
 from chalicelib.cards.reconciliation.account_proof import LOOKS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.api import jobs
+from chalicelib.cards import jobs
 from chalicelib.cards.authorization import authorization_record
 from chalicelib.cards.payments import pending_index
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER
