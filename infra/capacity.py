@@ -204,7 +204,7 @@ def _overview_table(figures: Figures) -> str:
         parts, found = cost(figures, figures.work[title]), limits(figures, request)
         most = max(parts, key=lambda service: parts[service])
         own = [limit for limit in found if limit.remedy not in (HIGHER_QUOTA, TABLE_GROWTH, NOTHING)]
-        words = [f"{limit.name}: {_rounded(limit.rate)} a second" for limit in (found[0], *own)]
+        words = [f"{limit.name}: {_round_rate(limit.rate)} a second" for limit in (found[0], *own)]
         rows.append([request, f"${sum(parts.values()):,.2f}, ${parts[most]:,.2f} of it {most}", *[*words, NOTHING][:2]])
     return _table(["request", "a million costs", "first limit", "first limit of the design"], rows)
 
@@ -235,11 +235,11 @@ def _rate_table(figures: Figures, request: str, rates: Sequence[int]) -> str:
 
 
 def _limit_table(figures: Figures, request: str) -> str:
-    rows = [[limit.name, _rounded(limit.rate), limit.remedy] for limit in limits(figures, request)]
+    rows = [[limit.name, _round_rate(limit.rate), limit.remedy] for limit in limits(figures, request)]
     return _table([f"limit of {request}s", "met at, a second", "raised by"], rows)
 
 
-def _rounded(rate: Decimal) -> str:
+def _round_rate(rate: Decimal) -> str:
     """A rate with two significant digits."""
     return f"{round(int(rate), 2 - len(str(int(rate)))):,}"
 

@@ -221,7 +221,7 @@ def test_a_stack_is_started_on_what_it_is_led_to(monkeypatch: pytest.MonkeyPatch
         def __init__(self, command: list[str], environ: dict[str, str], **_: Any) -> None:
             environs.append(environ)
 
-        def ended(self) -> bool:
+        def has_ended(self) -> bool:
             return True
 
         def stop(self, grace: float) -> None:

@@ -43,7 +43,7 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
         )
     if environ.get("AWS_ENDPOINT_URL"):
         return {}
-    stack = stackfile.running(stackfile.location(environ))
+    stack = stackfile.find_running(stackfile.location(environ))
     variables = stack.get("environment") if stack else None
     if not isinstance(variables, dict):
         raise StageUnknown("no local stack is running: start it with `make run`, or set STAGE and the AWS settings")

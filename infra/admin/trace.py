@@ -107,7 +107,7 @@ def _open_log(hub: Hub) -> Log:
     """Where the stage's lines are."""
     if not hub.settings.is_local:
         return stage_log(hub.settings.prefix)
-    stack = stackfile.running()
+    stack = stackfile.find_running()
     if stack is None or "log" not in stack:
         raise CommandRefused("no local stack is running, so there is no log to look through: start it with `make run`")
     return LocalLog(Path(stack["log"]))

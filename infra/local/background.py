@@ -68,9 +68,9 @@ def run_stack(
 
 def _wait_until_ready(child: ChildProcess, file: Path) -> dict[str, Any]:
     deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline and not child.ended():
-        content = stackfile.running(file)
+    while time.monotonic() < deadline and not child.has_ended():
+        content = stackfile.find_running(file)
         if content and content.get("pid") == child.pid:
             return content
         time.sleep(0.05)
-    raise NotReady("the stack ended before it was ready" if child.ended() else "the stack took too long")
+    raise NotReady("the stack ended before it was ready" if child.has_ended() else "the stack took too long")

@@ -96,14 +96,14 @@ class DynamoDBLocal:
     def wait(self) -> str:
         """Answers the engine's address as soon as it answers. Raises: EngineFailed."""
         deadline = time.monotonic() + _READY_SECONDS
-        while time.monotonic() < deadline and not self._child.ended():
+        while time.monotonic() < deadline and not self._child.has_ended():
             if _is_dynamodb(self.url):
                 return self.url
             time.sleep(0.05)
         raise EngineFailed("DynamoDB Local did not start")
 
-    def ended(self) -> bool:
-        return self._child.ended()
+    def has_ended(self) -> bool:
+        return self._child.has_ended()
 
     def stop(self) -> None:
         self._child.stop()

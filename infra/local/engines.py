@@ -103,7 +103,9 @@ class Engines:
 
     def has_failed(self) -> bool:
         """Whether an engine of ours has ended by itself."""
-        return bool(self._emulator and self._emulator.ended()) or bool(self._dynamodb and self._dynamodb.ended())
+        return bool(self._emulator and self._emulator.has_ended()) or bool(
+            self._dynamodb and self._dynamodb.has_ended()
+        )
 
     def stop(self) -> None:
         for engine in (self._emulator, self._dynamodb):

@@ -117,7 +117,7 @@ class EventRunner:
         timeout = self._timeouts.get(name, self._timeouts.get("", 60))
         context = LambdaContext(function_name=name, memory_size=512, max_runtime_ms=timeout * 1000)
         handler: Handler = self._application.handler_map[name]
-        with self._running(), logfile.log_as(name):
+        with self._count_as_running(), logfile.log_as(name):
             try:
                 handler(event, context)
             except Exception:
@@ -126,7 +126,7 @@ class EventRunner:
         return True
 
     @contextmanager
-    def _running(self) -> Iterator[None]:
+    def _count_as_running(self) -> Iterator[None]:
         with self._idle:
             self._busy += 1
         try:

@@ -43,7 +43,7 @@ class ChildProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self._process.poll() is not None
 
     def first_line(self) -> str:

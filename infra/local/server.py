@@ -198,7 +198,7 @@ class Server(ThreadingMixIn, HTTPServer):
                 self._running.discard(number)
                 self._changed.notify_all()
 
-    def running(self) -> int:
+    def count_in_flight(self) -> int:
         """How many requests are in flight."""
         return len(self._running)
 

@@ -139,7 +139,7 @@ class Stack:
         """Answer what is in flight, and then what came in meanwhile; ``DRAIN_SECONDS`` is the end of patience."""
         deadline = time.monotonic() + DRAIN_SECONDS
         if not server.drain(0.5) and not self._options.quiet:
-            _say_at_once(f"waiting for requests in flight: {server.running()}; ask again to end at once")
+            _say_at_once(f"waiting for requests in flight: {server.count_in_flight()}; ask again to end at once")
         server.drain(deadline - time.monotonic())
         server.shutdown()
         server.drain(max(0.0, deadline - time.monotonic()))
@@ -148,7 +148,7 @@ class Stack:
     def _refuse_a_second(self) -> None:
         """A second stack would take the file away from the first, and everything that finds it by this file."""
         file = self._options.file
-        if other := stackfile.running(file):
+        if other := stackfile.find_running(file):
             raise StartFailed(
                 f"a stack is running already at {other.get('base_url')}, and the tour and the command line find it by "
                 f"{stackfile.display_path(file)}; end it first, or give the second one its own file: "

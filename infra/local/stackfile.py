@@ -60,7 +60,7 @@ def read(path: Path | None = None) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def running(path: Path | None = None) -> dict[str, Any] | None:
+def find_running(path: Path | None = None) -> dict[str, Any] | None:
     """What the file says of a stack that answers now, else ``None``: a process id may be another program's by now."""
     content = read(path)
     return content if content and _answers(content) else None

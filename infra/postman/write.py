@@ -22,7 +22,7 @@ def write(target: Path) -> list[Path]:
     from infra.postman.collection import build, environment
     from infra.postman.fixtures import PreparationFailed, prepare
 
-    stack = stackfile.running()
+    stack = stackfile.find_running()
     if stack is None:
         raise PreparationFailed("no stack is running: make run, in another terminal")
     stackfile.point_at_stack(os.environ, stack["environment"])

@@ -106,5 +106,5 @@ class CardEventsTour:
 
     def _expect_event(self, receiver: Receiver, name: str, **members: Any) -> None:
         """Wait for an event, and show it. Raises: TourFailed."""
-        event = receiver.expect(name, **members)
+        event = receiver.wait_for_event(name, **members)
         self._guide.event(event.type, event.message_id, event.data)

@@ -95,7 +95,7 @@ class BankTour:
 
     def _expect_event(self, type_: str, **members: Any) -> None:
         """Wait for an event, and show it. Raises: TourFailed."""
-        event = self._receiver.expect(type_, **members)
+        event = self._receiver.wait_for_event(type_, **members)
         self._guide.event(event.type, event.message_id, event.data)
 
     def _accounts(self, version: int, bearer: str) -> Mapping[str, Any]:

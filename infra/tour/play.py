@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     command.parser("infra.tour", __doc__).parse_args(arguments)
     logging.disable()  # what the tour has to say it prints
     try:
-        running = stackfile.running()
+        running = stackfile.find_running()
         if running is not None:
             _run(running)
             return 0

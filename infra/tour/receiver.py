@@ -59,7 +59,7 @@ class Receiver:
             self._arrivals.put(event)
         return 204
 
-    def expect(self, type_: str, **members: Any) -> ReceivedEvent:
+    def wait_for_event(self, type_: str, **members: Any) -> ReceivedEvent:
         """Wait for an event of a type, with these members in its data; others stay for later.
 
         Raises:

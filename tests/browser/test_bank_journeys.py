@@ -102,7 +102,9 @@ def test_the_way_back_leads_to_an_application_at_another_origin(
 ) -> None:
     """The pages' policies name it: Chromium holds ``form-action`` against the redirects after a form, too."""
     callback = "http://application.example/back"
-    client = operator.clients.create(owner="browser@example.com", title="Elsewhere", callback_urls=[callback]).client
+    client = operator.openbanking.clients.create(
+        owner="browser@example.com", title="Elsewhere", callback_urls=[callback]
+    ).client
     visitor.tpp = Tpp(visitor.tpp.base, client.client_id, callback)
     visitor.may_reach(callback)
     visitor.forgive("ERR_NAME_NOT_RESOLVED")
@@ -124,7 +126,9 @@ def test_an_application_that_opens_the_bank_in_a_window_hears_when_its_psu_is_ba
     pages = {"/back": "<script>opener.postMessage(location.search, '*')</script>"}
     with serving(pages) as shop:
         callback = f"{shop}/back"
-        client = operator.clients.create(owner="browser@example.com", title="Shop", callback_urls=[callback]).client
+        client = operator.openbanking.clients.create(
+            owner="browser@example.com", title="Shop", callback_urls=[callback]
+        ).client
         visitor.tpp = Tpp(visitor.tpp.base, client.client_id, callback)
         visitor.may_reach(shop)
         pages["/"] = f"""<button onclick="window.open('{psu.authorization(visitor, version)}')">Connect</button>

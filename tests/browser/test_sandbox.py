@@ -84,7 +84,7 @@ def test_a_wrong_password_says_so_and_the_right_one_leads_on(visitor: Visitor) -
 def test_45_clients_are_filtered_and_leafed_through(visitor: Visitor, operator: Hub) -> None:
     email = user.register(visitor)
     for number in range(45):
-        operator.clients.create(owner=email, title=f"Client {number:02}", active=number % 3 != 0)
+        operator.openbanking.clients.create(owner=email, title=f"Client {number:02}", active=number % 3 != 0)
     user.go_to(visitor, "Clients")
     rows = visitor.page.locator("tbody tr")
     assert rows.count() == 20

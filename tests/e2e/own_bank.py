@@ -30,7 +30,7 @@ class OwnBank:
         self._key = signatures.load_private_key(signatures.generate_private_pem())
         self.version = version
         self.bic = f"TESTGB{uuid.uuid4().hex[:5].upper()}"
-        _, self._api_key = operator.banks.add(
+        _, self._api_key = operator.openbanking.banks.add(
             NewBank(
                 bic=self.bic,
                 name="Test Bank",

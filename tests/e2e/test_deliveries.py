@@ -43,7 +43,7 @@ def test_an_event_that_its_receiver_did_not_take_comes_again_under_the_same_id(i
             connection.answer(status="503 Service Unavailable" if is_first else "204 No Content", body=b"")
 
     with serving(behaviour) as server:
-        made = installed.clients.create(owner="tpp@example.com", title="Forgetful", events_url=server.url)
+        made = installed.openbanking.clients.create(owner="tpp@example.com", title="Forgetful", events_url=server.url)
         client_id, secret = made.client.client_id, made.events_secret or ""
         delivery_id = command("clients", "test-event", client_id)["delivery_id"]
 
@@ -91,7 +91,7 @@ def test_a_payment_that_nobody_waited_for_is_confirmed_like_any_other(tpp: Tpp, 
 
 
 def test_nobody_else_learns_what_came_of_a_call(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) -> None:
-    other = operator.clients.create(owner="tpp@example.com", title="Curious")
+    other = operator.openbanking.clients.create(owner="tpp@example.com", title="Curious")
     accepted = tpp.call(
         "POST", "/tpp/direct_payment_initiation", tpp.direct_payment(journey.bank), headers={"Prefer": "respond-async"}
     )

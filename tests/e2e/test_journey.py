@@ -67,7 +67,7 @@ def test_the_tour_passes_both_banks_and_the_card_api(
     assert shown.count("Prefer: respond-async") == shown.count('"state": "done"') == 2
     for becomes in ("active", "revoked"):
         assert len(re.findall(rf"^    Guided Tour \w+: {becomes}$", shown, re.MULTILINE)) == 2
-    clients = [client for client in operator.clients.all() if client.title.startswith("Guided Tour")]
+    clients = [client for client in operator.openbanking.clients.all() if client.title.startswith("Guided Tour")]
     assert [(client.active, client.events_url) for client in clients] == [(False, None)]
 
 
@@ -123,7 +123,7 @@ def test_nothing_that_is_stored_or_logged_holds_a_usable_credential(
     tpp.call("GET", "/tpp/accounts", bearer=second["access_token"])
     banks = operator.secrets.get(operator.settings.demo_banks_secret)
     keys = operator.secrets.get(operator.settings.keys_secret)
-    consent = operator.consents.bank_token(_consent(operator, second["consent_id"]))
+    consent = operator.openbanking.consents.bank_token(_consent(operator, second["consent_id"]))
     secrets = [journey.code, consent, stack["user"]["password"]]
     secrets += [_client_secret_in_use(stack, operator), *_cancel_secrets_in_use(tpp, journey, operator)]
     secrets += _confirmation_secrets(tpp, journey)
@@ -143,7 +143,7 @@ def test_nothing_that_is_stored_or_logged_holds_a_usable_credential(
 
 
 def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str:
-    made = operator.clients.create(owner="careful@example.com", title="Careful", secret=True)
+    made = operator.openbanking.clients.create(owner="careful@example.com", title="Careful", secret=True)
     client, secret = made.client, made.secret
     assert secret is not None
     for shown, status in ((secret, 400), (f"{secret}x", 401)):
@@ -167,12 +167,14 @@ def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
 def _events_secrets_in_use(operator: bootstrap.Hub) -> list[str]:
     """Of a client whose secret was rotated: both of them sign."""
     with listen() as receiver:
-        made = operator.clients.create(owner="careful@example.com", title="Careful", events_url=receiver.url)
-        rotated = operator.clients.rotate_events_secret(made.client.client_id, overlap=3600)
+        made = operator.openbanking.clients.create(
+            owner="careful@example.com", title="Careful", events_url=receiver.url
+        )
+        rotated = operator.openbanking.clients.rotate_events_secret(made.client.client_id, overlap=3600)
         secrets = [secret for secret in (made.events_secret, rotated.events_secret) if secret]
         for receiver.secret in secrets:
-            operator.events.test(rotated.client)
-            receiver.expect("test")
+            operator.openbanking.events.test(rotated.client)
+            receiver.wait_for_event("test")
     return secrets
 
 
@@ -185,7 +187,7 @@ def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) 
     for state in states:
         item = operator.store.get(*authorization_key(identify(tpp.client_id, state)))
         assert item is not None
-        found.append(operator.authorizations.cancel_credential(Authorization.from_item(item)))
+        found.append(operator.openbanking.authorizations.cancel_credential(Authorization.from_item(item)))
     segment = "" if journey.bank["api_version"] == 1 else "/v2"
     for secret in (found[0], found[2], f"{found[1]}x"):
         requests.get(f"{tpp.base}/bank{segment}/cancel/{secret}", allow_redirects=False, timeout=60)

@@ -68,7 +68,7 @@ def test_of_10_parallel_registrations_of_an_email_one_succeeds(window: Window, e
 def test_of_10_parallel_clicks_on_create_one_makes_a_client(
     window: Window, email: str, operator: bootstrap.Hub
 ) -> None:
-    window.session.cookies.set("causeway_session", operator.sessions.begin(known(operator, email)).cookie)
+    window.session.cookies.set("causeway_session", operator.website.sessions.begin(known(operator, email)).cookie)
     shown = window.get("/clients/new")
     draft = re.search(r'name="draft" value="([^"]+)"', shown.text)
     assert draft is not None
@@ -77,14 +77,14 @@ def test_of_10_parallel_clicks_on_create_one_makes_a_client(
 
     assert {answer.status_code for answer in answers} == {201}
     assert len({re.findall(r'<code id="client-secret">([^<]+)', answer.text)[0] for answer in answers}) == 1
-    assert len(operator.clients.all(email)) == 1
+    assert len(operator.openbanking.clients.all(email)) == 1
 
 
 def test_a_callback_that_is_loaded_10_times_at_once_is_exchanged_once(
     window: Window, email: str, operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> None:
-    window.session.cookies.set("causeway_session", operator.sessions.begin(known(operator, email)).cookie)
-    client = operator.clients.create(owner=email, title="Impatient").client
+    window.session.cookies.set("causeway_session", operator.website.sessions.begin(known(operator, email)).cookie)
+    client = operator.openbanking.clients.create(owner=email, title="Impatient").client
     bic = stack["banks"][0]["bic"]
     shown = window.get(f"/authorize?client_id={client.client_id}&bic={bic}")
     draft = re.search(r'name="draft" value="([^"]+)"', shown.text)
@@ -96,8 +96,8 @@ def test_a_callback_that_is_loaded_10_times_at_once_is_exchanged_once(
 
     answers = at_once(10, lambda: window.get(path))
     assert {answer.status_code for answer in answers} == {200}
-    (journey,) = operator.journeys.latest(email)
+    (journey,) = operator.website.journeys.latest(email)
     assert journey.stage == "tokens"
-    bearer = operator.journeys.secrets(journey)["access_token"]
+    bearer = operator.website.journeys.secrets(journey)["access_token"]
     headers = {"X-Api-Key": client.client_id, "Authorization": f"Bearer {bearer}"}
     assert requests.get(f"{stack['base_url']}/tpp/consent", headers=headers, timeout=60).status_code == 200

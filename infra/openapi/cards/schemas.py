@@ -196,7 +196,7 @@ class CardSchemas:
     def _field_schema(self, field: FieldInfo, way: Way) -> Json:
         rule = rule_in(field)
         if rule is not None:
-            return self._shared(rule, way) or _rule_schema(rule, way)
+            return self._shared_ref(rule, way) or _rule_schema(rule, way)
         inner = next(models_in(field.annotation), None)
         of_each = self._answer(inner) if inner is not None else {}
         if is_list(field.annotation):
@@ -206,7 +206,7 @@ class CardSchemas:
         parts = [_PLAIN[part] for part in (field.annotation, *get_args(field.annotation)) if part in _PLAIN]
         return {"type": parts[0] if len(parts) == 1 else parts}
 
-    def _shared(self, rule: ValueRule, way: Way) -> Json:
+    def _shared_ref(self, rule: ValueRule, way: Way) -> Json:
         """A reference to the component of a list of values that many fields have; empty when it is short."""
         name, schema = self._names.get(id(rule), ""), _rule_schema(rule, way)
         if not name or len(schema.get("enum", ())) <= _LONGEST_INLINE:

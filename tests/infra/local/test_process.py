@@ -49,9 +49,9 @@ def test_a_guarded_program_ends_even_when_its_parent_is_killed() -> None:
 
 def test_stopping_a_child_ends_the_program() -> None:
     child = ChildProcess(guarded_command("sleep", "60"))
-    assert not child.ended()
+    assert not child.has_ended()
     child.stop()
-    assert child.ended()
+    assert child.has_ended()
 
 
 def test_a_child_that_ends_without_a_word_is_reported() -> None:

@@ -100,7 +100,7 @@ def test_a_file_whose_process_id_is_another_programs_by_now_blocks_nothing(tmp_p
         stale = {**other, "id": "a-stack-that-was-killed", "pid": os.getpid(), "base_url": "http://127.0.0.1:8000"}
         stackfile.write(tmp_path / "stack.json", stale)
         with run_stack(CLEAN, folder=tmp_path, elsewhere=of_a_stack(ENDPOINT)) as content:
-            assert stackfile.running(tmp_path / "stack.json") == content
+            assert stackfile.find_running(tmp_path / "stack.json") == content
 
 
 @pytest.mark.e2e
@@ -200,7 +200,7 @@ def test_no_signal_leaves_children_behind(
     process, file = stacks[number]
     assert process.stdout is not None
     assert any(line.startswith("ready at http://127.0.0.1:") for line in process.stdout)
-    content = stackfile.running(file)
+    content = stackfile.find_running(file)
     assert content is not None
     process.send_signal(number)
     code = process.wait(20)

@@ -24,11 +24,11 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
 
 def test_a_stack_that_has_ended_is_not_running(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
-    assert stackfile.running(file) is None
+    assert stackfile.find_running(file) is None
     with answering() as stack:
         stackfile.write(file, stack)
-        assert stackfile.running(file) == stack
-    assert stackfile.running(file) is None
+        assert stackfile.find_running(file) == stack
+    assert stackfile.find_running(file) is None
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def test_what_answers_at_the_stacks_port_need_not_be_that_stack(tmp_path: Path, 
     with answering(**other) as stack:
         stackfile.write(file, {**stack, "id": "the-stack", "pid": os.getpid()})
 
-        assert stackfile.running(file) is None
+        assert stackfile.find_running(file) is None
 
 
 def test_a_stack_that_answers_that_it_is_not_well_runs(tmp_path: Path) -> None:
     with answering(status=503) as stack:
         stackfile.write(tmp_path / "stack.json", stack)
 
-        assert stackfile.running(tmp_path / "stack.json") == stack
+        assert stackfile.find_running(tmp_path / "stack.json") == stack
 
 
 def test_the_file_of_an_earlier_version_without_an_id_is_found_true(tmp_path: Path) -> None:
@@ -56,14 +56,14 @@ def test_the_file_of_an_earlier_version_without_an_id_is_found_true(tmp_path: Pa
         stackfile.write(tmp_path / "stack.json", stack)
 
         assert "id" not in stack
-        assert stackfile.running(tmp_path / "stack.json") == stack
+        assert stackfile.find_running(tmp_path / "stack.json") == stack
 
 
 @pytest.mark.parametrize("environment", [None, [], {}, {"PORT": None}, {"PORT": "eighty"}, {"PORT": "1"}])
 def test_a_file_that_names_no_port_that_answers_is_of_no_stack(tmp_path: Path, environment: Any) -> None:
     stackfile.write(tmp_path / "stack.json", {"pid": os.getpid(), "environment": environment})
 
-    assert stackfile.running(tmp_path / "stack.json") is None
+    assert stackfile.find_running(tmp_path / "stack.json") is None
 
 
 MADE_UP = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}

@@ -37,25 +37,25 @@ def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_c
     statuses = [send(receiver, "payment.status_changed", f"m{number}", payment_id=f"P{number}") for number in (1, 2)]
 
     assert statuses == [204, 204]
-    assert receiver.expect("payment.status_changed", payment_id="P2").message_id == "m2"
-    assert receiver.expect("payment.status_changed").data == {"payment_id": "P1"}
+    assert receiver.wait_for_event("payment.status_changed", payment_id="P2").message_id == "m2"
+    assert receiver.wait_for_event("payment.status_changed").data == {"payment_id": "P1"}
     assert receiver.count == 2
 
 
 def test_a_repeat_is_accepted_and_taken_once(receiver: Receiver) -> None:
     assert [send(receiver, "test", "m1") for _ in range(2)] == [204, 204]
 
-    assert receiver.expect("test").message_id == "m1"
+    assert receiver.wait_for_event("test").message_id == "m1"
     assert receiver.count == 1
     with pytest.raises(TourFailed, match="no event test came"):
-        receiver.expect("test")
+        receiver.wait_for_event("test")
 
 
 def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: Receiver) -> None:
     assert send(receiver, "test", "m1", event_signing.new_secret()) == 400
 
     with pytest.raises(TourFailed, match="not signed with the receiver's secret"):
-        receiver.expect("test")
+        receiver.wait_for_event("test")
     assert receiver.count == 0
 
 
