@@ -35,7 +35,7 @@ from chalicelib.openbanking.bank_client import bank_answers, bank_client
 from chalicelib.openbanking.flows import payment_execution
 from chalicelib.openbanking.protocol.bank_calls import SaveConsent
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
-from chalicelib.openbanking.protocol.tpp_event_types import EXPIRING_SECONDS
+from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records import idempotency_keys, payments

@@ -16,9 +16,8 @@ from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.fields.field_types import Timestamp
 from chalicelib.foundation.http import breaker, outbound
 from chalicelib.openbanking.protocol import own_answers, refusals
-from chalicelib.openbanking.protocol.tpp_events import EVENTS
 from infra.openapi.models import model_of
-from infra.openapi.own_calls import ACCEPTED_REQUEST
+from infra.openapi.own_calls import ACCEPTED_REQUEST, EVENTS
 from tests.documents import BANK, OPERATIONS, ROOT, TPP, blocks, named, rows, section, tables
 
 # -- Deliveries

@@ -1,4 +1,4 @@
-"""The calls that the service answers by itself: of TPPs, of off-the-shelf OAuth clients, and of banks.
+"""The calls that the service answers by itself, of TPPs, off-the-shelf OAuth clients and banks; and its events.
 
 What is relayed to banks stands in ``webhooks``, what banks send in ``bank_calls``; together these rows are every
 address of the interface.
@@ -20,6 +20,7 @@ from chalicelib.openbanking.flows.deferred_calls import Deferred
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
 from chalicelib.openbanking.flows.performance_reports import PerformanceFlow
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
+from chalicelib.openbanking.protocol import tpp_events
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
@@ -29,6 +30,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ScopeQuery,
     TokenRequest,
 )
+from chalicelib.openbanking.protocol.tpp_events import EventType
 from chalicelib.openbanking.protocol.version import BANK_ROOT, Version
 from infra.openapi.models import model_of
 
@@ -126,6 +128,33 @@ BANK_STEPS: Mapping[str, Callable[..., object]] = {
 def answer_to_bank(name: str, version: Version) -> type[Message]:
     """The model of what a bank's call is answered with, as its version spells it."""
     return model_of(returned_by(BANK_STEPS[name]), version.spell)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One type of event: the model of its ``data``, and when it is sent."""
+
+    data: type[Message]
+    meaning: str
+
+
+EVENTS: Mapping[EventType, EventRow] = {
+    "consent.authorised": EventRow(
+        model_of(tpp_events.ConsentAuthorised), "A PSU has given a consent that this client asked for."
+    ),
+    "consent.cancelled": EventRow(
+        model_of(tpp_events.ConsentCancelled), "A PSU came back from the bank without giving its consent."
+    ),
+    "consent.revoked": EventRow(
+        model_of(tpp_events.ConsentRevoked), "A consent has ended before its time, whoever ended it."
+    ),
+    "consent.expiring": EventRow(model_of(tpp_events.ConsentEnding), "A consent ends in 7 days."),
+    "consent.expired": EventRow(model_of(tpp_events.ConsentEnding), "A consent has reached its end."),
+    "payment.status_changed": EventRow(
+        model_of(tpp_events.PaymentStatusChanged), "A bank has reported a new status of a payment."
+    ),
+    "test": EventRow(model_of(tpp_events.TestEvent), "Somebody wants to see whether events arrive."),
+}
 
 
 class WebhookErrorV1(OpenMessage):

@@ -14,8 +14,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ScopeQuery,
     TokenRequest,
 )
-from chalicelib.openbanking.protocol.tpp_event_types import EventType
-from chalicelib.openbanking.protocol.tpp_events import EVENTS, EventRow
+from chalicelib.openbanking.protocol.tpp_events import EventType
 from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
 from chalicelib.openbanking.protocol.webhooks import (
     PAYMENTS,
@@ -29,7 +28,7 @@ from chalicelib.openbanking.protocol.webhooks import (
 from infra.openapi import introduction, refusals_of_calls, webhooks
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning, model_of
-from infra.openapi.own_calls import FRONT_DOOR, OWN_CALLS, FrontDoorQuery, OwnCall
+from infra.openapi.own_calls import EVENTS, FRONT_DOOR, OWN_CALLS, EventRow, FrontDoorQuery, OwnCall
 from infra.openapi.purposes import TPP_CALLS
 from infra.openapi.responses import Responses
 from infra.openapi.schemas import Json, Schemas, body_example, version_suffix

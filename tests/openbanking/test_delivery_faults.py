@@ -19,7 +19,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.tpp_event_types import EXPIRING_SECONDS
+from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.statistics import current_call
 from chalicelib.statistics.day_records import DayRecords
 from chalicelib.statistics.ingest import Incomplete

@@ -22,6 +22,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
 from chalicelib.openbanking.protocol.own_answers import AuthorizeAnswer, InitAuthorizationAnswer, SaveConsentAnswer
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.openbanking.protocol.tpp_events import ConsentAuthorised, ConsentCancelled
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.records.authorizations import (
     LIFETIME,
@@ -220,19 +221,26 @@ class AuthorizationFlow:
         return answer
 
     def _authorised(self, client: Client, authorization: Authorization, consent: Consent) -> RecordedDeliveries:
-        data = {
-            **authorization.returned,
+        data: ConsentAuthorised = {
+            "consent_id": consent.consent_id,
+            "bic": consent.bic,
+            "state": authorization.returned.get("state", ""),
             "scopes": list(consent.scopes),
             "consent_type": consent.consent_type,
             "valid_until": timestamp(consent.valid_until),
         }
-        return self.events.about(client, "consent.authorised", consent.bic, consent.consent_id, data)
+        return self.events.about(client, "consent.authorised", data)
 
     def _cancelled(self, authorization: Authorization, client: Client, error: str, description: str) -> Authorization:
         """End an open request and tell the TPP; what has ended in the meantime keeps its end."""
         ended, cancellation = self.authorizations.cancellation(authorization, error, description)
-        data = {**ended.returned, "error": error, "error_description": description}
-        event = self.events.about(client, "consent.cancelled", ended.bic, None, data)
+        data: ConsentCancelled = {
+            "bic": ended.bic,
+            "state": ended.returned.get("state", ""),
+            "error": error,
+            "error_description": description,
+        }
+        event = self.events.about(client, "consent.cancelled", data)
         try:
             self.store.transact([cancellation, *event.operations])
         except ConditionFailed as failure:

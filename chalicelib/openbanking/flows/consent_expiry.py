@@ -15,6 +15,7 @@ from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
 from chalicelib.foundation.parallel import pieces, together
 from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.protocol.tpp_events import ConsentEnding
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, Consents, consent_key, notice_due
 
@@ -61,9 +62,9 @@ class ConsentExpiry:
         """
         consent, told = Consent.from_item(item), RecordedDeliveries()
         moved = False
+        data = ConsentEnding(consent_id=consent.consent_id, bic=consent.bic, valid_until=timestamp(consent.valid_until))
         while (event := notice_due(item, self.clock.time())) is not None:
-            data = {"valid_until": timestamp(consent.valid_until)}
-            recorded = self.events.about(client, event, consent.bic, consent.consent_id, data)
+            recorded = self.events.about(client, event, data)
             noticing = self.consents.noticing(item)
             try:
                 self.store.transact([noticing, *recorded.operations])

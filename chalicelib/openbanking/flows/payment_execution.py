@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import jsontext, log
@@ -20,6 +20,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import (
     is_confirmation_url,
     is_payment_id,
 )
+from chalicelib.openbanking.protocol.tpp_events import PaymentStatusChanged
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early
@@ -177,8 +178,13 @@ class PaymentExecution:
 
 def status_changed(events: Events, client: Client | None, payment: Payment) -> RecordedDeliveries:
     """The event that tells a payment's client of its new status."""
-    data = {"payment_id": payment.payment_id, payment.version.status_member: payment.status}
-    return events.about(client, "payment.status_changed", payment.bic, payment.consent_id, data)
+    data = {
+        "consent_id": payment.consent_id,
+        "bic": payment.bic,
+        "payment_id": payment.payment_id,
+        payment.version.status_member: payment.status,
+    }
+    return events.about(client, "payment.status_changed", cast("PaymentStatusChanged", data))
 
 
 def _unusable(answer: BankAnswer, text: str) -> BankFailed:

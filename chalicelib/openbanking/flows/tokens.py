@@ -24,6 +24,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.own_answers import ConsentAnswer, RevokeAnswer, Success, TokenAnswer
+from chalicelib.openbanking.protocol.tpp_events import ConsentRevoked, EndedBy
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import (
@@ -31,7 +32,6 @@ from chalicelib.openbanking.records.consents import (
     Consents,
     Grant,
     Pair,
-    Party,
     consent_key,
     grant_key,
     token_key,
@@ -160,7 +160,7 @@ class TokenFlow:
         self._ended(consent, "bank", event)
         return answer
 
-    def end(self, consent: Consent, by: Party, client: Client | None = None) -> None:
+    def end(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
         """End a consent, effective on the very next call, and have bank and TPP told; one that has ended stays so.
 
         ``client`` is the consent's, if it was read already.
@@ -186,12 +186,13 @@ class TokenFlow:
             if self.store.get(token.table, {name: token.item[name] for name in ("consent_id", "part")}) is None:
                 raise
 
-    def _revoked(self, consent: Consent, by: Party, client: Client | None) -> RecordedDeliveries:
+    def _revoked(self, consent: Consent, by: EndedBy, client: Client | None) -> RecordedDeliveries:
         """The event that tells a consent's client of its end."""
         client = client or self.events.client(consent.client_id)
-        return self.events.about(client, "consent.revoked", consent.bic, consent.consent_id, {"revoked_by": by})
+        data = ConsentRevoked(consent_id=consent.consent_id, bic=consent.bic, revoked_by=by)
+        return self.events.about(client, "consent.revoked", data)
 
-    def _ended(self, consent: Consent, by: Party, told: RecordedDeliveries) -> None:
+    def _ended(self, consent: Consent, by: EndedBy, told: RecordedDeliveries) -> None:
         log.info("consent ended", consent_id=consent.consent_id, by=by)
         self.outbox.dispatch(told)
 

@@ -16,7 +16,7 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
-from chalicelib.openbanking.protocol.tpp_event_types import EventType
+from chalicelib.openbanking.protocol.tpp_events import EventData, EventType, TestEvent
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.clients import Clients, UnknownClient
 
@@ -33,23 +33,19 @@ class Events:
     clock: Clock
     outbox: Outbox
 
-    def about(
-        self, client: Client | None, event: EventType, bic: str | None, consent_id: str | None, data: Mapping[str, Any]
-    ) -> RecordedDeliveries:
-        """The delivery of an event, for the transaction of what it tells; none for a client that wants no events.
-
-        ``data`` is completed with ``bic`` and ``consent_id``.
-        """
+    def about(self, client: Client | None, event: EventType, data: EventData) -> RecordedDeliveries:
+        """The delivery of an event, for the transaction of what it tells; none for a client that wants no events."""
+        members: Mapping[str, Any] = data
         if client is None or client.events_url is None:
             return RecordedDeliveries()
         return self.outbox.record(
             "event",
             event,
             receiver=f"client#{client.client_id}",
-            bic=bic,
+            bic=members.get("bic"),
             client_id=client.client_id,
-            consent_id=consent_id,
-            body=event_sender.body(event, self.clock.time(), {"consent_id": consent_id, "bic": bic, **data}),
+            consent_id=members.get("consent_id"),
+            body=event_sender.body(event, self.clock.time(), members),
         )
 
     def client(self, client_id: str) -> Client | None:
@@ -59,7 +55,7 @@ class Events:
 
     def test(self, client: Client) -> str:
         """Send a client a test event; answers the delivery's id. Raises: NoEventsUrl."""
-        recorded = self.about(client, "test", None, None, {"message": "This is a test."})
+        recorded = self.about(client, "test", TestEvent(message="This is a test."))
         if not recorded.delivery_ids:
             raise NoEventsUrl(f"the client {client.client_id} has no Events URL")
         self.store.transact(recorded.operations)

@@ -25,7 +25,7 @@ from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.identifiers import Credential, new_credential, new_id
 from chalicelib.openbanking.protocol.tpp_calls import ConsentStatus, ConsentType
-from chalicelib.openbanking.protocol.tpp_event_types import EXPIRING_SECONDS, EventType
+from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS, EndedBy, EventType
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorizations import Authorization
@@ -36,7 +36,6 @@ NOTIFY = ShardedIndex(TABLE, "notify", "notify_shard", "notify_at")
 REPEAT_WINDOW = 60
 """For so many seconds a rotated refresh token fetches the same pair again: the answer may have been lost."""
 
-Party = Literal["tpp", "bank", "operator", "service"]
 Accounts = Mapping[str, Sequence[str]]
 
 
@@ -192,7 +191,7 @@ class Consents:
             return None
         return Pair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
 
-    def ending(self, consent: Consent, by: Party) -> Update:
+    def ending(self, consent: Consent, by: EndedBy) -> Update:
         """The write that revokes a consent and with it every token of it."""
         return Update(
             *consent_key(consent.consent_id),

@@ -16,8 +16,8 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
-from chalicelib.openbanking.protocol.tpp_events import EVENTS
 from chalicelib.openbanking.records.consents import Consent, consent_key
+from infra.openapi.own_calls import EVENTS
 from tests.conftest import Lines
 from tests.openbanking.faults import Fault
 from tests.openbanking.flows.test_payment_initiation import SCOPES, Payer, taken
