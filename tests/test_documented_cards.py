@@ -28,6 +28,7 @@ from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.requests import dispatch, idempotency
 from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds import authentication_record
+from infra.openapi.cards.answer_models import answer_of, data_of
 from infra.openapi.cards.tables import LISTS
 from tests.documents import DOCUMENTS, blocks, rows, section, tables
 
@@ -78,14 +79,14 @@ def test_every_event_is_documented_with_its_members_and_no_other() -> None:
         [name, row.meaning] for name, row in EVENTS.items()
     ]
     assert re.findall("^### `(.+)`$", text, re.MULTILINE) == list(EVENTS)
-    for name, row in EVENTS.items():
+    for name in EVENTS:
         members = fields(section(PAGE, f"### `{name}`"), "Member of data").keys()
-        assert {member for member in members if "." not in member} == row.data.model_fields.keys()
+        assert {member for member in members if "." not in member} == data_of(name).model_fields.keys()
     told = {cells[0] for cells in rows(section(PAGE, "## Events"))} - {"Event", "All"}
     assert {each for each in told if set(each) != {"-"}} <= EVENTS.keys()
     for block in blocks(section(PAGE, "## Events"), "json"):
         event = json.loads(block)
-        EVENTS[event["type"]].data.read(event["data"])
+        data_of(event["type"]).read(event["data"])
 
 
 def test_every_field_of_the_envelope_is_documented_and_no_other() -> None:
@@ -108,10 +109,10 @@ def test_every_field_of_a_request_is_documented_and_no_other(action: Action) -> 
 
 @EACH
 def test_every_field_of_an_answer_is_documented_and_no_other(action: Action) -> None:
-    found = fields(of_action(action), "Answer field")
+    answer, found = answer_of(action), fields(of_action(action), "Answer field")
     inside = {name for name in found if "." in name}
 
-    assert found.keys() - inside == (action.answer.model_fields.keys() if action.answer else set())
+    assert found.keys() - inside == (answer.model_fields.keys() if answer else set())
     nested = {"expiration", "source_bank_account_address", "destination_bank_account_address"}
     assert {name.partition(".")[0] for name in inside} <= nested
 
@@ -122,11 +123,12 @@ def test_the_examples_of_an_action_fit_its_models(action: Action) -> None:
 
     action.request.read_fields(request)
     assert request["action"] == action.name
-    assert len(answers) == (action.answer is not None)
+    model = answer_of(action)
+    assert len(answers) == (model is not None)
     for answer in answers:
-        assert action.answer is not None
+        assert model is not None
         for entry in answer["data"] if action.shape == "list" else [answer["data"]]:
-            action.answer.read(entry)
+            model.read(entry)
 
 
 def test_the_blocks_are_those_of_the_tables() -> None:
@@ -141,8 +143,8 @@ def test_the_blocks_are_those_of_the_tables() -> None:
 
 
 def test_no_word_in_code_is_made_up() -> None:
-    models = [model for action in EVERY.values() for model in (action.request, action.answer) if model]
-    models += [row.data for row in EVENTS.values()]
+    models = [model for action in EVERY.values() for model in (action.request, answer_of(action)) if model]
+    models += map(data_of, EVENTS)
     known = {name for model in models for name in model.model_fields} | ENVELOPE | EVERY.keys() | EVENTS.keys()
     known |= {"status", "duplicated", "data", "status_code", "message", "year", "month"}
     known |= {"item_count", "total_items_count", "has_more_records", *values.RISK_ACTIONS, *values.SECURITY_CHECKS}
@@ -242,7 +244,7 @@ def test_the_examples_of_envelopes_are_what_the_service_says() -> None:
     success, error = [json.loads(block) for block in blocks(section(PAGE, "## Calling"), "json")]
     refused = refused_field("program_id", "missing", "is required")
 
-    assert [EVERY["getDesign"].answer.read(entry) for entry in success["data"]]
+    assert [answer_of(EVERY["getDesign"]).read(entry) for entry in success["data"]]
     assert (error["status_code"], error["message"]) == (refused.status, refused.message)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.cards.actions import SIMULATOR_ACTIONS
 from chalicelib.foundation.jsontext import Number
+from infra.openapi.cards.answer_models import answer_of
 from tests.cards import whole_requests
 from tests.cards.members import Member
 from tests.cards.money_specification import BANK_ACCOUNTS
@@ -63,7 +64,7 @@ def check(action: str, row: Mapping[str, Any]) -> None:
             assert (action, name) in NULL
         else:
             assert type(value) in _types(table[name]), f"{name} is {value!r}"
-    model = EVERY_ACTION[action].answer
+    model = answer_of(EVERY_ACTION[action])
     assert model is not None
     model.model_validate(row)
     check_bank_accounts(row)

@@ -19,6 +19,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from infra.openapi.__main__ import PLACE
 from infra.openapi.cards import examples
+from infra.openapi.cards.answer_models import answer_of, data_of
 from infra.openapi.cards.meanings import MEANINGS, meaning
 from infra.openapi.cards.purposes import FURTHER, NOTES
 from infra.openapi.cards.schemas import name_of
@@ -110,9 +111,10 @@ def test_an_actions_answer_is_found_by_its_name_and_has_the_members_of_its_model
         operation(action)["responses"]["200"]
     )["schema"]["anyOf"]
     assert found["properties"].keys() == {"status", "duplicated", "data"} | beside
-    if action.answer is not None:
+    answer = answer_of(action)
+    if answer is not None:
         model = document()["components"]["schemas"][entry["$ref"].rpartition("/")[2]]
-        assert model["properties"].keys() == action.answer.model_fields.keys()
+        assert model["properties"].keys() == answer.model_fields.keys()
 
 
 def test_every_event_is_described_with_the_members_of_its_model_and_an_example_that_has_its_form() -> None:
@@ -125,10 +127,10 @@ def test_every_event_is_described_with_the_members_of_its_model_and_an_example_t
         model = document()["components"]["schemas"][row.data.__name__]
         event = found["examples"]["usual"]["value"]
         names = [each["$ref"].rpartition("/")[2] for each in described[name]["parameters"]]
-        assert model["properties"].keys() == row.data.model_fields.keys()
+        assert model["properties"].keys() == data_of(name).model_fields.keys()
         assert problems(found["schema"], event) == []
         assert event["type"] == name
-        row.data.read(event["data"])
+        data_of(name).read(event["data"])
         assert [document()["components"]["parameters"][each]["name"] for each in names] == list(signed)
 
 
@@ -140,8 +142,8 @@ def test_nothing_is_explained_that_does_not_exist() -> None:
     models = {
         base
         for model in (
-            *(model for action in EVERY.values() for model in (action.request, action.answer)),
-            *(row.data for row in EVENTS.values()),
+            *(model for action in EVERY.values() for model in (action.request, answer_of(action))),
+            *map(data_of, EVENTS),
         )
         if model
         for inner in nested_models(model).values()
@@ -173,12 +175,12 @@ def test_the_examples_of_a_request_are_taken_by_its_model_and_fit_its_schema_and
 @EACH
 def test_the_example_of_an_answer_is_read_by_its_model_and_fits_its_schema(action: Action) -> None:
     example = content(operation(action)["responses"]["200"])["examples"][action.name]["value"]
-    data = example["data"]
+    answer, data = answer_of(action), example["data"]
 
     assert problems(schema(action, "Response"), example) == []
     for entry in data if isinstance(data, list) else [data]:
-        assert action.answer is None or action.answer.read(entry)
-    assert bool(data) is (action.answer is not None)
+        assert answer is None or answer.read(entry)
+    assert bool(data) is (answer is not None)
 
 
 def test_the_examples_name_what_the_demonstration_programme_has() -> None:
@@ -207,7 +209,7 @@ def test_the_examples_name_what_the_demonstration_programme_has() -> None:
     for name, value in named:
         kind = next(each for each in sorted(kinds, key=len, reverse=True) if name.endswith(f"{each}_id"))
         assert value in kinds[kind], name
-    assert programme.bin == meaning(EVERY["getCardNumber"].answer, "pan")[1][: len(programme.bin)]
+    assert programme.bin == meaning(answer_of(EVERY["getCardNumber"]), "pan")[1][: len(programme.bin)]
 
 
 # -- what is taken

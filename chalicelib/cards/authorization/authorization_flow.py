@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import Message, flags
@@ -23,6 +22,7 @@ from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import Tally
 from chalicelib.cards.protocol import simulator_messages
 from chalicelib.cards.protocol.authorization_states import DECLINED, HELD
+from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.simulator_messages import SimulateAdvice, SimulateAuthorization, SimulateIncrement
 from chalicelib.cards.protocol.states import DECLINED_BY_NUMBER
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -126,14 +126,15 @@ class AuthorizationFlow:
         by_number = retired and DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
         return read_by_number(context.items, context.sees, context.catalogue, number), by_number
 
-    def _of_no_card(self, request: SimulateAuthorization) -> dict[str, Any]:
+    def _of_no_card(self, request: SimulateAuthorization) -> simulator_messages.Authorization:
         """What is answered to a number that no card has: there is nobody whom it could be recorded for."""
         number = self.sequences.next("authorization")
         use = CardUse.asked(request)
-        return {
+        answer: simulator_messages.Authorization = {
             "authorize_id": number,
             "trans_link": f"{number:012}",
             "response_code": UNKNOWN_NUMBER,
+            "auth_code": None,
             "approved_amount": 0,
             "holder_amount": 0,
             "holder_currency_ison": request.currency_ison,
@@ -143,6 +144,7 @@ class AuthorizationFlow:
             "available_balance": 0,
             "settled_balance": 0,
         }
+        return leave_out_none(answer)
 
     def _recorded(
         self,
@@ -321,14 +323,16 @@ def _auth_code() -> str:
     return f"{secrets.randbelow(10**6):06}"
 
 
-def _answer(context: RequestContext, message: Message, approved: int, account: LedgerAccount) -> dict[str, Any]:
+def _answer(
+    context: RequestContext, message: Message, approved: int, account: LedgerAccount
+) -> simulator_messages.Authorization:
     """What the network is answered; the balances of an account that the caller may see."""
     charge = message.charge if message.is_approved and message.use.moves else None
-    return {
+    answer: simulator_messages.Authorization = {
         "authorize_id": message.number,
         "trans_link": message.trans_link,
         "response_code": message.code,
-        **({"auth_code": message.auth_code} if message.auth_code else {}),
+        "auth_code": message.auth_code,
         "approved_amount": approved,
         "holder_amount": charge.holder_amount if charge else 0,
         "holder_currency_ison": message.holder_currency,
@@ -337,3 +341,4 @@ def _answer(context: RequestContext, message: Message, approved: int, account: L
         "security_checks": [{name: message.use.checks[name] for name in SECURITY_CHECKS}],
         **balances(context, account),
     }
+    return leave_out_none(answer)

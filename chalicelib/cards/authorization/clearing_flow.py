@@ -200,7 +200,7 @@ class ClearingFlow:
         charge.book(movement, account, NETWORK)
         charge.show(movement, account, main, fee_ids)
         after = movement.after(account)
-        data = {
+        data: Cleared = {
             "transaction_id": number,
             "trans_link": authorization.trans_link,
             "holder_amount": charge.holder_amount,

@@ -208,6 +208,10 @@ def _outcome(
     shown: Transaction | None,
 ) -> Outcome[Disputed]:
     after = movement.after(case.account)
-    data = {"dispute_id": dispute.id, **balances(context, after, ("reserved", "available", "settled"))}
+    data: Disputed = {
+        "dispute_id": dispute.id,
+        "reserved_balance": after.reserved if after.access_level <= context.level else 0,
+        **balances(context, after),
+    }
     events: list[CardEvent] = [event_payloads.of_transaction(shown, after, 0)] if shown else []
     return Outcome(data, [*written, *movement.operations()], events=events)

@@ -11,6 +11,7 @@ from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.event_payloads import card_status_changed
 from chalicelib.cards.ledger.transaction_record import Transaction
+from chalicelib.cards.protocol.card_events import CardAuthorizationEvent, CardClearingEvent
 from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
 
 
@@ -18,7 +19,7 @@ def of_message(
     message: Message, now: int, account: LedgerAccount, card_changes: Mapping[str, Any], card: Card
 ) -> list[CardEvent]:
     """The events of a message, after which the account stands as ``account``."""
-    data = {
+    data: CardAuthorizationEvent = {
         "authorize_id": message.number,
         "authorize_type": message.kind,
         "trans_link": message.trans_link,
@@ -45,7 +46,8 @@ def of_message(
 
 def of_transaction(transaction: Transaction, account: LedgerAccount, released: int) -> CardEvent:
     """The event of a transaction, after which the account stands as ``account``."""
-    data = {
+    assert transaction.card_id is not None, "a shop's money was taken from a card"
+    data: CardClearingEvent = {
         "transaction_id": transaction.id,
         "trans_link": transaction.trans_link,
         "card_id": transaction.card_id,

@@ -38,5 +38,9 @@ class ReleaseFlow:
     ) -> Outcome[Released]:
         stamp = WriteStamp(context.at, context.write_id)
         release = self.releasing.release(context.items, context.catalogue, authorization, amount, kind, stamp)
-        data = {"authorize_id": release.number, "released_amount": release.released}
-        return Outcome(data | balances(context, release.account), release.operations, events=release.events)
+        data: Released = {
+            "authorize_id": release.number,
+            "released_amount": release.released,
+            **balances(context, release.account),
+        }
+        return Outcome(data, release.operations, events=release.events)

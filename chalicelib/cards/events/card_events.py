@@ -6,13 +6,13 @@ signature at every attempt anew, for it bears on the time of sending.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from chalicelib.cards.events.signing_secrets import EventSecrets, secrets_key
 from chalicelib.cards.programs.programmes import Programmes, head_key
 from chalicelib.cards.protocol.card_events import CardEventType
+from chalicelib.cards.protocol.message import Answer
 from chalicelib.delivery import event_sender
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
@@ -29,7 +29,7 @@ class CardEvent:
     """
 
     type: CardEventType
-    data: Mapping[str, Any]
+    data: Answer
     manager_id: int | None = None
 
 

@@ -11,7 +11,7 @@ from chalicelib.cards.issuing.card_record import MOST_ACCOUNTS, Card
 from chalicelib.cards.issuing.event_payloads import program_changed
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.onboarding import new_account, new_holder
-from chalicelib.cards.issuing.serializers import account_shown
+from chalicelib.cards.issuing.serializers import serialize_account
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme
 from chalicelib.cards.protocol.account_messages import (
@@ -112,16 +112,18 @@ class AccountFlow:
     def get_accounts(self, request: GetAccounts, context: RequestContext) -> Outcome[list[AccountRecord]]:
         if request.card_id is None:
             assert request.account_id is not None
-            return Outcome([account_shown(context.find(Account, request.account_id))])
+            return Outcome([serialize_account(context.find(Account, request.account_id))])
         if request.account_id is None:
             card = context.find(Card, request.card_id)
             items = context.items([Account.key(number) for number in card.account_ids])
-            return Outcome([account_shown(Account.from_item(item)) for item in items if item and context.sees(item)])
+            return Outcome(
+                [serialize_account(Account.from_item(item)) for item in items if item and context.sees(item)]
+            )
         items = context.items([Card.key(request.card_id), Account.key(request.account_id)])
         card, account = context.seen(Card, items[0]), context.seen(Account, items[1])
         if account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
-        return Outcome([account_shown(account)])
+        return Outcome([serialize_account(account)])
 
     # -- inside
 

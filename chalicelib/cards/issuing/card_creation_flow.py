@@ -13,7 +13,14 @@ from chalicelib.cards.card_data.cardholder_secrets import new_password
 from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.issuing import card_list_record
 from chalicelib.cards.issuing.account_record import Account
-from chalicelib.cards.issuing.card_production import Clear, card_members, created, delivery, may_convert, sending
+from chalicelib.cards.issuing.card_production import (
+    Clear,
+    card_members,
+    delivery,
+    may_convert,
+    sending,
+    serialize_created,
+)
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, taking_number
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_created
@@ -57,7 +64,7 @@ class CardCreationFlow:
         ]
         uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
         uses += holder.uses if found is None else []
-        answer = created(context, self.secrets, card, clear)
+        answer = serialize_created(context, self.secrets, card, clear)
         return Outcome(answer, operations, uses, events=[card_created(card)])
 
     # -- inside

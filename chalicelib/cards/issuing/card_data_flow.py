@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.card_secrets import CardSecrets
@@ -22,22 +21,24 @@ class CardDataFlow:
 
     def get_card_number(self, request: OfCard, context: RequestContext) -> Outcome[CardNumber]:
         card = context.find(Card, request.card_id)
-        return _shown(context, card, "pan", self.secrets.number(card))
+        return Outcome({"pan": _reveal(context, card, "pan", self.secrets.number(card))})
 
     def get_cvc2(self, request: OfCard, context: RequestContext) -> Outcome[Cvc2]:
         card = context.find(Card, request.card_id)
-        return _shown(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))
+        return Outcome({"cvc2": _reveal(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))})
 
     def get_pin(self, request: OfCard, context: RequestContext) -> Outcome[Pin]:
         """A virtual card's PIN is told to nobody."""
         card = context.find(Card, request.card_id)
         pin = None if card.virtual else self.secrets.pin(card)
-        return Outcome({"pin": ""}) if pin is None else _shown(context, card, "pin", pin)
+        return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
 
     def get_card_acs_password(self, request: OfCard, context: RequestContext) -> Outcome[AcsPassword]:
         card = context.find(Card, request.card_id)
-        return _shown(context, card, "acs_password", self.secrets.password(card))
+        return Outcome({"acs_password": _reveal(context, card, "acs_password", self.secrets.password(card))})
 
 
-def _shown(context: RequestContext, card: Card, field: CardField, clear: str) -> Outcome[Any]:
-    return Outcome({field: disclosure.shown(context.credential, card.id, field, clear)})
+def _reveal(context: RequestContext, card: Card, field: CardField, clear: str) -> str:
+    shown = disclosure.shown(context.credential, card.id, field, clear)
+    assert shown is not None, "who is never shown a field is refused before"
+    return shown

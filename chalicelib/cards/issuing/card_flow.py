@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_activated, card_status_changed
-from chalicelib.cards.issuing.serializers import card_shown
+from chalicelib.cards.issuing.serializers import serialize_card
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.protocol.card_messages import (
     ActivateCard,
@@ -25,11 +25,11 @@ from chalicelib.cards.protocol.card_messages import (
     SetPin,
 )
 from chalicelib.cards.protocol.card_records import CardDetails, CardStatusAnswer, Design
+from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
-from chalicelib.cards.storage.record import present
 
 ACTIVATION = "activation"
 """Wrong card data at activateCard, as a card counts them."""
@@ -63,13 +63,17 @@ class CardFlow:
 
     def get_card_status(self, request: OfCard, context: RequestContext) -> Outcome[CardStatusAnswer]:
         card = context.find(Card, request.card_id)
-        why = present({"reason_code": card.reason_code, "note": card.note})
-        return Outcome({"card_status": card.status(context.now), **why})
+        answer: CardStatusAnswer = {
+            "card_status": card.status(context.now),
+            "reason_code": card.reason_code,
+            "note": card.note,
+        }
+        return Outcome(leave_out_none(answer))
 
     def get_card_details(self, request: OfCard, context: RequestContext) -> Outcome[CardDetails]:
         card = context.find(Card, request.card_id)
         expiry = disclosure.shown_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
-        return Outcome(card_shown(card, context.now, expiry))
+        return Outcome(serialize_card(card, context.now, expiry))
 
     def set_pin(self, request: SetPin, context: RequestContext) -> Outcome[None]:
         card = _changeable(context, request.card_id)

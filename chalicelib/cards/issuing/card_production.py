@@ -13,6 +13,8 @@ from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.card_blocks import DELIVERY_BLOCK, DELIVERY_MANDATORY
 from chalicelib.cards.protocol.card_messages import CreateCard, ReissueCard
+from chalicelib.cards.protocol.card_records import CreatedCard
+from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import RequestContext
@@ -85,24 +87,22 @@ class Clear:
     password: str = field(repr=False)
 
 
-def created(context: RequestContext, secrets: CardSecrets, card: Card, clear: Clear) -> dict[str, Any]:
+def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card, clear: Clear) -> CreatedCard:
     """The answer for a card that was made: each datum as the credential gets to see it."""
     credential = context.credential
     expiry = disclosure.shown_expiry(credential, card.id, card.expiry_year, card.expiry_month)
-    values: dict[str, Any] = {
-        "pan": disclosure.shown(credential, card.id, "pan", clear.pan),
-        "pin": "" if clear.pin is None else disclosure.shown(credential, card.id, "pin", clear.pin),
-        "cvc2": disclosure.shown(credential, card.id, "cvc2", secrets.cvc2(card, clear.pan)),
-        "expiration": expiry and {"year": expiry[0], "month": expiry[1]},
-        "acs_password": disclosure.shown(credential, card.id, "acs_password", clear.password) or "",
-    }
-    return {
+    answer: CreatedCard = {
         "card_id": card.id,
         "card_request_id": card.request_id,
         "holder_id": card.holder_id,
         "account_id": card.account_ids[0],
-        **{name: value for name, value in values.items() if value is not None},
+        "pan": disclosure.shown(credential, card.id, "pan", clear.pan),
+        "pin": "" if clear.pin is None else disclosure.shown(credential, card.id, "pin", clear.pin),
+        "cvc2": disclosure.shown(credential, card.id, "cvc2", secrets.cvc2(card, clear.pan)),
+        "expiration": {"year": expiry[0], "month": expiry[1]} if expiry else None,
+        "acs_password": disclosure.shown(credential, card.id, "acs_password", clear.password) or "",
     }
+    return leave_out_none(answer)
 
 
 def delivery(request: CreateCard | ReissueCard, programme: CardProgramme, virtual: int) -> dict[str, Any]:

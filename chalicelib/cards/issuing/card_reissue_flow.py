@@ -11,7 +11,14 @@ from typing import Any
 
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.numbers import new_pan
-from chalicelib.cards.issuing.card_production import Clear, card_members, created, delivery, may_convert, sending
+from chalicelib.cards.issuing.card_production import (
+    Clear,
+    card_members,
+    delivery,
+    may_convert,
+    sending,
+    serialize_created,
+)
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, retiring_number, taking_number
 from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_created
@@ -58,7 +65,7 @@ class CardReissueFlow:
             operations.append(retiring_number(lookup(old_number), card, status, context.write_id))
             operations.append(taking_number(lookup(pan), reissued, context.write_id))
         clear = Clear(pan, None if virtual else pin, self.secrets.password(card))
-        answer, uses = created(context, self.secrets, reissued, clear), [*reissued.uses, *shipping]
+        answer, uses = serialize_created(context, self.secrets, reissued, clear), [*reissued.uses, *shipping]
         return Outcome(answer, operations, uses, events=[card_created(reissued, reissued=True)])
 
     # -- inside

@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import DETAILS, Holder
-from chalicelib.cards.issuing.serializers import account_shown, holder_shown
+from chalicelib.cards.issuing.serializers import serialize_account_of_holder, serialize_holder
 from chalicelib.cards.programs.group_resolution import limit_group
 from chalicelib.cards.protocol.account_messages import HolderAccountRecord
 from chalicelib.cards.protocol.holder_messages import (
@@ -63,15 +63,15 @@ class HolderFlow:
         holder_id, card_id = request.holder_id, request.card_id
         if card_id is None:
             assert holder_id is not None
-            return Outcome(holder_shown(context.find(Holder, holder_id)))
+            return Outcome(serialize_holder(context.find(Holder, holder_id)))
         if holder_id is None:
             card = context.find(Card, card_id)
-            return Outcome(holder_shown(context.find(Holder, card.holder_id)))
+            return Outcome(serialize_holder(context.find(Holder, card.holder_id)))
         items = context.items([Holder.key(holder_id), Card.key(card_id)])
         holder, card = context.seen(Holder, items[0]), context.seen(Card, items[1])
         if card.holder_id != holder.id:
             raise Refused(Status.NO_CARD, "there is no such card of this holder")
-        return Outcome(holder_shown(holder))
+        return Outcome(serialize_holder(holder))
 
     def get_holder_accounts(
         self, request: GetHolderAccounts, context: RequestContext
@@ -81,7 +81,7 @@ class HolderFlow:
             return Outcome([])
         items = context.items([Account.key(number) for number in holder.accounts])
         accounts = [Account.from_item(item) for item in items if item is not None and context.sees(item)]
-        return Outcome([account_shown(account, with_status_change=False) for account in accounts])
+        return Outcome([serialize_account_of_holder(account) for account in accounts])
 
 
 def _details(members: Mapping[str, Any]) -> dict[str, Any]:

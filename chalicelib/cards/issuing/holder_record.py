@@ -17,7 +17,7 @@ from chalicelib.foundation.dynamodb.store import Update
 MOST_ACCOUNTS = 100
 """So many accounts a holder may have."""
 
-DETAILS = tuple(name for name in HolderRecord.model_fields if name not in ("id", "holder_type", "access_level"))
+DETAILS = tuple(name for name in HolderRecord.__annotations__ if name not in ("id", "holder_type", "access_level"))
 """What is known of a holder, by the names of its record."""
 
 

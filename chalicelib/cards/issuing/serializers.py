@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.protocol.account_messages import AccountRecord, HolderAccountRecord
+from chalicelib.cards.protocol.card_records import CardDetails
+from chalicelib.cards.protocol.holder_messages import HolderRecord
+from chalicelib.cards.protocol.message import leave_out_none
 
 
-def holder_shown(holder: Holder) -> dict[str, Any]:
-    return {
+def serialize_holder(holder: Holder) -> HolderRecord:
+    known = holder.details
+    record: HolderRecord = {
         "id": holder.id,
         "holder_type": holder.holder_type,
         "access_level": holder.access_level,
-        **holder.details,
+        "title": known.get("title"),
+        "business_name": known.get("business_name"),
+        "first_name": known["first_name"],
+        "last_name": known["last_name"],
+        "address_line_1": known["address_line_1"],
+        "address_line_2": known.get("address_line_2"),
+        "address_line_3": known.get("address_line_3"),
+        "address_line_4": known.get("address_line_4"),
+        "country_ison": known.get("country_ison"),
+        "zip_code": known["zip_code"],
+        "city": known["city"],
+        "state": known.get("state"),
+        "phone_number": known["phone_number"],
+        "email": known.get("email"),
+        "date_of_birth": known.get("date_of_birth"),
+        "ip_address": known.get("ip_address"),
+        "industry_id": known.get("industry_id"),
+        "date_of_company_incorporation": known.get("date_of_company_incorporation"),
+        "kyc_completion_level": known.get("kyc_completion_level"),
+        "kyc_document_expiration_date": known.get("kyc_document_expiration_date"),
+        "additional_charset_id": known.get("additional_charset_id"),
+        "holder_limit_group_id": known.get("holder_limit_group_id"),
+        "holder_locale": known.get("holder_locale"),
     }
+    return leave_out_none(record)
 
 
-def account_shown(account: Account, *, with_status_change: bool = True) -> dict[str, Any]:
-    """An account; ``limit_group_id`` is ``null`` when there is none."""
-    shown = {
+def serialize_account_of_holder(account: Account) -> HolderAccountRecord:
+    return {
         "id": account.id,
         "holder_id": account.holder_id,
         "currency_ison": account.currency,
@@ -35,14 +59,21 @@ def account_shown(account: Account, *, with_status_change: bool = True) -> dict[
         "fee_group_id": account.fee_group_id,
         "risk_group_id": account.risk_group_id,
     }
-    if with_status_change:
-        shown |= present({"status_change_reason_code": account.reason_code, "status_change_note": account.note})
-    return shown
 
 
-def card_shown(card: Card, now: int, expiry: tuple[int | str, int | str] | None) -> dict[str, Any]:
+def serialize_account(account: Account) -> AccountRecord:
+    """An account with the reason of its status."""
+    record: AccountRecord = {
+        **serialize_account_of_holder(account),
+        "status_change_reason_code": account.reason_code,
+        "status_change_note": account.note,
+    }
+    return leave_out_none(record, "limit_group_id")
+
+
+def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | None) -> CardDetails:
     """A card; ``expiry`` is its year and month as the caller gets to see them."""
-    shown = {
+    details: CardDetails = {
         "card_id": card.id,
         "holder_id": card.holder_id,
         "primary_account_id": card.account_ids[0],
@@ -71,4 +102,4 @@ def card_shown(card: Card, now: int, expiry: tuple[int | str, int | str] | None)
         "expiry_year": expiry and expiry[0],
         "participating": card.participating,
     }
-    return present(shown)
+    return leave_out_none(details)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
@@ -16,6 +15,7 @@ from chalicelib.cards.ledger.transaction_record import Transaction, transaction_
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import FeeEntry
+from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.money_messages import (
     CreateCustomFee,
     CustomFee,
@@ -30,7 +30,6 @@ from chalicelib.cards.protocol.values import (
     FEE_COLLECTION,
 )
 from chalicelib.cards.requests.request_context import Outcome, RequestContext, page
-from chalicelib.cards.storage.record import present
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
 
@@ -76,7 +75,7 @@ class FeeFlow:
         number = self.sequences.next("transaction")
         movement.show(account, _transaction(number, request, price, card, linked))
         after = movement.after(account)
-        data = {
+        data: CustomFee = {
             "transaction_id": number,
             "available_balance": after.available,
             "settled_balance": after.settled,
@@ -87,7 +86,7 @@ class FeeFlow:
     def get_card_fees(self, request: GetCardFees, context: RequestContext) -> Outcome[list[FeeEntryRecord]]:
         card = context.find(Card, request.card_id)
         group = context.catalogue.fee_groups.get(card.fee_group_id)
-        return page([_shown(entry) for entry in group.entries] if group else [], request.paginator)
+        return page([_serialize_entry(entry) for entry in group.entries] if group else [], request.paginator)
 
     def get_fees_groups(self, request: GetFeesGroups, context: RequestContext) -> Outcome[list[NamedGroup]]:
         number = request.program_id
@@ -193,9 +192,8 @@ def _transaction(
     )
 
 
-def _shown(entry: FeeEntry) -> dict[str, Any]:
-    """An entry of a fee group as the interface answers it."""
-    shown = {
+def _serialize_entry(entry: FeeEntry) -> FeeEntryRecord:
+    record: FeeEntryRecord = {
         "title": entry.title,
         "transaction_type": entry.transaction_type,
         "entry_mode_type": entry.entry_mode,
@@ -211,4 +209,4 @@ def _shown(entry: FeeEntry) -> dict[str, Any]:
         "date_updated": entry.updated_at,
         "code": entry.code,
     }
-    return present(shown)
+    return leave_out_none(record)

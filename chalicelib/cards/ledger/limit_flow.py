@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
@@ -13,11 +12,13 @@ from chalicelib.cards.ledger.limits import Left, status
 from chalicelib.cards.ledger.usage_counters import Counters, Owner
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import LimitEntry, LimitGroup
+from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.money_messages import (
     GetLimits,
     GetLimitsGroups,
     GetLimitsStatus,
     LimitEntryRecord,
+    LimitScope,
     LimitStatusRecord,
     NamedGroup,
 )
@@ -30,7 +31,6 @@ from chalicelib.cards.protocol.values import (
     MOST_COUNTRIES,
 )
 from chalicelib.cards.requests.request_context import Outcome, RequestContext, page
-from chalicelib.cards.storage.record import present
 
 _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] = {
     LIMIT_OF_CARD: ("card", Card),
@@ -45,7 +45,7 @@ class LimitFlow:
     def get_limits(self, request: GetLimits, context: RequestContext) -> Outcome[list[LimitEntryRecord]]:
         _, kind = _OWNERS[request.limit_type]
         group = _group_of(context, context.find(kind, request.record_id))
-        shown = [_entry(group, entry) for entry in group.entries] if group else []
+        shown = [_serialize_entry(group, entry) for entry in group.entries] if group else []
         return page(shown, request.paginator)
 
     def get_limits_status(self, request: GetLimitsStatus, context: RequestContext) -> Outcome[list[LimitStatusRecord]]:
@@ -53,7 +53,7 @@ class LimitFlow:
         item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
         group = _group_of(context, context.seen(kind, item))
         windows = Counters.from_item(name, request.record_id, counted).windows
-        shown = [_left(group, left) for left in status(group, windows, context.now)] if group else []
+        shown = [_serialize_left(group, left) for left in status(group, windows, context.now)] if group else []
         return page(shown, request.paginator)
 
     def get_limits_groups(self, request: GetLimitsGroups, context: RequestContext) -> Outcome[list[NamedGroup]]:
@@ -70,7 +70,7 @@ def _group_of(context: RequestContext, record: Card | Account | Holder) -> Limit
     return context.catalogue.limit_groups.get(record.limit_group_id or 0)
 
 
-def _members(group: LimitGroup, entry: LimitEntry) -> dict[str, Any]:
+def _scope(group: LimitGroup, entry: LimitEntry) -> LimitScope:
     """What an entry is about."""
     return {
         "amount_currency_ison": entry.amount_currency,
@@ -87,28 +87,32 @@ def _members(group: LimitGroup, entry: LimitEntry) -> dict[str, Any]:
         "mcc_low": entry.mcc_low,
         "mcc_high": entry.mcc_high,
         "date_updated": entry.updated_at,
-        **present({"name": entry.name}),
     }
 
 
-def _entry(group: LimitGroup, entry: LimitEntry) -> dict[str, Any]:
-    bounds = {"count": entry.count, "amount": entry.amount, "country_count": entry.country_count}
-    return _members(group, entry) | present(bounds)
+def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> LimitEntryRecord:
+    record: LimitEntryRecord = {
+        **_scope(group, entry),
+        "name": entry.name,
+        "count": entry.count,
+        "amount": entry.amount,
+        "country_count": entry.country_count,
+    }
+    return leave_out_none(record)
 
 
-def _left(group: LimitGroup, left: Left) -> dict[str, Any]:
+def _serialize_left(group: LimitGroup, left: Left) -> LimitStatusRecord:
     """An entry with what is left; where it sets no bound, the largest number."""
     entry = left.entry
-    originals = {
+    record: LimitStatusRecord = {
+        **_scope(group, entry),
+        "name": entry.name,
         "original_count": entry.count,
         "original_amount": entry.amount,
         "original_country_count": entry.country_count,
-    }
-    return {
-        **_members(group, entry),
-        **present(originals),
         "count": MOST_COUNT if left.count is None else left.count,
         "amount": MOST_AMOUNT if left.amount is None else left.amount,
         "country_count": MOST_COUNTRIES if left.country_count is None else left.country_count,
         "date_valid": left.date_valid,
     }
+    return leave_out_none(record)

@@ -13,7 +13,7 @@ from chalicelib.cards.payments.address_opening import AddressOpening
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.pending_index import asking
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
-from chalicelib.cards.payments.serializers import address_shown, status_shown
+from chalicelib.cards.payments.serializers import serialize_address, serialize_address_with_status
 from chalicelib.cards.payments.special_account_record import SpecialAccount, new_special_account, special_account_key
 from chalicelib.cards.protocol.payment_messages import (
     AddressRecord,
@@ -93,7 +93,7 @@ class AddressFlow:
     def get_external_payment_address(
         self, request: GetExternalPaymentAddress, context: RequestContext
     ) -> Outcome[AddressWithStatus]:
-        return Outcome(status_shown(context.find(ExternalAddress, request.epm_address_id)))
+        return Outcome(serialize_address_with_status(context.find(ExternalAddress, request.epm_address_id)))
 
     def get_account_external_payment_addresses(
         self, request: GetAccountExternalPaymentAddresses, context: RequestContext
@@ -102,7 +102,7 @@ class AddressFlow:
         numbers = sorted(account.address_ids or ())
         items = context.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
         found = [ExternalAddress.from_item(item) for item in items if item and context.sees(item)]
-        return Outcome([address_shown(address) for address in found if address.assignment_state == ASSIGNED])
+        return Outcome([serialize_address(address) for address in found if address.assignment_state == ASSIGNED])
 
     # -- inside
 

@@ -10,7 +10,8 @@ from chalicelib.cards.payments.address_record import ExternalAddress, number_key
 from chalicelib.cards.payments.pending_index import ANSWERED
 from chalicelib.cards.payments.provider import LONGEST_WORDS, Opened, Opening, Provider, ProviderRefused
 from chalicelib.cards.payments.provider_completion import ProviderOutcome
-from chalicelib.cards.payments.serializers import address_shown, refused_by_provider
+from chalicelib.cards.payments.serializers import refused_by_provider, serialize_address
+from chalicelib.cards.protocol.payment_messages import AddressRecord
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation.dynamodb.store import Store
@@ -46,10 +47,10 @@ class AddressOpening:
             [address.changing(stamp.write_id, **members), *taking_numbers(after, stamp.write_id)], after
         )
 
-    def told(self, address: ExternalAddress, _: str, /) -> Any:
+    def told(self, address: ExternalAddress, _: str, /) -> list[AddressRecord]:
         if address.assignment_state == ASSIGNMENT_REFUSED:
             raise refused_by_provider(address.note)
-        return [address_shown(address)]
+        return [serialize_address(address)]
 
     def _refused(self, address: ExternalAddress, reason: str, stamp: WriteStamp) -> ProviderOutcome[ExternalAddress]:
         """The address is none of the account's any more."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.payments.mandate_record import Mandate
 from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.protocol.card_events import ExternalPaymentEvent, MandateEvent
 
 
 def payment_told(payment: ExternalPayment) -> CardEvent:
     """A payment as it stands now, for the programme manager that it belongs to."""
-    told: dict[str, Any] = {
+    counterparty, is_reckoned = payment.counterparty, payment.charge is not None
+    data: ExternalPaymentEvent = {
         "epm_transaction_id": payment.id,
         "kind": payment.payment,
         "state": payment.state,
@@ -23,9 +23,15 @@ def payment_told(payment: ExternalPayment) -> CardEvent:
         "holder_id": payment.holder_id,
         "instructed_amount": payment.instructed_amount,
         "instructed_currency": payment.instructed_currency,
-        **({} if payment.charge is None else _settlement(payment)),
+        "settlement_amount": payment.settlement_amount if is_reckoned else None,
+        "settlement_currency": payment.settlement_currency if is_reckoned else None,
+        "trans_link": payment.trans_link if is_reckoned else None,
         "description": payment.remittance,
-        **payment.counterparty,
+        "counterparty_name": counterparty.get("counterparty_name"),
+        "counterparty_iban": counterparty.get("counterparty_iban"),
+        "counterparty_sort_code": counterparty.get("counterparty_sort_code"),
+        "counterparty_account_number": counterparty.get("counterparty_account_number"),
+        "scheme": counterparty.get("scheme"),
         "transaction_id": payment.transaction_id,
         "return_transaction_id": payment.return_transaction_id,
         "returned_epm_transaction_id": payment.returns,
@@ -33,7 +39,7 @@ def payment_told(payment: ExternalPayment) -> CardEvent:
         "cut_off": payment.cut_off,
         "created_at": str(payment.created_at),
     }
-    return CardEvent("external_payment", told, payment.manager_id)
+    return CardEvent("external_payment", data, payment.manager_id)
 
 
 def change_told(before: ExternalPayment, after: ExternalPayment) -> list[CardEvent]:
@@ -43,17 +49,11 @@ def change_told(before: ExternalPayment, after: ExternalPayment) -> list[CardEve
 
 def mandate_told(mandate: Mandate) -> CardEvent:
     """A mandate as it stands now."""
-    told = {
+    data: MandateEvent = {
         "epm_mandate_id": mandate.id,
         "state": mandate.state,
         "epm_address_id": mandate.address_id,
         "creditor_name": mandate.creditor_name,
         "reference": mandate.reference,
     }
-    return CardEvent("mandate", told)
-
-
-def _settlement(payment: ExternalPayment) -> dict[str, Any]:
-    """What a payment comes to on its account, once that was reckoned."""
-    names = ("settlement_amount", "settlement_currency", "trans_link")
-    return {name: getattr(payment, name) for name in names}
+    return CardEvent("mandate", data)

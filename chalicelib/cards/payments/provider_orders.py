@@ -13,11 +13,15 @@ from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import ANSWERED
 from chalicelib.cards.payments.provider import LONGEST_WORDS, BankAccount, Order, Provider, Receipt
 from chalicelib.cards.payments.provider_completion import ProviderOutcome
-from chalicelib.cards.payments.serializers import payment_answer, refused_by_provider
+from chalicelib.cards.payments.serializers import refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
+from chalicelib.cards.protocol.payment_messages import TransferWithDestination
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation.dynamodb.store import Store
+
+_WITHOUT_DATA = ("directCreditReturn", "directDebitReturn")
+"""Actions that are answered with empty data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +67,10 @@ class PaymentOrders:
         with_original = [*change.operations, original.changing(stamp.write_id, **of_original)]
         return ProviderOutcome(with_original, change.payment, events)
 
-    def told(self, payment: ExternalPayment, action: str, /) -> Any:
+    def told(self, payment: ExternalPayment, action: str, /) -> TransferWithDestination | None:
         if payment.state == REJECTED:
             raise refused_by_provider(payment.reason)
-        return payment_answer(payment, action)
+        return None if action in _WITHOUT_DATA else serialize_payment(payment)
 
     def _concerned(self, payment: ExternalPayment) -> tuple[PostingContext, ExternalPayment | None]:
         """The party of a payment, and the payment that it sends back, if it does."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
@@ -16,7 +15,7 @@ from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import asking
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
-from chalicelib.cards.payments.serializers import payment_answer, refused_by_provider
+from chalicelib.cards.payments.serializers import refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import (
     DirectCreditReturn,
@@ -49,20 +48,20 @@ class ReturnFlow:
         original = context.find(ExternalPayment, request.epm_transaction_id)
         if request.reason is None and original.scheme in RETURNS_WITH_REASON:
             raise refused_field("reason", "required", f"is required for {original.scheme}")
-        return self._sent_back(context, original, _digits(request.reason), request.reference)
+        return self._send_back(context, original, _digits(request.reason), request.reference)
 
     def direct_credit_return(self, request: DirectCreditReturn, context: RequestContext) -> Outcome[None]:
         original = context.find(ExternalPayment, request.epm_transaction_id)
         reason = _digits(request.return_reason_id)
-        return self._sent_back(context, original, reason, request.reference, direct_credit=True)
+        return _without_data(self._send_back(context, original, reason, request.reference, direct_credit=True))
 
     def direct_debit_return(self, request: DirectDebitReturn, context: RequestContext) -> Outcome[None]:
         original = context.find(ExternalPayment, request.returned_epm_transaction_id)
-        return self._sent_back(context, original, request.reason, request.reference)
+        return _without_data(self._send_back(context, original, request.reason, request.reference))
 
     # -- inside
 
-    def _sent_back(
+    def _send_back(
         self,
         context: RequestContext,
         original: ExternalPayment,
@@ -70,7 +69,7 @@ class ReturnFlow:
         reference: str | None,
         *,
         direct_credit: bool = False,
-    ) -> Outcome[Any]:
+    ) -> Outcome[TransferRecord]:
         """Have the provider send a payment back; what the account pays for it is held until then. Raises: Refused."""
         party, sender = self._parties(context, original)
         original.require(context.action)
@@ -82,7 +81,7 @@ class ReturnFlow:
             party.require_funds(charge.total)
         payment = self._payment(context, original, charge, reason, reference)
         if sender is not None:
-            return _at_home(context, self.booking, payment, (original, party), sender)
+            return _return_at_home(context, self.booking, payment, (original, party), sender)
         waiting = asking(payment.id, context.action, context.claim, context.now)
         payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
         movement = Movement("return held", context.at, context.write_id, epm_transaction_id=payment.id)
@@ -146,9 +145,9 @@ class ReturnFlow:
         )
 
 
-def _at_home(
+def _return_at_home(
     context: RequestContext, booking: PaymentPosting, payment: ExternalPayment, receiver: Side, sender: Side
-) -> Outcome[Any]:
+) -> Outcome[TransferRecord]:
     """What came from another address of this service goes back there in the same transaction. Raises: Refused."""
     (came, payee), (sent, payer) = receiver, sender
     if payer.account.status == CLOSED:
@@ -168,8 +167,12 @@ def _at_home(
         *movement.operations(),
     ]
     events = [payment_told(each) for each in (payment, came.changed(**of_came), sent.changed(**of_sent))]
-    return Outcome(payment_answer(payment, context.action), operations, events=events)
+    return Outcome(serialize_payment(payment), operations, events=events)
 
 
 def _digits(reason: int | None) -> str | None:
     return None if reason is None else str(reason)
+
+
+def _without_data(outcome: Outcome[TransferRecord]) -> Outcome[None]:
+    return Outcome(None, outcome.operations, asks=outcome.asks, events=outcome.events)

@@ -7,23 +7,32 @@ from typing import Any
 
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.protocol.payment_messages import OtherBankAccount, OwnBankAccount
+from chalicelib.cards.protocol.message import leave_out_none
+from chalicelib.cards.protocol.payment_messages import (
+    AddressRecord,
+    AddressWithStatus,
+    OtherBankAccount,
+    OwnBankAccount,
+    TransferWithDestination,
+)
 from chalicelib.cards.protocol.schemes import UK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.storage.record import present
 
-_WITHOUT_DATA = ("directCreditReturn", "directDebitReturn")
 NUMBERS = ("account_number", "iban", "sort_code", "bic")
 
 
-def address_shown(address: ExternalAddress) -> dict[str, Any]:
+def serialize_address(address: ExternalAddress) -> AddressRecord:
     """An address; what the provider did not supply is left out."""
     active = int(address.is_live)
-    shown = {
+    record: AddressRecord = {
         "id": address.id,
         "access_level": address.access_level,
         "active": active,
-        **{name: getattr(address, name) for name in NUMBERS},
+        "account_number": address.account_number,
+        "iban": address.iban,
+        "sort_code": address.sort_code,
+        "bic": address.bic,
         "account_name": address.account_name,
         "direct_credit_enabled": int(bool(active) and address.method == UK),
         "direct_debit_enabled": active,
@@ -39,17 +48,18 @@ def address_shown(address: ExternalAddress) -> dict[str, Any]:
         "country_ison": address.country,
         "assignment_state": address.assignment_state,
     }
-    return present(shown)
+    return leave_out_none(record)
 
 
-def status_shown(address: ExternalAddress) -> dict[str, Any]:
+def serialize_address_with_status(address: ExternalAddress) -> AddressWithStatus:
     """An address with its status, and why it was changed last."""
-    shown = {
+    record: AddressWithStatus = {
+        **serialize_address(address),
         "status": address.status,
         "status_change_reason_code": address.reason_code,
         "status_change_note": address.note,
     }
-    return address_shown(address) | present(shown)
+    return leave_out_none(record)
 
 
 def bank_account(address: ExternalAddress) -> dict[str, Any]:
@@ -58,9 +68,10 @@ def bank_account(address: ExternalAddress) -> dict[str, Any]:
     return present(known)
 
 
-def payment_shown(payment: ExternalPayment) -> dict[str, Any]:
+def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
     """A payment that the provider was asked for; a return says nothing of where it goes."""
-    shown: dict[str, Any] = {
+    is_booked, is_out = payment.transaction_id is not None, payment.payment == "out"
+    record: TransferWithDestination = {
         "id": payment.id,
         "external_transaction_reference": payment.provider_reference,
         "settlement_amount": payment.settlement_amount,
@@ -69,26 +80,34 @@ def payment_shown(payment: ExternalPayment) -> dict[str, Any]:
         "instructed_currency": payment.instructed_currency,
         "source_bank_account_address": [_own_account(payment.source or {})],
         "created_at": str(payment.created_at),
+        "transaction_id": payment.transaction_id,
+        "trans_link": payment.trans_link if is_booked else None,
+        "destination_bank_account_address": [_other_account(payment.destination or {})] if is_out else None,
     }
-    if payment.transaction_id is not None:
-        shown |= {"transaction_id": payment.transaction_id, "trans_link": payment.trans_link}
-    if payment.payment == "out":
-        shown["destination_bank_account_address"] = [_other_account(payment.destination or {})]
-    return present(shown)
+    return leave_out_none(record)
 
 
-def payment_answer(payment: ExternalPayment, action: str) -> dict[str, Any] | None:
-    """The data that an action is answered with."""
-    return None if action in _WITHOUT_DATA else payment_shown(payment)
-
-
-def _own_account(kept: Mapping[str, Any]) -> dict[str, Any]:
+def _own_account(kept: Mapping[str, Any]) -> OwnBankAccount:
     """All members are mandatory: what an address does not have is empty."""
-    return {name: kept.get(name, "") for name in OwnBankAccount.model_fields}
+    return {
+        "id": kept["id"],
+        "account_number": kept.get("account_number", ""),
+        "account_name": kept["account_name"],
+        "iban": kept.get("iban", ""),
+        "sort_code": kept.get("sort_code", ""),
+        "bic": kept.get("bic", ""),
+    }
 
 
-def _other_account(kept: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: kept[name] for name in OtherBankAccount.model_fields if name in kept}
+def _other_account(kept: Mapping[str, Any]) -> OtherBankAccount:
+    account: OtherBankAccount = {
+        "account_number": kept.get("account_number"),
+        "account_name": kept["account_name"],
+        "iban": kept.get("iban"),
+        "sort_code": kept.get("sort_code"),
+        "bic": kept.get("bic"),
+    }
+    return leave_out_none(account)
 
 
 def refused_by_provider(reason: str | None) -> Refused:

@@ -15,6 +15,7 @@ from chalicelib.cards.payments.mandate_record import Mandate
 from chalicelib.cards.payments.payment_posting import Change, PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment, by_address, instructed
 from chalicelib.cards.payments.serializers import bank_account
+from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.payment_simulator_messages import (
     Collection,
     InboundPayment,
@@ -30,7 +31,7 @@ from chalicelib.cards.protocol.schemes import SCHEMES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import WriteStamp, present
+from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
@@ -66,9 +67,15 @@ class PaymentSimulatorFlow:
             **self._from_outside(context, address, request.amount),
         )
         change = self.incoming.receive(payment, address, party, _stamp(context))
-        told = {"epm_transaction_id": payment.id, "transaction_id": change.payment.transaction_id}
-        events = [payment_told(change.payment)]
-        return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
+        answer: InboundPayment = {
+            "epm_transaction_id": payment.id,
+            "transaction_id": change.payment.transaction_id,
+            "reason": _reason(change),
+            "state": change.payment.state,
+            "available_balance": change.account.available,
+            "settled_balance": change.account.settled,
+        }
+        return Outcome(leave_out_none(answer), change.operations, events=[payment_told(change.payment)])
 
     def simulate_mandate(self, request: SimulateMandate, context: RequestContext) -> Outcome[NewMandate]:
         address = context.find(ExternalAddress, request.epm_address_id)
@@ -92,9 +99,17 @@ class PaymentSimulatorFlow:
             change = self.debits.due(payment, context.catalogue, context.items, _stamp(context))
         else:
             change = self._announced(request, context)
-        told = {"epm_transaction_id": change.payment.id, "cut_off": change.payment.cut_off}
-        events = [payment_told(change.payment)]
-        return Outcome(present(told | _reason(change)) | _state(change), change.operations, events=events)
+        payment = change.payment
+        assert payment.cut_off is not None, "a direct debit has a cut-off"
+        answer: Collection = {
+            "epm_transaction_id": payment.id,
+            "cut_off": payment.cut_off,
+            "reason": _reason(change),
+            "state": payment.state,
+            "available_balance": change.account.available,
+            "settled_balance": change.account.settled,
+        }
+        return Outcome(leave_out_none(answer), change.operations, events=[payment_told(payment)])
 
     def simulate_outbound_result(
         self, request: SimulateOutboundResult, context: RequestContext
@@ -104,8 +119,13 @@ class PaymentSimulatorFlow:
         change = self.booking.report(payment, party, request.result, request.reason, _stamp(context))
         after = change.payment
         number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
-        told = present({"transaction_id": number}) | _state(change)
-        return Outcome(told, change.operations, events=change_told(payment, after))
+        answer: OutboundResult = {
+            "transaction_id": number,
+            "state": after.state,
+            "available_balance": change.account.available,
+            "settled_balance": change.account.settled,
+        }
+        return Outcome(leave_out_none(answer), change.operations, events=change_told(payment, after))
 
     # -- inside
 
@@ -151,15 +171,6 @@ def _stamp(context: RequestContext) -> WriteStamp:
     return WriteStamp(context.at, context.write_id)
 
 
-def _reason(change: Change) -> dict[str, Any]:
+def _reason(change: Change) -> str | None:
     """Why a payment came to nothing."""
-    payment = change.payment
-    return {"reason": payment.reason if payment.state == REJECTED else None}
-
-
-def _state(change: Change) -> dict[str, Any]:
-    return {
-        "state": change.payment.state,
-        "available_balance": change.account.available,
-        "settled_balance": change.account.settled,
-    }
+    return change.payment.reason if change.payment.state == REJECTED else None

@@ -20,7 +20,7 @@ from chalicelib.cards.payments.payment_record import ExternalPayment, by_address
 from chalicelib.cards.payments.pending_index import asking
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
-from chalicelib.cards.payments.serializers import bank_account, payment_shown, refused_by_provider
+from chalicelib.cards.payments.serializers import bank_account, refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment, TransferWithDestination
 from chalicelib.cards.protocol.payment_states import PENDING, SETTLED
@@ -176,7 +176,7 @@ class TransferFlow:
         came = replace(came, transaction_id=self.booking.enter(movement, payee.account, came))
         made: list[Operation] = [paid.making(context.write_id), came.making(context.write_id), address.unchanged()]
         operations = [*made, *movement.operations()]
-        return Outcome(payment_shown(paid), operations, events=[payment_told(paid), payment_told(came)])
+        return Outcome(serialize_payment(paid), operations, events=[payment_told(paid), payment_told(came)])
 
 
 def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:

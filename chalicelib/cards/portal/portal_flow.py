@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.authorization_record import Authorization
@@ -13,12 +13,28 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.issuing.serializers import account_shown, card_shown
+from chalicelib.cards.issuing.serializers import serialize_account, serialize_card
 from chalicelib.cards.ledger import transaction_record
-from chalicelib.cards.ledger.entries import BALANCES, MOVEMENT
+from chalicelib.cards.ledger.entries import MOVEMENT
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.serializers import address_shown
-from chalicelib.cards.protocol.portal_messages import ACCOUNTS, ListActivity, ListCards, ShowCard
+from chalicelib.cards.payments.serializers import serialize_address
+from chalicelib.cards.protocol.message import Answer
+from chalicelib.cards.protocol.payment_messages import AddressRecord
+from chalicelib.cards.protocol.portal_messages import (
+    ACCOUNTS,
+    AccountOverview,
+    AuthorizationSummary,
+    CardOverview,
+    DatedBalances,
+    DatedMessage,
+    DatedTransaction,
+    HeldAccount,
+    ListActivity,
+    ListCards,
+    ListedCard,
+    NumberedCard,
+    ShowCard,
+)
 from chalicelib.cards.protocol.values import BUSINESS
 from chalicelib.cards.reports import serializers
 from chalicelib.cards.requests import disclosure
@@ -29,6 +45,7 @@ from chalicelib.cards.storage.time_ordered import Rows
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.parallel import together
 
+A = TypeVar("A", bound=Answer)
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
 """The entries of the set-up that a card names."""
 _OF_CARD = {"card_programme": "program_id"}
@@ -41,14 +58,14 @@ class PortalFlow:
 
     secrets: CardSecrets
 
-    def list_cards(self, request: ListCards, context: RequestContext) -> Outcome[list[dict[str, Any]]]:
+    def list_cards(self, request: ListCards, context: RequestContext) -> Outcome[list[ListedCard]]:
         before = None if request.before is None else card_list_record.part(request.before)
         lists = card_list_record.of_manager(context.manager_id)
         rows, more = time_ordered.latest_page(context.store, lists, request.item_count, before)
         items = context.items([Card.key(row["card_id"]) for row in rows]) if rows else []
         cards = [Card.from_item(item) for item in items if item is not None and context.sees(item)]
         holders, accounts = _beside(context, cards)
-        listed = [
+        listed: list[ListedCard] = [
             {
                 **self._card(context, card),
                 "holder_name": _name_of(holders.get(card.holder_id)),
@@ -59,7 +76,7 @@ class PortalFlow:
         ]
         return _list(context, listed, more=more)
 
-    def show_card(self, request: ShowCard, context: RequestContext) -> Outcome[dict[str, Any]]:
+    def show_card(self, request: ShowCard, context: RequestContext) -> Outcome[CardOverview]:
         card = context.find(Card, request.card_id)
         holders, accounts = _beside(context, [card])
         of_card, lists = Rows.of(activity_record.of_card(card.id)), [_lists(account) for account in accounts.values()]
@@ -75,7 +92,7 @@ class PortalFlow:
         )
         booked_rows, moved_rows = rows[::2], rows[1::2]
         authorizations, addresses = _further(context, card.id, messages, booked_rows, accounts.values())
-        shown_accounts = [
+        shown_accounts: list[AccountOverview] = [
             {
                 **_account(account),
                 "transactions": [_transaction(row) for row in booked],
@@ -83,7 +100,7 @@ class PortalFlow:
             }
             for account, booked, moved in zip(accounts.values(), booked_rows, moved_rows, strict=True)
         ]
-        data = {
+        data: CardOverview = {
             "card": self._card(context, card),
             "entries": _entries(context, card),
             "holder_name": _name_of(holders.get(card.holder_id)),
@@ -96,7 +113,7 @@ class PortalFlow:
         }
         return Outcome(data, beside={"programme_manager": context.catalogue.name})
 
-    def list_activity(self, request: ListActivity, context: RequestContext) -> Outcome[list[dict[str, Any]]]:
+    def list_activity(self, request: ListActivity, context: RequestContext) -> Outcome[list[DatedMessage]]:
         if request.card_id is None:
             timelines = activity_record.of_manager(context.manager_id)
         else:
@@ -111,15 +128,15 @@ class PortalFlow:
 
     # -- inside
 
-    def _card(self, context: RequestContext, card: Card) -> dict[str, Any]:
+    def _card(self, context: RequestContext, card: Card) -> NumberedCard:
         """A card as it is shown to this caller, with its number as disclosure has it."""
         number = disclosure.shown(context.credential, card.id, "pan", self.secrets.number(card))
         disclosure.revealed(context.credential, card.id, "pan")
         programme = context.catalogue.card_programmes[card.program_id].name
-        return {**card_shown(card, context.now, None), "pan": number, "program_name": programme}
+        return {**serialize_card(card, context.now, None), "pan": number, "program_name": programme}
 
 
-def _list(context: RequestContext, rows: Sequence[Mapping[str, Any]], *, more: bool) -> Outcome[list[dict[str, Any]]]:
+def _list(context: RequestContext, rows: list[A], *, more: bool) -> Outcome[list[A]]:
     return Outcome(rows, beside={"programme_manager": context.catalogue.name, "has_more_records": "Y" if more else "N"})
 
 
@@ -143,7 +160,7 @@ def _lists(account: Account) -> tuple[Rows, Rows]:
 
 def _further(
     context: RequestContext, card_id: int, messages: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[AuthorizationSummary], list[AddressRecord]]:
     """The authorizations that messages and transactions belong to, and the addresses that lead to accounts."""
     of_card = [row.get("authorization_id") for rows in booked for row in rows if row.get("card_id") == card_id]
     numbers = dict.fromkeys([*(int(row["trans_link"]) for row in messages), *filter(None, of_card)])
@@ -153,10 +170,10 @@ def _further(
     seen = [item for item in items if item is not None and context.sees(item)]
     held = [Authorization.from_item(item) for item in seen if item["part"] == Authorization.kind]
     paid = [ExternalAddress.from_item(item) for item in seen if item["part"] == ExternalAddress.kind]
-    return [_authorization(each) for each in held], [address_shown(each) for each in paid if each.is_live]
+    return [_authorization(each) for each in held], [serialize_address(each) for each in paid if each.is_live]
 
 
-def _authorization(each: Authorization) -> dict[str, Any]:
+def _authorization(each: Authorization) -> AuthorizationSummary:
     return {
         "trans_link": each.trans_link,
         "state": each.state,
@@ -169,21 +186,21 @@ def _authorization(each: Authorization) -> dict[str, Any]:
     }
 
 
-def _account(account: Account) -> dict[str, Any]:
-    return {**account_shown(account), "held_balance": account.held}
+def _account(account: Account) -> HeldAccount:
+    return {**serialize_account(account), "held_balance": account.held}
 
 
-def _message(row: Item) -> dict[str, Any]:
+def _message(row: Item) -> DatedMessage:
     return {**serializers.activity(row), "at": row["at"]}
 
 
-def _transaction(row: Item) -> dict[str, Any]:
+def _transaction(row: Item) -> DatedTransaction:
     return {**serializers.transaction(row), "at": row["at"], "direction": row["direction"]}
 
 
-def _balances(row: Item) -> dict[str, Any]:
+def _balances(row: Item) -> DatedBalances:
     """What an account came to by a movement, and when (Unix milliseconds)."""
-    return {"at": row["at"], **{str(name): row[name] for name in BALANCES}}
+    return {"at": row["at"], "settled": row["settled"], "held": row["held"], "reserved": row["reserved"]}
 
 
 def _entries(context: RequestContext, card: Card) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from chalicelib.cards.protocol.enumerations import AccountStatus, NewAccountStatus, ReasonCode
 from chalicelib.cards.protocol.fields import ANS, CurrencyIson, ExtList, Flag, Id, N
 from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
-from chalicelib.cards.protocol.message import Answer, NeedsOne, Request
+from chalicelib.cards.protocol.message import Answer, NeedsOne, Nullable, Request
 
 
 class CreateAccount(WithHolder):
@@ -91,7 +91,7 @@ class HolderAccountRecord(Answer):
     account_status: AccountStatus
     date_updated: N[1, 11]
     program_id: Id
-    limit_group_id: Id | None
+    limit_group_id: Nullable[Id]
     fee_group_id: Id
     risk_group_id: Id
 
@@ -99,5 +99,5 @@ class HolderAccountRecord(Answer):
 class AccountRecord(HolderAccountRecord):
     """An account; amounts are in minor units of its currency, ``date_updated`` in Unix seconds."""
 
-    status_change_reason_code: ReasonCode | None = None
-    status_change_note: ANS[1, 255] | None = None
+    status_change_reason_code: ReasonCode | None
+    status_change_note: ANS[1, 255] | None

@@ -69,7 +69,7 @@ class CardStatusEvent(Answer):
     holder_id: Id
     card_status_before: CardStatus
     card_status: CardStatus
-    reason_code: ReasonCode | None = None
+    reason_code: ReasonCode | None
 
 
 class CardAuthorizationEvent(Answer):
@@ -79,15 +79,15 @@ class CardAuthorizationEvent(Answer):
     authorize_type: AuthorizeType
     trans_link: ANS[1, 36]
     card_id: Id
-    account_id: Id | None = None
+    account_id: Id | None
     response_code: ResponseCode
     transaction_type: CardTransactionType
     transaction_amount: int
     transaction_currency_ison: CurrencyIson
     holder_amount: int
     holder_currency_ison: CurrencyIson
-    mcc: Digits[4] | None = None
-    merchant_name: ANS[1, 100] | None = None
+    mcc: Digits[4] | None
+    merchant_name: ANS[1, 100] | None
     suspicious: Flag
     notify_cardholder: Flag
     available_balance: int
@@ -115,7 +115,7 @@ class ReplacedGroup(Answer):
     """A group that the new programme does not allow, and the programme's own that has taken its place."""
 
     group: AccountGroup
-    id_before: Id | None = None
+    id_before: Id | None
     id: Id
 
 
@@ -135,28 +135,28 @@ class ExternalPaymentEvent(Answer):
     epm_transaction_id: Id
     kind: KindOfPayment
     state: PaymentState
-    reason: ANS[1, 255] | None = None
+    reason: ANS[1, 255] | None
     epm_address_id: Id
     account_id: Id
     account_type: AccountType
-    card_id: Id | None = None
-    holder_id: Id | None = None
+    card_id: Id | None
+    holder_id: Id | None
     instructed_amount: int
     instructed_currency: CurrencyIson
-    settlement_amount: int | None = None
-    settlement_currency: CurrencyIson | None = None
-    description: ANS[1, 255] | None = None
-    counterparty_name: ANS[1, 101] | None = None
-    counterparty_iban: AN[15, 34] | None = None
-    counterparty_sort_code: AN[6] | None = None
-    counterparty_account_number: AN[1, 26] | None = None
-    scheme: Scheme | None = None
-    transaction_id: Id | None = None
-    return_transaction_id: Id | None = None
-    trans_link: ANS[1, 36] | None = None
-    returned_epm_transaction_id: Id | None = None
-    epm_mandate_id: Id | None = None
-    cut_off: N[1, 11] | None = None
+    settlement_amount: int | None
+    settlement_currency: CurrencyIson | None
+    description: ANS[1, 255] | None
+    counterparty_name: ANS[1, 101] | None
+    counterparty_iban: AN[15, 34] | None
+    counterparty_sort_code: AN[6] | None
+    counterparty_account_number: AN[1, 26] | None
+    scheme: Scheme | None
+    transaction_id: Id | None
+    return_transaction_id: Id | None
+    trans_link: ANS[1, 36] | None
+    returned_epm_transaction_id: Id | None
+    epm_mandate_id: Id | None
+    cut_off: N[1, 11] | None
     created_at: Digits[1, 11]
 
 
@@ -177,14 +177,14 @@ class ThreeDSecureEvent(Answer):
     card_id: Id
     amount: int
     currency_ison: CurrencyIson
-    acquirer_bin: Digits[4, 11] | None = None
-    mcc: Digits[4] | None = None
-    merchant_name: ANS[1, 100] | None = None
-    merchant_id: ANS[1, 15] | None = None
-    merchant_country_ison: CountryIson | None = None
-    terminal_id: ANS[1, 16] | None = None
+    acquirer_bin: Digits[4, 11] | None
+    mcc: Digits[4] | None
+    merchant_name: ANS[1, 100] | None
+    merchant_id: ANS[1, 15] | None
+    merchant_country_ison: CountryIson | None
+    terminal_id: ANS[1, 16] | None
     expires_at: N[1, 11]
-    validation_value: str | None = None
+    validation_value: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,10 @@ class CreatedCard(Answer):
     card_request_id: Id
     holder_id: Id
     account_id: Id
-    pan: str | None = None
-    pin: str | None = None
-    cvc2: str | None = None
-    expiration: Expiration | None = None
+    pan: str | None
+    pin: str | None
+    cvc2: str | None
+    expiration: Expiration | None
     acs_password: str
 
 
@@ -68,8 +68,8 @@ class CardStatusAnswer(Answer):
     """A card's status, and why it was changed last."""
 
     card_status: CardStatus
-    reason_code: ReasonCode | None = None
-    note: ANS[1, 255] | None = None
+    reason_code: ReasonCode | None
+    note: ANS[1, 255] | None
 
 
 class CardDetails(Answer):
@@ -80,27 +80,27 @@ class CardDetails(Answer):
     primary_account_id: Id
     virtual: KindOfCard
     program_id: Id
-    reference_number: AN[1, 50] | None = None
+    reference_number: AN[1, 50] | None
     invalid_pin_tries: N[1, 2]
     invalid_pin_tries_max_limit: N[1, 2]
     product_id: Id
     sub_product_id: Id
     status: CardStatus
-    status_change_reason_code: ReasonCode | None = None
-    status_change_note: ANS[1, 255] | None = None
+    status_change_reason_code: ReasonCode | None
+    status_change_note: ANS[1, 255] | None
     pin_status: PinStatus
     default_currency_ison: CurrencyIson
     country_ison: CountryIson
     service_code: N[1, 3]
-    fees_group_id: Id | None = None
-    limits_group_id: Id | None = None
-    usages_group_id: Id | None = None
-    risk_group_id: Id | None = None
+    fees_group_id: Id | None
+    limits_group_id: Id | None
+    usages_group_id: Id | None
+    risk_group_id: Id | None
     card_design_id: Id
-    name_line_3: ANS[3, 26] | None = None
-    name_line_4: ANS[2, 50] | None = None
-    expiry_month: int | str | None = None
-    expiry_year: int | str | None = None
+    name_line_3: ANS[3, 26] | None
+    name_line_4: ANS[2, 50] | None
+    expiry_month: int | str | None
+    expiry_year: int | str | None
     participating: Flag
 
 

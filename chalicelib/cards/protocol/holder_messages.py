@@ -146,28 +146,28 @@ class HolderRecord(Answer):
     """A holder; ``email`` and ``ip_address`` may be of any form where they were stored before they had one."""
 
     id: Id
-    title: ANS[1, 7] | None = None
+    title: ANS[1, 7] | None
     holder_type: HolderType
     access_level: Level
-    business_name: ANS[1, 50] | None = None
+    business_name: ANS[1, 50] | None
     first_name: AS[1, 50]
     last_name: AS[1, 50]
     address_line_1: ANS[1, 100]
-    address_line_2: ANS[1, 100] | None = None
-    address_line_3: ANS[1, 100] | None = None
-    address_line_4: ANS[1, 100] | None = None
-    country_ison: CountryIson | None = None
+    address_line_2: ANS[1, 100] | None
+    address_line_3: ANS[1, 100] | None
+    address_line_4: ANS[1, 100] | None
+    country_ison: CountryIson | None
     zip_code: ANS[1, 9]
     city: ANS[1, 50]
-    state: ANS[1, 50] | None = None
+    state: ANS[1, 50] | None
     phone_number: Phone
-    email: ANS[6, 100] | None = None
-    date_of_birth: Day | None = None
-    ip_address: ANS[7, 15] | None = None
-    industry_id: N[1, 4] | None = None
-    date_of_company_incorporation: Day | None = None
-    kyc_completion_level: N[1] | None = None
-    kyc_document_expiration_date: Day | None = None
-    additional_charset_id: N[1, 10] | None = None
-    holder_limit_group_id: Id | None = None
-    holder_locale: AS[1, 15] | None = None
+    email: ANS[6, 100] | None
+    date_of_birth: Day | None
+    ip_address: ANS[7, 15] | None
+    industry_id: N[1, 4] | None
+    date_of_company_incorporation: Day | None
+    kyc_completion_level: N[1] | None
+    kyc_document_expiration_date: Day | None
+    additional_charset_id: N[1, 10] | None
+    holder_limit_group_id: Id | None
+    holder_locale: AS[1, 15] | None

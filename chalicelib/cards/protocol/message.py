@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 from pydantic import PrivateAttr, ValidationError
+from typing_extensions import TypedDict
 
 from chalicelib.cards.protocol.fields import Level, rule_in
 from chalicelib.cards.protocol.status_codes import refused_fields
@@ -18,6 +19,10 @@ from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import Problem, printable_name, problems_of
 
 R = TypeVar("R", bound="Request")
+A = TypeVar("A", bound=Mapping[str, object])
+T = TypeVar("T")
+NULL = "null"
+"""Marks the type of a member of an answer that may be ``null``."""
 Members = Mapping[str, Any]
 
 Check = Callable[[Members], Iterator[Problem]]
@@ -246,5 +251,18 @@ def _ordered(model: type[Request], problems: list[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda problem: places.get(problem.field.partition(".")[0], len(places)))
 
 
-class Answer(Message):
-    """What an action answers in ``data``: an object, or an entry of a list."""
+class Answer(TypedDict):
+    """What an action answers in ``data``: an object, or an entry of a list.
+
+    A member that may be ``None`` is left out then, but for one that is ``Nullable``.
+    """
+
+
+Nullable = Annotated[T | None, NULL]
+"""The type of a member that is ``null`` where it has no value."""
+
+
+def leave_out_none(answer: A, *nullable: str) -> A:
+    """An answer without the members that have no value, but for those that are ``nullable``."""
+    members = {name: value for name, value in answer.items() if value is not None or name in nullable}
+    return cast(A, members)

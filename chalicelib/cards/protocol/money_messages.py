@@ -86,18 +86,18 @@ class FeeEntryRecord(Answer):
     entry_mode_type: N[1, 2]
     mcc_low: N[1, 4]
     mcc_high: N[1, 4]
-    fixed_price: N[1, 15] | None = None
-    percent_price: Decimal | None = None
+    fixed_price: N[1, 15] | None
+    percent_price: Decimal | None
     currency_ison: CurrencyIson
-    country_ison: CountryIson | None = None
-    region_id: Id | None = None
-    min_amount: N[1, 15] | None = None
-    max_amount: N[1, 15] | None = None
+    country_ison: CountryIson | None
+    region_id: Id | None
+    min_amount: N[1, 15] | None
+    max_amount: N[1, 15] | None
     date_updated: N[1, 11]
     code: AN[1, 8]
 
 
-class _LimitMembers(Answer):
+class LimitScope(Answer):
     """What an entry of a limit group is about; 0 stands for any, 99 for any type and any entry mode."""
 
     amount_currency_ison: CurrencyIson
@@ -116,23 +116,23 @@ class _LimitMembers(Answer):
     date_updated: N[1, 11]
 
 
-class LimitEntryRecord(_LimitMembers):
+class LimitEntryRecord(LimitScope):
     """An entry of a limit group: how often, how much, and in how many countries."""
 
-    name: ANS[1, 100] | None = None
-    count: N[1, 9] | None = None
-    amount: N[1, 15] | None = None
-    country_count: N[1, 3] | None = None
+    name: ANS[1, 100] | None
+    count: N[1, 9] | None
+    amount: N[1, 15] | None
+    country_count: N[1, 3] | None
 
 
-class LimitStatusRecord(_LimitMembers):
+class LimitStatusRecord(LimitScope):
     """An entry of a limit group with what is left of it until ``date_valid``, in Unix seconds."""
 
-    name: ANS[1, 100] | None = None
-    original_count: N[1, 9] | None = None
+    name: ANS[1, 100] | None
+    original_count: N[1, 9] | None
     count: N[1, 9]
-    original_amount: N[1, 15] | None = None
+    original_amount: N[1, 15] | None
     amount: N[1, 15]
-    original_country_count: N[1, 3] | None = None
+    original_country_count: N[1, 3] | None
     country_count: N[1, 3]
     date_valid: N[1, 11]

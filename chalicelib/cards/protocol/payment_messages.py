@@ -142,10 +142,10 @@ class AddressRecord(Answer):
     id: Id
     access_level: Level
     active: Flag
-    account_number: AN[1, 26] | None = None
-    iban: AN[15, 34] | None = None
-    sort_code: AN[6] | None = None
-    bic: AN[8, 11] | None = None
+    account_number: AN[1, 26] | None
+    iban: AN[15, 34] | None
+    sort_code: AN[6] | None
+    bic: AN[8, 11] | None
     account_name: ANS[1, 101]
     direct_credit_enabled: Flag
     direct_debit_enabled: Flag
@@ -155,8 +155,8 @@ class AddressRecord(Answer):
     epm_type_id: EpmType
     account_id: Id
     account_type: AccountType
-    card_id: Id | None = None
-    holder_id: Id | None = None
+    card_id: Id | None
+    holder_id: Id | None
     currency_ison: CurrencyIson
     country_ison: CountryIson
     assignment_state: AssignmentState
@@ -166,8 +166,8 @@ class AddressWithStatus(AddressRecord):
     """An external payment address with its status, and why it was changed last."""
 
     status: AddressStatus
-    status_change_reason_code: ReasonCode | None = None
-    status_change_note: ANS[1, 255] | None = None
+    status_change_reason_code: ReasonCode | None
+    status_change_note: ANS[1, 255] | None
 
 
 class OwnBankAccount(Answer):
@@ -184,29 +184,29 @@ class OwnBankAccount(Answer):
 class OtherBankAccount(Answer):
     """Where a payment goes."""
 
-    account_number: AN[1, 26] | None = None
+    account_number: AN[1, 26] | None
     account_name: ANS[1, 70]
-    iban: AN[15, 34] | None = None
-    sort_code: AN[6] | None = None
-    bic: AN[8, 11] | None = None
+    iban: AN[15, 34] | None
+    sort_code: AN[6] | None
+    bic: AN[8, 11] | None
 
 
 class TransferRecord(Answer):
     """A payment that the provider was asked for; amounts in minor units, ``created_at`` in Unix seconds, as digits."""
 
-    id: Id | None = None
-    external_transaction_reference: N[1, 15] | None = None
+    id: Id | None
+    external_transaction_reference: N[1, 15] | None
     settlement_amount: int
     settlement_currency: CurrencyIson
     instructed_amount: int
     instructed_currency: CurrencyIson
-    transaction_id: Id | None = None
-    trans_link: AN[1, 36] | None = None
-    source_bank_account_address: list[OwnBankAccount] | None = None
-    created_at: str | None = None
+    transaction_id: Id | None
+    trans_link: AN[1, 36] | None
+    source_bank_account_address: list[OwnBankAccount] | None
+    created_at: str | None
 
 
 class TransferWithDestination(TransferRecord):
     """The same, with where it goes."""
 
-    destination_bank_account_address: list[OtherBankAccount] | None = None
+    destination_bank_account_address: list[OtherBankAccount] | None

@@ -59,9 +59,9 @@ class InboundPayment(Answer):
     """What came of it; when it was bounced, ``reason`` in the place of ``transaction_id``."""
 
     epm_transaction_id: Id
-    transaction_id: Id | None = None
+    transaction_id: Id | None
     state: PaymentState
-    reason: ANS[1, 255] | None = None
+    reason: ANS[1, 255] | None
     available_balance: int
     settled_balance: int
 
@@ -78,7 +78,7 @@ class Collection(Answer):
     epm_transaction_id: Id
     state: PaymentState
     cut_off: N[1, 11]
-    reason: ANS[1, 255] | None = None
+    reason: ANS[1, 255] | None
     available_balance: int
     settled_balance: int
 
@@ -87,6 +87,6 @@ class OutboundResult(Answer):
     """The payment afterwards; ``transaction_id`` is left out when nothing was booked."""
 
     state: PaymentState
-    transaction_id: Id | None = None
+    transaction_id: Id | None
     available_balance: int
     settled_balance: int

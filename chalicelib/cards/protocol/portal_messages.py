@@ -1,14 +1,18 @@
 """What a programme manager's people see at the web interface: actions of this service's own, which nobody else calls.
 
-They answer what the interface shows anyway, gathered for one page, the latest first.
+They answer what the interface shows anyway, gathered for one page, the latest first; ``at`` is in Unix milliseconds.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from chalicelib.cards.protocol.account_messages import AccountRecord
+from chalicelib.cards.protocol.card_records import CardDetails
 from chalicelib.cards.protocol.fields import Id, ItemCount, N, Range
-from chalicelib.cards.protocol.message import Needs, Request, given
+from chalicelib.cards.protocol.message import Answer, Needs, Request, given
+from chalicelib.cards.protocol.payment_messages import AddressRecord
+from chalicelib.cards.protocol.report_messages import CardActivityRecord, TransactionRecord
 
 CARDS, ACCOUNTS = 20, 4
 """So many cards are listed at once, and so many accounts of each: all of them are read together."""
@@ -48,3 +52,80 @@ class ListActivity(Request):
     card_id: Id | None = None
     before_at: N[1, 13] | None = None
     before_id: Id | None = None
+
+
+class NumberedCard(CardDetails):
+    """A card with its masked number and the name of its programme."""
+
+    pan: str | None
+    program_name: str
+
+
+class HeldAccount(AccountRecord):
+    """An account with what is held of it."""
+
+    held_balance: int
+
+
+class ListedCard(NumberedCard):
+    """A card of the list, with its first accounts, and how many more it has."""
+
+    holder_name: str
+    accounts: list[HeldAccount]
+    more_accounts: int
+
+
+class DatedMessage(CardActivityRecord):
+    """A message of the network."""
+
+    at: int
+
+
+class DatedTransaction(TransactionRecord):
+    """A transaction; ``direction`` is credit or debit."""
+
+    at: int
+    direction: str
+
+
+class DatedBalances(Answer):
+    """What an account came to by a movement."""
+
+    at: int
+    settled: int
+    held: int
+    reserved: int
+
+
+class AccountOverview(HeldAccount):
+    """An account with its latest transactions and movements."""
+
+    transactions: list[DatedTransaction]
+    balances: list[DatedBalances]
+
+
+class AuthorizationSummary(Answer):
+    """An authorization that messages or transactions belong to."""
+
+    trans_link: str
+    state: str
+    account_id: int
+    currency_ison: int
+    left_amount: int
+    held_amount: int
+    cleared: bool
+    merchant_name: str | None
+
+
+class CardOverview(Answer):
+    """A card with all that belongs to it; ``entries`` are names of entries of the set-up, by their kinds."""
+
+    card: NumberedCard
+    entries: dict[str, str]
+    holder_name: str
+    accounts: list[AccountOverview]
+    more_accounts: int
+    activity: list[DatedMessage]
+    authorizations: list[AuthorizationSummary]
+    addresses: list[AddressRecord]
+    currencies: list[int]

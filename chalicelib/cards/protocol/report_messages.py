@@ -127,32 +127,32 @@ class CardActivityRecord(Answer):
     currency_conversion_fee: int
     risk_actions: list[Any]
     security_checks: list[Any]
-    auth_code: AN[1, 6] | None = None
-    transaction_local_time: AN[12] | None = None
-    retrieval_reference_number: AN[1, 12] | None = None
-    country_ison: CountryIson | None = None
-    mcc: N[1, 4] | None = None
-    merchant_name: ANS[1, 100] | None = None
-    merchant_id: ANS[1, 15] | None = None
-    terminal_id: ANS[1, 16] | None = None
-    forwarder_id: ANS[1, 11] | None = None
-    pos_data: ANS[1, 26] | None = None
-    pos_entry_mode: ANS[1, 12] | None = None
-    pos_condition_code: ANS[1, 2] | None = None
-    note: ANS[1, 255] | None = None
-    trace_id: ANS[1, 15] | None = None
-    trace_number: ANS[1, 15] | None = None
-    advice_reason_code: N[1, 4] | None = None
-    advice_detail_code: N[1, 4] | None = None
-    cashback_amount: int | None = None
-    transaction_type: TransactionType | None = None
-    entry_mode_type: EntryModeType | None = None
-    pad_cumulative_amount: int | None = None
-    eci_indicator: EciIndicator | None = None
-    settlement_amount: int | None = None
-    settlement_currency_ison: CurrencyIson | None = None
-    settlement_conversion_rate: Decimal | None = None
-    risk_rule_ids: ANS[1, 255] | None = None
+    auth_code: AN[1, 6] | None
+    transaction_local_time: AN[12] | None
+    retrieval_reference_number: AN[1, 12] | None
+    country_ison: CountryIson | None
+    mcc: N[1, 4] | None
+    merchant_name: ANS[1, 100] | None
+    merchant_id: ANS[1, 15] | None
+    terminal_id: ANS[1, 16] | None
+    forwarder_id: ANS[1, 11] | None
+    pos_data: ANS[1, 26] | None
+    pos_entry_mode: ANS[1, 12] | None
+    pos_condition_code: ANS[1, 2] | None
+    note: ANS[1, 255] | None
+    trace_id: ANS[1, 15] | None
+    trace_number: ANS[1, 15] | None
+    advice_reason_code: N[1, 4] | None
+    advice_detail_code: N[1, 4] | None
+    cashback_amount: int | None
+    transaction_type: TransactionType | None
+    entry_mode_type: EntryModeType | None
+    pad_cumulative_amount: int | None
+    eci_indicator: EciIndicator | None
+    settlement_amount: int | None
+    settlement_currency_ison: CurrencyIson | None
+    settlement_conversion_rate: Decimal | None
+    risk_rule_ids: ANS[1, 255] | None
 
 
 class FinancialAuthorizeRecord(Answer):
@@ -179,28 +179,28 @@ class FinancialAuthorizeRecord(Answer):
     is_conversion_fee_blended: Flag
     suspicious: Flag
     security_checks: list[Any]
-    settlement_amount: int | None = None
-    settlement_currency_ison: CurrencyIson | None = None
-    settlement_conversion_rate: Decimal | None = None
-    auth_code: AN[1, 6] | None = None
-    transaction_local_time: AN[12] | None = None
-    mcc: N[1, 4] | None = None
-    cashback_amount: int | None = None
-    transaction_type: TransactionType | None = None
-    entry_mode_type: EntryModeType | None = None
-    merchant_name: ANS[1, 100] | None = None
-    merchant_id: ANS[1, 15] | None = None
-    terminal_id: ANS[1, 16] | None = None
-    country_ison: CountryIson | None = None
-    pos_data: ANS[1, 26] | None = None
-    pos_entry_mode: ANS[1, 12] | None = None
-    note: ANS[1, 255] | None = None
-    date_valid: Day | None = None
-    card_present: Flag | None = None
-    currency_conversion_fee: int | None = None
-    currency_convertion_fee: int | None = None
-    transaction_fee: int | None = None
-    eci_indicator: EciIndicator | None = None
+    settlement_amount: int | None
+    settlement_currency_ison: CurrencyIson | None
+    settlement_conversion_rate: Decimal | None
+    auth_code: AN[1, 6] | None
+    transaction_local_time: AN[12] | None
+    mcc: N[1, 4] | None
+    cashback_amount: int | None
+    transaction_type: TransactionType | None
+    entry_mode_type: EntryModeType | None
+    merchant_name: ANS[1, 100] | None
+    merchant_id: ANS[1, 15] | None
+    terminal_id: ANS[1, 16] | None
+    country_ison: CountryIson | None
+    pos_data: ANS[1, 26] | None
+    pos_entry_mode: ANS[1, 12] | None
+    note: ANS[1, 255] | None
+    date_valid: Day | None
+    card_present: Flag | None
+    currency_conversion_fee: int | None
+    currency_convertion_fee: int | None
+    transaction_fee: int | None
+    eci_indicator: EciIndicator | None
 
 
 class TransactionRecord(Answer):
@@ -219,60 +219,60 @@ class TransactionRecord(Answer):
     suspicious: Flag
     risk_actions: list[Any]
     security_checks: list[Any]
-    description: ANS[1, 255] | None = None
-    risk_rule_ids: ANS[1, 255] | None = None
-    card_id: Id | None = None
-    transaction_amount: int | None = None
-    transaction_currency_ison: CurrencyIson | None = None
-    reconciliation_amount: int | None = None
-    reconciliation_currency_ison: CurrencyIson | None = None
-    interchange_rate_designator: AN[1, 2] | None = None
-    holder_billing_amount: int | None = None
-    holder_billing_currency_ison: CurrencyIson | None = None
-    transaction_original_amount: int | None = None
-    reconciliation_original_amount: int | None = None
-    holder_amount: int | None = None
-    holder_currency_ison: CurrencyIson | None = None
-    transaction_fee_amount: int | None = None
-    parent_transaction_id: Id | None = None
-    transaction_log_id: Id | None = None
-    reason_code: N[1, 4] | None = None
-    function_code: N[1, 3] | None = None
-    mcc: N[1, 4] | None = None
-    acquirer_bin: N[1, 11] | None = None
-    settlement_date: N[1, 6] | None = None
-    reconciliation_date: N[1, 6] | None = None
-    load_type: N[1, 2] | None = None
-    load_source: N[1, 2] | None = None
-    currency_convertion_fee: int | None = None
-    currency_conversion_fee: int | None = None
-    transaction_fee: int | None = None
-    eci_indicator: EciIndicator | None = None
-    transaction_local_time: AN[12] | None = None
-    acquirer_processing_date: AN[6] | None = None
-    auth_code: AN[1, 6] | None = None
-    retrieval_reference_number: AN[1, 12] | None = None
-    pos_entry_mode: ANS[1, 12] | None = None
-    acquirer_id: ANS[1, 11] | None = None
-    forwarder_id: ANS[1, 11] | None = None
-    merchant_terminal_id: ANS[1, 16] | None = None
-    merchant: ANS[1, 255] | None = None
-    merchant_name: ANS[1, 100] | None = None
-    merchant_address: ANS[1, 100] | None = None
-    merchant_city: ANS[1, 100] | None = None
-    merchant_postcode: ANS[1, 10] | None = None
-    merchant_id: ANS[1, 15] | None = None
-    merchant_state: ANS[1, 50] | None = None
-    merchant_country: ANS[3] | None = None
-    additional_data: ANS[1, 999] | None = None
-    reference_number: ANS[1, 255] | None = None
-    epm_transaction_id: Id | None = None
-    epm_mandate_id: Id | None = None
-    counterparty_name: ANS[1, 101] | None = None
-    counterparty_iban: AN[15, 34] | None = None
-    counterparty_sort_code: AN[6] | None = None
-    counterparty_account_number: AN[1, 26] | None = None
-    scheme: Scheme | None = None
+    description: ANS[1, 255] | None
+    risk_rule_ids: ANS[1, 255] | None
+    card_id: Id | None
+    transaction_amount: int | None
+    transaction_currency_ison: CurrencyIson | None
+    reconciliation_amount: int | None
+    reconciliation_currency_ison: CurrencyIson | None
+    interchange_rate_designator: AN[1, 2] | None
+    holder_billing_amount: int | None
+    holder_billing_currency_ison: CurrencyIson | None
+    transaction_original_amount: int | None
+    reconciliation_original_amount: int | None
+    holder_amount: int | None
+    holder_currency_ison: CurrencyIson | None
+    transaction_fee_amount: int | None
+    parent_transaction_id: Id | None
+    transaction_log_id: Id | None
+    reason_code: N[1, 4] | None
+    function_code: N[1, 3] | None
+    mcc: N[1, 4] | None
+    acquirer_bin: N[1, 11] | None
+    settlement_date: N[1, 6] | None
+    reconciliation_date: N[1, 6] | None
+    load_type: N[1, 2] | None
+    load_source: N[1, 2] | None
+    currency_convertion_fee: int | None
+    currency_conversion_fee: int | None
+    transaction_fee: int | None
+    eci_indicator: EciIndicator | None
+    transaction_local_time: AN[12] | None
+    acquirer_processing_date: AN[6] | None
+    auth_code: AN[1, 6] | None
+    retrieval_reference_number: AN[1, 12] | None
+    pos_entry_mode: ANS[1, 12] | None
+    acquirer_id: ANS[1, 11] | None
+    forwarder_id: ANS[1, 11] | None
+    merchant_terminal_id: ANS[1, 16] | None
+    merchant: ANS[1, 255] | None
+    merchant_name: ANS[1, 100] | None
+    merchant_address: ANS[1, 100] | None
+    merchant_city: ANS[1, 100] | None
+    merchant_postcode: ANS[1, 10] | None
+    merchant_id: ANS[1, 15] | None
+    merchant_state: ANS[1, 50] | None
+    merchant_country: ANS[3] | None
+    additional_data: ANS[1, 999] | None
+    reference_number: ANS[1, 255] | None
+    epm_transaction_id: Id | None
+    epm_mandate_id: Id | None
+    counterparty_name: ANS[1, 101] | None
+    counterparty_iban: AN[15, 34] | None
+    counterparty_sort_code: AN[6] | None
+    counterparty_account_number: AN[1, 26] | None
+    scheme: Scheme | None
 
 
 class AddendumRecord(Answer):

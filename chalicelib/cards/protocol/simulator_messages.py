@@ -133,9 +133,9 @@ class Authentication(Answer):
     """What came of it; ``validation_value`` is what a cardholder would have been sent."""
 
     outcome: str
-    auth_request_id: Id | None = None
-    validation_value: AN[1, 8] | None = None
-    expires_at: N[1, 11] | None = None
+    auth_request_id: Id | None
+    validation_value: AN[1, 8] | None
+    expires_at: N[1, 11] | None
 
 
 class Authorization(Answer):
@@ -144,13 +144,20 @@ class Authorization(Answer):
     authorize_id: Id
     trans_link: ANS[1, 36]
     response_code: ResponseCode
-    auth_code: AN[6] | None = None
+    auth_code: AN[6] | None
     approved_amount: int
     holder_amount: int
     holder_currency_ison: CurrencyIson
     fee_amount: int
     risk_actions: list[Any]
     security_checks: list[Any]
+    available_balance: int
+    settled_balance: int
+
+
+class Balances(Answer):
+    """The account's balances afterwards; 0 of an account that the caller may not see."""
+
     available_balance: int
     settled_balance: int
 

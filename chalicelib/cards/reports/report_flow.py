@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.activity_record import ACTIVITY
@@ -14,6 +14,7 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.ledger.transaction_record import transaction_key
+from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import (
     AddendumRecord,
     CardActivityRecord,
@@ -36,7 +37,8 @@ from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, certain, page
 from chalicelib.foundation.dynamodb.store import Item
 
-Shows = Callable[[Item], dict[str, Any]]
+A = TypeVar("A", bound=Answer)
+Serializer = Callable[[Item], A]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,23 +175,23 @@ def _of_card(
     context: RequestContext,
     card_id: int,
     timeline: Timeline,
-    shows: Shows,
-) -> Outcome[Any]:
+    serialize: Serializer[A],
+) -> Outcome[list[A]]:
     """A page of the network's messages about a card."""
     found, last = _items(context, Card.key(card_id), _key(Authorization.key, request.last_id))
     card = context.seen(Card, found)
     after = _after(
         request, context, last, lambda item: item.get("card_id") == card.id and _is_listed(timeline.name, item)
     )
-    return _page(request, context, [timeline], Span.of_seconds(request.date_from, request.date_to, after), shows)
+    return _page(request, context, [timeline], Span.of_seconds(request.date_from, request.date_to, after), serialize)
 
 
 def _over_all(
-    request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, shows: Shows
-) -> Outcome[Any]:
+    request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
+) -> Outcome[list[A]]:
     """A page of a list that is spread over partitions, of the rows that are certain by now."""
     until = min(span.until, context.at - CERTAIN_AFTER)
-    return _page(request, context, timelines, Span(span.since, until, span.after), shows, context.sees)
+    return _page(request, context, timelines, Span(span.since, until, span.after), serialize, context.sees)
 
 
 def _page(
@@ -197,13 +199,13 @@ def _page(
     context: RequestContext,
     timelines: Sequence[Timeline],
     span: Span,
-    shows: Shows,
+    serialize: Serializer[A],
     is_shown: Callable[[Item], bool] | None = None,
-) -> Outcome[Any]:
+) -> Outcome[list[A]]:
     found, more = page(context.store, timelines, span, request.item_count, is_shown)
     rows = certain(found, context.at)
-    return _outcome([shows(row) for row in rows], more=more and len(rows) == len(found))
+    return _outcome([serialize(row) for row in rows], more=more and len(rows) == len(found))
 
 
-def _outcome(data: Sequence[dict[str, Any]], *, more: bool) -> Outcome[Any]:
+def _outcome(data: list[A], *, more: bool) -> Outcome[list[A]]:
     return Outcome(data, beside={"has_more_records": "Y" if more else "N"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import (
@@ -31,6 +31,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields.registries import country_letters
 
+A = TypeVar("A", bound=Answer)
 _RATES = (
     "billing_conversion_rate",
     "settlement_conversion_rate",
@@ -43,12 +44,12 @@ _UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_
 """What no network has had a part in."""
 
 
-def activity(row: Item) -> dict[str, Any]:
+def activity(row: Item) -> CardActivityRecord:
     """A row of card activity, which has the record's members under their names."""
     return _record(CardActivityRecord, row)
 
 
-def authorize(row: Item) -> dict[str, Any]:
+def authorize(row: Item) -> FinancialAuthorizeRecord:
     """The same row as a financial authorize.
 
     ``currency_conversion_fee`` is there when something else than ``holder_amount`` has it in it, ``transaction_fee``
@@ -64,7 +65,7 @@ def authorize(row: Item) -> dict[str, Any]:
     return _record(FinancialAuthorizeRecord, {**row, **fees})
 
 
-def transaction(row: Item) -> dict[str, Any]:
+def transaction(row: Item) -> TransactionRecord:
     """A transaction: what the network said of it, and what the account's books know.
 
     From the network, under the record's names: mcc, merchant, acquirer, security checks, risk actions and rules,
@@ -78,7 +79,7 @@ def transaction(row: Item) -> dict[str, Any]:
     return _record(TransactionRecord, members, null)
 
 
-def addendum(row: Item) -> dict[str, Any]:
+def addendum(row: Item) -> AddendumRecord:
     """An addendum, with its data as they came."""
     members = {**row, "date_imported": row["at"] // 1000, "data": jsontext.loads(row["data"])}
     return _record(AddendumRecord, members)
@@ -185,13 +186,13 @@ def _merchant(row: Item, network: Mapping[str, Any]) -> dict[str, Any]:
 # -- records
 
 
-def _record(model: type[Answer], members: Mapping[str, Any], null: Collection[str] = ()) -> dict[str, Any]:
+def _record(model: type[A], members: Mapping[str, Any], null: Collection[str] = ()) -> A:
     """The members of a record in its order, as the interface writes them; those that are ``null`` without a value."""
-    found = ((name, members.get(name)) for name in model.model_fields)
+    found = ((name, members.get(name)) for name in model.__annotations__)
     named: dict[str, Any] = {name: value for name, value in found if value is not None or name in null}
     rates = {name: Decimal(named[name]) for name in _RATES if name in named}
     flags = {name: [_flags(named[name], every)] for name, every in _FLAGS.items() if name in named}
-    return named | rates | flags
+    return cast(A, named | rates | flags)
 
 
 def _flags(found: Mapping[str, int], every: Sequence[str]) -> dict[str, int]:

@@ -219,7 +219,7 @@ class Dispatcher:
         answer = envelope.success(outcome.data, outcome.beside)
         kept, whole = answer, None
         if asked.action.seals and context.claim is not None:
-            kept, whole = envelope.success(envelope.without_card_data(outcome.data), {}), answer
+            kept, whole = envelope.success(envelope.without_card_data(outcome.data or {}), {}), answer
         self._write(asked, context, operations, kept, whole)
         _audit(asked.credential, asked.request, outcome.data)
         return _Written(answer, told)

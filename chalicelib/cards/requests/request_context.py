@@ -35,7 +35,7 @@ class Outcome(Generic[D]):
     ``events`` are what programme managers are told of it, once, when it is written.
     """
 
-    data: Any = None
+    data: D | None = None
     operations: Sequence[Operation] = ()
     uses: Sequence[EntryId] = ()
     beside: Mapping[str, Any] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class RequestContext:
         )
 
 
-def page(rows: Sequence[Any], paginator: tuple[int, int]) -> Outcome[Any]:
+def page(rows: Sequence[D], paginator: tuple[int, int]) -> Outcome[list[D]]:
     """So many of ``rows`` from an offset on, and how many there are in all."""
     item_count, offset = paginator
     return Outcome([*rows[offset : offset + item_count]], beside={"paginator": {"total_items_count": len(rows)}})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol import simulator_messages
+from chalicelib.cards.protocol.card_events import ThreeDSecureEvent
+from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.simulator_messages import SimulateAuthentication
 from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS, REJECTED
@@ -21,6 +21,7 @@ from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import whitelist_record
 from chalicelib.cards.three_ds.authentication_record import KEPT, VALID_SECONDS, Authentication, proof
 from chalicelib.cards.three_ds.whitelist_record import Purchase
+from chalicelib.foundation.dynamodb.store import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,10 @@ class ThreeDsSimulatorFlow:
     ) -> Outcome[simulator_messages.Authentication]:
         card = context.find(Card, request.card_id)
         if card.status(context.now) != ACTIVE:
-            return Outcome({"outcome": REJECTED})
+            return Outcome(_answer(REJECTED))
         purchase = Purchase(request.amount, request.currency_ison, _facts(request))
         if any(rule.matches(purchase) for rule in whitelist_record.of_card(context.store, card.id)):
-            return Outcome({"outcome": FRICTIONLESS})
+            return Outcome(_answer(FRICTIONLESS))
         number, value = self.sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
         asked = Authentication(
             id=number,
@@ -51,12 +52,40 @@ class ThreeDsSimulatorFlow:
             valid_until=context.now + VALID_SECONDS,
             expires_at=context.now + KEPT,
         )
-        told = {"auth_request_id": number, "validation_value": value, "expires_at": asked.valid_until}
         encrypted = disclosure.in_event(context.catalogue, number, value)
-        events = [authentication_requested(asked, request.members(), encrypted)]
-        return Outcome(
-            {"outcome": CHALLENGE, **told}, [asked.making(context.write_id), card.unchanged()], events=events
-        )
+        event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))
+        operations: list[Operation] = [asked.making(context.write_id), card.unchanged()]
+        return Outcome(_answer(CHALLENGE, asked, value), operations, events=[event])
+
+
+def _answer(
+    outcome: str, asked: Authentication | None = None, validation_value: str | None = None
+) -> simulator_messages.Authentication:
+    answer: simulator_messages.Authentication = {
+        "outcome": outcome,
+        "auth_request_id": asked.id if asked else None,
+        "validation_value": validation_value,
+        "expires_at": asked.valid_until if asked else None,
+    }
+    return leave_out_none(answer)
+
+
+def _event_data(request: SimulateAuthentication, asked: Authentication, encrypted: str | None) -> ThreeDSecureEvent:
+    """A shop waits for the cardholder's answer; ``encrypted`` is the validation value, if it is delivered."""
+    return {
+        "auth_request_id": asked.id,
+        "card_id": asked.card_id,
+        "amount": asked.amount,
+        "currency_ison": asked.currency,
+        "acquirer_bin": request.acquirer_bin,
+        "mcc": request.mcc,
+        "merchant_name": request.merchant_name,
+        "merchant_id": request.merchant_id,
+        "merchant_country_ison": request.merchant_country_ison,
+        "terminal_id": request.terminal_id,
+        "expires_at": asked.valid_until,
+        "validation_value": encrypted,
+    }
 
 
 def _facts(request: SimulateAuthentication) -> dict[str, str]:
@@ -71,23 +100,3 @@ def _facts(request: SimulateAuthentication) -> dict[str, str]:
         "merchant_name": request.merchant_name,
     }
     return present(facts)
-
-
-_SHOP = ("acquirer_bin", "mcc", "merchant_name", "merchant_id", "merchant_country_ison", "terminal_id")
-
-
-def authentication_requested(asked: Authentication, given: Mapping[str, Any], encrypted: str | None) -> CardEvent:
-    """A shop waits for the cardholder's answer; ``given`` has what is known of the shop, under the wire's names.
-
-    ``encrypted`` is the validation value, for a programme manager that delivers it.
-    """
-    told = {
-        "auth_request_id": asked.id,
-        "card_id": asked.card_id,
-        "amount": asked.amount,
-        "currency_ison": asked.currency,
-        **{name: given.get(name) for name in _SHOP},
-        "expires_at": asked.valid_until,
-        "validation_value": encrypted,
-    }
-    return CardEvent("three_d_secure.requested", told)

@@ -9,6 +9,7 @@ from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.requests.action import Action
 from infra.openapi import introduction, webhooks
 from infra.openapi.cards import examples, tables
+from infra.openapi.cards.answer_models import data_of
 from infra.openapi.cards.schemas import ERROR, CardSchemas, Json, name_of, reference
 from infra.openapi.document import ANY_REQUEST_ID, body, document, json_content
 from infra.openapi.responses import HEADERS
@@ -117,7 +118,7 @@ def _webhooks(schemas: CardSchemas) -> Mapping[str, Json]:
             "post": webhooks.operation(
                 name,
                 row.meaning,
-                schemas.event(row.data),
+                schemas.event(data_of(name)),
                 {"usual": ("Usual", examples.event(name))},
                 tag=_EVENTS_TAG[0],
                 receiver="programme manager",

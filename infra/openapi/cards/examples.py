@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.card_events import EVENTS, CardEventType
-from chalicelib.cards.protocol.message import Answer
+from chalicelib.cards.protocol.card_events import CardEventType
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
 from chalicelib.cards.requests.action import Action
 from infra.openapi import webhooks
+from infra.openapi.cards.answer_models import AnswerModel, answer_of, data_of
 from infra.openapi.cards.example_values import HOLDER_ID
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, order_members
@@ -71,7 +71,7 @@ def answer(action: Action) -> Json:
 
 def event(name: CardEventType) -> Json:
     """The body of an event."""
-    return webhooks.example(name, _members(EVENTS[name].data))
+    return webhooks.example(name, _members(data_of(name)))
 
 
 def error(refused: Refused) -> Json:
@@ -80,9 +80,10 @@ def error(refused: Refused) -> Json:
 
 
 def _data(action: Action) -> Any:
-    if action.answer is None:
+    answer = answer_of(action)
+    if answer is None:
         return {} if action.shape == "empty object" else []
-    made = _members(action.answer) | _OF_ACTION.get(action.name, {})
+    made = _members(answer) | _OF_ACTION.get(action.name, {})
     return [made] if action.shape == "list" else made
 
 
@@ -90,7 +91,7 @@ def _members(model: Model) -> Json:
     """An object with all members that have an example; of requests without ``access_level``, which all may have."""
     made: Json = {}
     for name in order_members(model):
-        if name == "access_level" and not issubclass(model, Answer):
+        if name == "access_level" and not issubclass(model, AnswerModel):
             continue
         value = _value(model, name)
         if value is not None:

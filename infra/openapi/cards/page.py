@@ -19,6 +19,7 @@ from chalicelib.cards.protocol.message import Needs, NeedsOne, Request
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.requests.action import Action
 from infra.openapi.cards import examples, notation, purposes, tables
+from infra.openapi.cards.answer_models import answer_of, data_of
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, Json, order_members, rule_in
 from infra.openapi.document import ROOT
@@ -92,9 +93,9 @@ def _lists() -> Iterator[str]:
 def _events() -> Iterator[str]:
     yield "## Event types"
     yield table(("Type", "Sent when"), [(f"[`{name}`](#{_anchor(name)})", row.meaning) for name, row in EVENTS.items()])
-    for name, row in EVENTS.items():
+    for name in EVENTS:
         yield f"### `{name}`"
-        yield table(("Member of `data`", "", "Type", "Meaning"), list(_answer_rows(row.data, "")))
+        yield table(("Member of `data`", "", "Type", "Meaning"), list(_answer_rows(data_of(name), "")))
         yield _block(examples.event(name))
 
 
@@ -165,14 +166,15 @@ def _action(action: Action) -> Iterator[str]:
 
 
 def _answer(action: Action) -> Iterator[str]:
-    if action.answer is None:
+    answer = answer_of(action)
+    if answer is None:
         said = {"empty": "is `[]`", "empty object": "is `{}`", "id": "is `[]`, with `id` beside it"}
         yield f"`data` {said[action.shape]}."
         return
     beside = ", with a `paginator` of `total_items_count` beside it" if action.paged else ""
     beside += ", with `has_more_records`, `Y` or `N`, beside it" if action.continued else ""
     yield f"`data` is {'a list of objects' if action.shape == 'list' else 'an object'}{beside}:"
-    yield table(("Answer field", "", "Type", "Meaning"), list(_answer_rows(action.answer, "")))
+    yield table(("Answer field", "", "Type", "Meaning"), list(_answer_rows(answer, "")))
     yield _block(examples.answer(action))
 
 

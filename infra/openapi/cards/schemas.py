@@ -17,6 +17,7 @@ from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.action import Action
 from infra.openapi.cards import conditions, purposes
+from infra.openapi.cards.answer_models import answer_of
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.models import Model, is_list, models_in
 from infra.openapi.schemas import with_null
@@ -161,10 +162,11 @@ class CardSchemas:
     # -- inside
 
     def _data(self, action: Action) -> Json:
-        if action.answer is not None and action.shape == "list":
-            return {"type": "array", "items": self._answer(action.answer), "description": "The entries"}
-        if action.answer is not None:
-            return self._answer(action.answer) | {"description": "What there is to tell"}
+        answer = answer_of(action)
+        if answer is not None and action.shape == "list":
+            return {"type": "array", "items": self._answer(answer), "description": "The entries"}
+        if answer is not None:
+            return self._answer(answer) | {"description": "What there is to tell"}
         if action.shape == "empty object":
             return {"type": "object", "maxProperties": 0, "description": "Empty"}
         return {"type": "array", "maxItems": 0, "description": "Empty"}

@@ -10,6 +10,7 @@ from chalicelib.cards.protocol import authorization_states, payment_states, sche
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.protocol.status_codes import Status
+from infra.openapi.cards.answer_models import answer_of, data_of
 from infra.openapi.cards.schemas import rule_in
 from infra.openapi.introduction import table
 
@@ -77,9 +78,9 @@ def value_list(name: str) -> str:
 def fields_with(name: str) -> list[str]:
     """The fields of all actions and events that have the values of a list."""
     actions = (*ACTIONS.values(), *SIMULATOR_ACTIONS.values())
-    models = [model for action in actions for model in (action.request, action.answer) if model is not None]
+    models = [model for action in actions for model in (action.request, answer_of(action)) if model is not None]
     found = []
-    for model in (*models, *(row.data for row in EVENTS.values())):
+    for model in (*models, *map(data_of, EVENTS)):
         for field, info in model.model_fields.items():
             rule = rule_in(info)
             if isinstance(rule, OneOfRule | CodeWordRule) and rule.meanings is LISTS[name]:

@@ -18,6 +18,7 @@ from chalicelib.delivery.delivery_record import BODY, Delivery
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Put
+from infra.openapi.cards.answer_models import data_of
 from tests.cards.scenes import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Scene
 
 Told = dict[str, Any]
@@ -57,7 +58,7 @@ class Listener:
         text = self.scene.hub.delivery.bodies.open(delivery.delivery_id, BODY, delivery.body_parts)
         body = jsontext.loads(text)
         assert (body["type"], list(body)) == (delivery.topic, ["type", "timestamp", "data"])
-        EVENTS[body["type"]].data.read(body["data"])
+        data_of(body["type"]).read(body["data"])
         return body
 
 
