@@ -64,7 +64,7 @@ class Contest:
         return sum(item is not None and item["status"] == "spent" for item in items)
 
     def _paid(self, number: int, request_id: str) -> Any:
-        flow, tpp = self.hubs[number % PROCESSES].payment_flow, self.tpps[number % 2]
+        flow, tpp = self.hubs[number % PROCESSES].openbanking.payment_flow, self.tpps[number % 2]
         credentials = Credentials(tpp.client_id, bearer=tpp.bearers[number // 2 % len(tpp.bearers)])
         members = order(self.world, self.version, "single")
         sent = RequestId.of(request_id, jsontext.dumps(members).encode(), is_callers=True)
