@@ -19,11 +19,12 @@ from chalicelib.openbanking.protocol.tpp_calls import PAYMENT_ID, AuthorizeReque
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
-from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, FundsConfirmation, Webhook
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
 from chalicelib.statistics.daily_reports import OLDEST_DAYS
 from infra.openapi.models import model_of
+from infra.openapi.own_calls import AskedStatus, webhooks_of
 from tests.documents import BANK, TPP, blocks, declared, documented, named, rows, section, tables
 
 CALLS = [(call.method, call.path, webhooks_of(call)) for call in RELAYED] + [
@@ -236,7 +237,7 @@ def test_the_examples_of_a_banks_call_fit_its_models(call: Any) -> None:
 
 def test_the_examples_of_the_status_call_fit_its_models() -> None:
     for block in blocks(of_call("GET", STATUS_PATH), "json"):
-        assert reads([model_of(own_answers.ReportedStatus), own_answers.AskedStatus], jsontext.loads(block))
+        assert reads([model_of(own_answers.ReportedStatus), AskedStatus], jsontext.loads(block))
 
 
 # -- Scopes, statuses, schemes, balances

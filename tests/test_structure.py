@@ -237,6 +237,19 @@ def test_what_is_deployed_does_not_need_what_is_not() -> None:
                 assert {name for name in imports(module) if within(name, "infra", "tests", "moto", "pytest")} == set()
 
 
+def test_what_is_not_read_by_the_application_is_not_deployed() -> None:
+    """Meanings, purposes and cases are read by documents only; demonstration banks are set up by the operator."""
+    pending = ["app", "chalicelib.demo_bank.setup"]
+    found: set[str] = set()
+    while pending:
+        new = own_imports(pending.pop()) - found
+        found |= new
+        pending += new & SOURCES.keys()
+
+    packages_of = {".".join(name.split(".")[:end]) for name in found for end in range(1, name.count(".") + 1)}
+    assert set(MODULES) - found - packages_of == {"app", "chalicelib.demo_bank.setup"}
+
+
 @pytest.mark.parametrize("folder", ["chalicelib", "infra"])
 def test_a_module_says_what_it_is_about_and_fits_its_length(folder: str) -> None:
     with cases() as case:

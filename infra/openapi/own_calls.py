@@ -21,6 +21,7 @@ from chalicelib.openbanking.flows.payment_status import PaymentStatus
 from chalicelib.openbanking.flows.performance_reports import PerformanceFlow
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.protocol import tpp_events
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
@@ -32,6 +33,8 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 )
 from chalicelib.openbanking.protocol.tpp_events import EventType
 from chalicelib.openbanking.protocol.version import BANK_ROOT, Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
 from infra.openapi.models import model_of
 
 Caller = Literal["client", "consent", "consent or client", "token client", "anybody"]
@@ -130,6 +133,12 @@ def answer_to_bank(name: str, version: Version) -> type[Message]:
     return model_of(returned_by(BANK_STEPS[name]), version.spell)
 
 
+def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
+    """The webhooks behind a TPP's call, by the versions that have it."""
+    found = {version.number: version.webhook(call) for version in VERSIONS.values()}
+    return {number: webhook for number, webhook in found.items() if webhook is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class EventRow:
     """One type of event: the model of its ``data``, and when it is sent."""
@@ -155,6 +164,13 @@ EVENTS: Mapping[EventType, EventRow] = {
     ),
     "test": EventRow(model_of(tpp_events.TestEvent), "Somebody wants to see whether events arrive."),
 }
+
+
+class AskedStatus(OpenMessage):
+    """What a version 2 bank says of a payment now."""
+
+    payment_id: AN[PAYMENT_ID]
+    transaction_status: AN[255]
 
 
 class WebhookErrorV1(OpenMessage):

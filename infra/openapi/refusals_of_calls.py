@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from chalicelib.openbanking.protocol.versions import webhooks_of
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
-from infra.openapi.own_calls import ACCEPTED_REQUEST
+from infra.openapi.own_calls import ACCEPTED_REQUEST, webhooks_of
 from infra.openapi.refusal_cases import CASES, Case
 
 _BODY = ("not_json", "too_large", "member_wrong", "member_unknown", "content_type")

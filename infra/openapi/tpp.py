@@ -15,7 +15,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     TokenRequest,
 )
 from chalicelib.openbanking.protocol.tpp_events import EventType
-from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import (
     PAYMENTS,
     RELAYED,
@@ -28,7 +28,16 @@ from chalicelib.openbanking.protocol.webhooks import (
 from infra.openapi import introduction, refusals_of_calls, webhooks
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning, model_of
-from infra.openapi.own_calls import EVENTS, FRONT_DOOR, OWN_CALLS, EventRow, FrontDoorQuery, OwnCall
+from infra.openapi.own_calls import (
+    EVENTS,
+    FRONT_DOOR,
+    OWN_CALLS,
+    AskedStatus,
+    EventRow,
+    FrontDoorQuery,
+    OwnCall,
+    webhooks_of,
+)
 from infra.openapi.purposes import TPP_CALLS
 from infra.openapi.responses import Responses
 from infra.openapi.schemas import Json, Schemas, body_example, version_suffix
@@ -220,7 +229,7 @@ class _TppOperations:
 
     def payment_status(self) -> Json:
         """Where a payment stands."""
-        answer = self._good(STATUS_PATH, {1: model_of(own_answers.ReportedStatus), 2: own_answers.AskedStatus})
+        answer = self._good(STATUS_PATH, {1: model_of(own_answers.ReportedStatus), 2: AskedStatus})
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status())
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref("PsuAddress"), _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(STATUS_PATH)} | refused

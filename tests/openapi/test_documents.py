@@ -22,13 +22,13 @@ from chalicelib.foundation.http.web import OTHERS
 from chalicelib.openbanking.protocol import errors, own_answers
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
-from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, FundsConfirmation
 from chalicelib.website.openapi_documents import DOCUMENTS
 from infra.openapi.__main__ import DOCUMENTS as MADE
 from infra.openapi.__main__ import PLACE, main
 from infra.openapi.models import model_of
-from infra.openapi.own_calls import ACCEPTED_REQUEST, EVENTS, OWN_CALLS, answer_to_bank
+from infra.openapi.own_calls import ACCEPTED_REQUEST, EVENTS, OWN_CALLS, answer_to_bank, webhooks_of
 
 METHODS = ("get", "post", "put", "patch", "delete")
 

@@ -10,9 +10,10 @@ import pytest
 
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.protocol.v1 import REVOKE_TOKEN
-from chalicelib.openbanking.protocol.versions import VERSIONS, webhooks_of
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.statistics import current_call
+from infra.openapi.own_calls import webhooks_of
 from tests import figures
 from tests.openbanking.bank_client.test_circuit import Reader, opened
 from tests.openbanking.examples import ROWS

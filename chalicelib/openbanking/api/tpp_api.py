@@ -19,9 +19,9 @@ from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.authorization import describe_authorization
 from chalicelib.openbanking.flows.tokens import describe_consent
 from chalicelib.openbanking.flows.tpp_authentication import Credentials
-from chalicelib.openbanking.protocol import own_answers, refusals
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
-from chalicelib.openbanking.protocol.own_answers import BankEntry, BanksAnswer, BankScope, ScopeAnswer
+from chalicelib.openbanking.protocol.own_answers import Accepted, BankEntry, BanksAnswer, BankScope, ScopeAnswer
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     REPEATABLE,
@@ -33,7 +33,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 )
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.idempotency_keys import Accepted, Claim
+from chalicelib.openbanking.records.idempotency_keys import Claim, DeferredRequest
 from chalicelib.openbanking.records.request_ids import RequestId
 
 _KEY_LENGTH = 255
@@ -142,7 +142,7 @@ def _payment(call: PaymentCall) -> View[OpenBankingContainer]:
             order = flow.admit_direct(call, credentials, request_id, claim, lambda: _direct_bic(incoming.json()))
         else:
             order = flow.admit(call, credentials, request_id, claim)
-        if isinstance(order, BankAnswer | Accepted):
+        if isinstance(order, BankAnswer | DeferredRequest):
             return _answered(openbanking, order, started)
         _no_parameters(incoming)
         _check_idempotency_key(incoming)
@@ -174,11 +174,11 @@ def accepted_request(openbanking: OpenBankingContainer, incoming: Incoming) -> R
     return json_answer(outcome)
 
 
-def _answered(openbanking: OpenBankingContainer, answer: BankAnswer | Accepted, started: float) -> Response:
-    if isinstance(answer, Accepted):
+def _answered(openbanking: OpenBankingContainer, answer: BankAnswer | DeferredRequest, started: float) -> Response:
+    if isinstance(answer, DeferredRequest):
         path = f"{openbanking.shared.settings.public_path}/tpp/requests/{answer.request_id}"
         headers = {"Location": path, "Preference-Applied": "respond-async"}
-        return json_answer(own_answers.Accepted(request_id=answer.request_id, state="queued"), 202, headers)
+        return json_answer(Accepted(request_id=answer.request_id, state="queued"), 202, headers)
     own = openbanking.shared.clock.monotonic() - started - answer.seconds
     timing = f"bank;dur={answer.seconds * 1000:.1f}, hub;dur={max(own, 0) * 1000:.1f}"
     return json_answer(answer.body, headers={"Server-Timing": timing})

@@ -25,7 +25,7 @@ from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
 from chalicelib.openbanking.records.consents import Consent
-from chalicelib.openbanking.records.idempotency_keys import Accepted
+from chalicelib.openbanking.records.idempotency_keys import DeferredRequest
 from chalicelib.openbanking.records.payments import Payment
 
 
@@ -39,7 +39,7 @@ class Deferred:
     bodies: SealedBodies
     outbox: Outbox
 
-    def accept(self, path: str, question: Question, *, request_id: str, psu_address: str | None) -> Accepted:
+    def accept(self, path: str, question: Question, *, request_id: str, psu_address: str | None) -> DeferredRequest:
         """Have a bank asked later what the TPP's call at ``path`` asks."""
         consent = question.consent
         body = {"request": question.request, "psu_address": psu_address}
@@ -47,7 +47,7 @@ class Deferred:
 
     def accept_status(
         self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
-    ) -> Accepted:
+    ) -> DeferredRequest:
         """Have a bank asked later where a payment stands."""
         body = {"payment_id": payment.payment_id, "psu_address": psu_address}
         return self._accept(STATUS_PATH, payment.client_id, payment.bic, consent, body, request_id)
@@ -81,7 +81,7 @@ class Deferred:
 
     def _accept(
         self, path: str, client_id: str, bic: str, consent: Consent | None, body: Mapping[str, Any], request_id: str
-    ) -> Accepted:
+    ) -> DeferredRequest:
         recorded = self.outbox.record(
             "relay",
             path,
@@ -94,7 +94,7 @@ class Deferred:
         )
         self.store.transact(recorded.operations)
         self.outbox.dispatch(recorded)
-        return Accepted(recorded.delivery_ids[0])
+        return DeferredRequest(recorded.delivery_ids[0])
 
     def _outcome(self, delivery: Delivery) -> AcceptedRequest:
         if delivery.state == "due":

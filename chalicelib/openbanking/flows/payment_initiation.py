@@ -39,7 +39,7 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents, consent_key
-from chalicelib.openbanking.records.idempotency_keys import Accepted, Claim, IdempotencyKeys
+from chalicelib.openbanking.records.idempotency_keys import Claim, DeferredRequest, IdempotencyKeys
 from chalicelib.openbanking.records.request_ids import RequestClaim, RequestId
 from chalicelib.statistics import current_call
 
@@ -58,7 +58,7 @@ class PaymentFlow:
 
     def admit(
         self, call: PaymentCall, credentials: Credentials, request_id: RequestId, claim: Claim | None
-    ) -> Order | BankAnswer | Accepted:
+    ) -> Order | BankAnswer | DeferredRequest:
         """Check client, request id, bearer, version and scope, in this order; answers a repeat at once.
 
         A spent bearer passes if the request is a repeat of the one that it was spent on.
@@ -88,7 +88,7 @@ class PaymentFlow:
         request_id: RequestId,
         claim: Claim | None,
         bic: Callable[[], str],
-    ) -> Order | BankAnswer | Accepted:
+    ) -> Order | BankAnswer | DeferredRequest:
         """The same for a payment without a bearer, at the bank that ``bic`` names. Raises: Refusal."""
         client, found = self.callers.client_and(credentials, [claim.key] if claim else [])
         known = self._known(claim, found[0]) if claim else None
@@ -103,7 +103,7 @@ class PaymentFlow:
 
     def initiate(
         self, order: Order, members: object, *, request_id: str, psu_address: str | None
-    ) -> BankAnswer | Accepted:
+    ) -> BankAnswer | DeferredRequest:
         """Have the bank take the payment; a repeat of a request with a key gets what the first one got.
 
         Raises:
@@ -127,7 +127,7 @@ class PaymentFlow:
 
     def accept(
         self, order: Order, members: object, *, request_id: str, psu_address: str | None
-    ) -> BankAnswer | Accepted:
+    ) -> BankAnswer | DeferredRequest:
         """Have the bank take the payment later: what ``initiate`` would use up is used up with the delivery's record.
 
         Raises:
@@ -152,7 +152,7 @@ class PaymentFlow:
             body=jsontext.dumps(body | ({"bearer": caller.token["part"]} if caller else {})),
             request_id=request_id,
         )
-        accepted = Accepted(recorded.delivery_ids[0])
+        accepted = DeferredRequest(recorded.delivery_ids[0])
         keeping = [self.keys.accepting(order.claim, accepted)] if order.claim else []
         try:
             known = self._begin(order, keeping, recorded.operations)
@@ -167,7 +167,7 @@ class PaymentFlow:
 
     # -- inside
 
-    def _known(self, claim: Claim, kept: Item | None) -> Mapping[str, Any] | Accepted | None:
+    def _known(self, claim: Claim, kept: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
         """What a request with this key got before; then it was measured before, too. Raises: Refusal."""
         try:
             known = self.keys.known(claim, kept)
@@ -181,7 +181,7 @@ class PaymentFlow:
 
     def _begin(
         self, order: Order, keeping: Sequence[Put], recorded: Sequence[Put] = ()
-    ) -> Mapping[str, Any] | Accepted | None:
+    ) -> Mapping[str, Any] | DeferredRequest | None:
         """Use key, one-time consent and X-Request-Id up; answers what is known when another request was first.
 
         ``keeping`` is the write of the key, if there is one, ``recorded`` what is written with it.
@@ -302,6 +302,6 @@ def _refusal(failure: ConditionFailed, of_claim: int) -> Refusal:
     return refusals.BEARER_SPENT() if spent else refusals.BEARER_INVALID()
 
 
-def _repeated(known: Mapping[str, Any] | Accepted) -> BankAnswer | Accepted:
+def _repeated(known: Mapping[str, Any] | DeferredRequest) -> BankAnswer | DeferredRequest:
     """What a repeat is answered with: the same as the first request."""
-    return known if isinstance(known, Accepted) else BankAnswer(known, 0)
+    return known if isinstance(known, DeferredRequest) else BankAnswer(known, 0)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from pydantic import Field, WithJsonSchema
 
 from chalicelib.foundation.crypto.signatures import PublicKey
-from chalicelib.foundation.fields.field_types import AN, OpenMessage, Timestamp, WebAddress
+from chalicelib.foundation.fields.field_types import AN, Timestamp, WebAddress
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
 from chalicelib.openbanking.protocol.scopes import Service
@@ -116,13 +116,6 @@ class ReportedStatus(TypedDict):
     payment_id: AN[PAYMENT_ID]
     payment_status: StatusNumber
     history: list[StatusEntry]
-
-
-class AskedStatus(OpenMessage):
-    """What a version 2 bank says of a payment now."""
-
-    payment_id: AN[PAYMENT_ID]
-    transaction_status: AN[255]
 
 
 class Accepted(TypedDict):

@@ -9,7 +9,6 @@ from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.errors import Error
 from chalicelib.openbanking.protocol.payment_statuses import Statuses
 from chalicelib.openbanking.protocol.version import BANK_ROOT, ErrorForm, Version
-from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
 
 VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1.VERSION, v2.VERSION)}
 """The versions by their numbers, oldest first."""
@@ -30,12 +29,6 @@ def error_form(route: str) -> ErrorForm[Any]:
     """How a request at a route is refused."""
     version = version_below(route)
     return version.errors if version else TPP_ERRORS
-
-
-def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
-    """The webhooks behind a TPP's call, by the versions that have it."""
-    found = {version.number: version.webhook(call) for version in VERSIONS.values()}
-    return {number: webhook for number, webhook in found.items() if webhook is not None}
 
 
 def translate_status(value: object, statuses: Statuses) -> int | str | None:

@@ -52,7 +52,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class DeferredRequest:
     """A request that is carried out later; ``request_id`` is where its outcome can be asked for."""
 
     request_id: str
@@ -66,7 +66,7 @@ class IdempotencyKeys:
         self._clock = clock
         self._metrics = metrics
 
-    def known(self, claim: Claim, item: Item | None) -> Mapping[str, Any] | Accepted | None:
+    def known(self, claim: Claim, item: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
         """The answer that ``item`` keeps, or that the request was accepted; ``None`` when the key is free.
 
         Raises:
@@ -94,7 +94,7 @@ class IdempotencyKeys:
         now = self._clock.time()
         return Put(TABLE, self._item(claim, now), absent("claim") | Attr("expires_at").lte(now))
 
-    def accepting(self, claim: Claim, accepted: Accepted) -> Put:
+    def accepting(self, claim: Claim, accepted: DeferredRequest) -> Put:
         """The write that claims a key for a request that is carried out later: repeats are told where."""
         put = self.claiming(claim)
         outcome = self._vault.seal(jsontext.dumps({"accepted": accepted.request_id}), claim.name)
@@ -130,10 +130,10 @@ class IdempotencyKeys:
         return item | ({"consent_id": claim.consent_id} if claim.consent_id else {})
 
 
-def _answer(outcome: Mapping[str, Any]) -> Mapping[str, Any] | Accepted:
+def _answer(outcome: Mapping[str, Any]) -> Mapping[str, Any] | DeferredRequest:
     """The answer in a kept outcome. Raises: Refusal, when that is what was kept."""
     if "accepted" in outcome:
-        return Accepted(outcome["accepted"])
+        return DeferredRequest(outcome["accepted"])
     if "refusal" not in outcome:
         answer: Mapping[str, Any] = outcome["answer"]
         return answer
