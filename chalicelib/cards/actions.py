@@ -31,12 +31,7 @@ from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
 from chalicelib.cards.three_ds.simulator_flow import ThreeDsSimulatorFlow
 
-
-def _by_name(*rows: Action) -> Mapping[str, Action]:
-    return {row.name: row for row in rows}
-
-
-ACTIONS = _by_name(
+_ROWS = (
     # Accounts
     Action(
         "createAccount",
@@ -203,9 +198,10 @@ ACTIONS = _by_name(
         "List what the network has told of transactions afterwards",
     ),
 )
+ACTIONS: Mapping[str, Action] = {row.name: row for row in _ROWS}
 """``POST /api``."""
 
-SIMULATOR_ACTIONS = _by_name(
+_SIMULATOR_ROWS = (
     Action(
         "simulateAuthentication",
         "write",
@@ -270,11 +266,13 @@ SIMULATOR_ACTIONS = _by_name(
     ),
     Action("simulateAddendum", "write", ReportFlow.simulate_addendum, "Have the network tell details of a transaction"),
 )
+SIMULATOR_ACTIONS: Mapping[str, Action] = {row.name: row for row in _SIMULATOR_ROWS}
 """``POST /simulator``, outside prod."""
 
-PORTAL_ACTIONS = _by_name(
+_PORTAL_ROWS = (
     Action(LIST_CARDS, "read", PortalFlow.list_cards, "List the newest cards"),
     Action(SHOW_CARD, "read", PortalFlow.show_card, "Show a card with what belongs to it"),
     Action(LIST_ACTIVITY, "read", PortalFlow.list_activity, "List the latest activity"),
 )
+PORTAL_ACTIONS: Mapping[str, Action] = {row.name: row for row in _PORTAL_ROWS}
 """What the web interface shows a programme manager's people; nobody else calls them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -83,6 +83,12 @@ def _types(member: Member) -> tuple[type, ...]:
     if member.type in TEXTS:
         return (str,)
     return {"LIST": (list,), "OBJ": (dict,)}.get(member.type, (int, Number) if member.type in FRACTIONS else (int,))
+
+
+def test_what_ends_a_late_request_takes_and_answers_the_same() -> None:
+    for action in EVERY_ACTION.values():
+        if action.late is not None:
+            assert get_type_hints(action.late) == get_type_hints(action.handler)
 
 
 @EVERY
