@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from chalicelib.cards.ledger.conversion import DOWN, NEAREST, UP, conversion, rounded
+from chalicelib.cards.ledger.conversion import DOWN, NEAREST, UP, conversion, round_exact
 from chalicelib.cards.ledger.fees import fees_of
 from chalicelib.cards.ledger.transaction_attributes import Facts
 from chalicelib.cards.payments import pending_index, sandbox_provider
@@ -69,7 +69,7 @@ def test_amounts_are_rounded_as_the_page_says() -> None:
 
     assert {way: len(found) for way, found in said.items()} == {UP: 1, DOWN: 1, NEAREST: 2}
     for way, found in said.items():
-        assert [rounded(Decimal(exact), way) for exact, _ in found] == [int(whole) for _, whole in found]
+        assert [round_exact(Decimal(exact), way) for exact, _ in found] == [int(whole) for _, whole in found]
 
 
 def test_schemes_and_methods_are_those_of_the_table() -> None:

@@ -425,7 +425,7 @@ class World:
         table, key = head_key(manager_id)
         self.hub.store.update(table, key, set={"events_url": self.receiver.url})
         self.hub.cards.programmes._cache.pop(manager_id, None)
-        secret, made = self.hub.cards.event_secrets.first(manager_id)
+        secret, made = self.hub.cards.event_secrets.create_first(manager_id)
         self.hub.store.transact([made])
         try:
             yield secret

@@ -37,4 +37,4 @@ def finish_payments_and_holds(cards: CardContainer) -> None:
 def prove(event: Any) -> None:
     """Every hour: prove some accounts of the ledger, a round of all of them a day as long as that can be done."""
     cards = hub().cards
-    cards.room.proof.go_on(cards.shared.clock.monotonic() + PROVING_SECONDS)
+    cards.room.proof.prove(cards.shared.clock.monotonic() + PROVING_SECONDS)

@@ -44,7 +44,7 @@ def listed(visit: Visit) -> Response:
     if manager_id is None:
         return _not_linked(visit)
     wanted = _numbered("before", visit.field("before"))
-    found = visit.website.portal.see(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
+    found = visit.website.portal.read(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
     return page(
         visit,
         "cards.html",
@@ -65,7 +65,7 @@ def activity(visit: Visit) -> Response:
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
     try:
         asked = {**wanted, **position}
-        found = visit.website.portal.see(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **asked)
+        found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **asked)
     except Refused as refusal:
         return _unless_missing(visit, refusal)
     return page(
@@ -142,7 +142,7 @@ def _card_id(visit: Visit) -> int:
 def _card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
     """The card that the address names, with all that its page shows. Raises: Refused."""
     asked = {"card_id": _card_id(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
-    found: Mapping[str, Any] = visit.website.portal.see(manager_id, SHOW_CARD, **asked)["data"]
+    found: Mapping[str, Any] = visit.website.portal.read(manager_id, SHOW_CARD, **asked)["data"]
     return found
 
 

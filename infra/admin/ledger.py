@@ -11,9 +11,16 @@ import typer
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.ledger.entries import BALANCES, Entry, entries_of
 from chalicelib.cards.payments.special_account_record import SpecialAccount, special_account_key
-from chalicelib.cards.reconciliation.ledger_proof import Broken, Fold, moment, money, number_of, spoken
-from chalicelib.cards.reconciliation.ledger_reader import as_moved, latest_first
-from chalicelib.cards.reconciliation.reservations import about
+from chalicelib.cards.reconciliation.ledger_proof import (
+    Broken,
+    Fold,
+    describe_owner,
+    format_amount,
+    format_time,
+    number_of,
+)
+from chalicelib.cards.reconciliation.ledger_reader import latest_first, with_row_count
+from chalicelib.cards.reconciliation.reservations import describe_row
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, ledger_verification
@@ -107,7 +114,7 @@ def _key(account: str) -> Key:
 def _refuse_unknown(key: Key) -> CommandRefused:
     owner = key[1]["owner"]
     books = " that has books: it gets them with its first address" if owner.startswith(SpecialAccount.kind) else ""
-    return CommandRefused(f"there is no {spoken(owner)}{books}")
+    return CommandRefused(f"there is no {describe_owner(owner)}{books}")
 
 
 def _report_ledger(proven: ProofTotals) -> Report:
@@ -132,19 +139,22 @@ def _report_ledger(proven: ProofTotals) -> Report:
 
 def _book_row(name: str, currency: int, amount: int) -> dict[str, str]:
     kind, _, balance = name.rpartition(":")
-    return {"book": f"{balance}, {kind.replace('_', ' ')}s" if kind else name, "amount": money(amount, currency)}
+    return {
+        "book": f"{balance}, {kind.replace('_', ' ')}s" if kind else name,
+        "amount": format_amount(amount, currency),
+    }
 
 
 def _report_account(fold: Fold) -> Report:
     balances = {str(name): amount for name, amount in fold.balances.items()}
     data = {"account": fold.owner, "currency": fold.currency, "rows": fold.rows, "transactions": fold.transactions}
-    text = format_members({name: money(amount, fold.currency) for name, amount in balances.items()})
-    said = f"The ledger of {spoken(fold.owner)} holds: rows {fold.rows}, transactions {fold.transactions}."
+    text = format_members({name: format_amount(amount, fold.currency) for name, amount in balances.items()})
+    said = f"The ledger of {describe_owner(fold.owner)} holds: rows {fold.rows}, transactions {fold.transactions}."
     return Report({"good": True, **data, **balances}, f"{said}\n\n{text}")
 
 
 def _report_rows(account: Item, rows: list[Item]) -> Report:
-    account = as_moved(account)
+    account = with_row_count(account)
     owner, currency = account["owner"], account["currency"]
     data = {
         "account": owner,
@@ -153,8 +163,8 @@ def _report_rows(account: Item, rows: list[Item]) -> Report:
         **{str(name): account[name] for name in BALANCES},
         "rows": [_row(row) for row in rows],
     }
-    balances = ", ".join(f"{name} {money(account[name], currency)}" for name in BALANCES)
-    said = f"{spoken(owner).capitalize()}: {balances}; rows {account['movements']}"
+    balances = ", ".join(f"{name} {format_amount(account[name], currency)}" for name in BALANCES)
+    said = f"{describe_owner(owner).capitalize()}: {balances}; rows {account['movements']}"
     if not rows:
         return Report(data, said)
     return Report(data, f"{said}\n\n{format_table([_format_row(owner, currency, row) for row in rows], _COLUMNS)}")
@@ -163,7 +173,7 @@ def _report_rows(account: Item, rows: list[Item]) -> Report:
 def _row(row: Item) -> dict[str, Any]:
     return {
         "row": number_of(row),
-        "at": moment(row["at"]),
+        "at": format_time(row["at"]),
         "cause": row["cause"],
         "payment": row.get("epm_transaction_id"),
         "authorization": row.get("authorization_id"),
@@ -177,10 +187,11 @@ def _row(row: Item) -> dict[str, Any]:
 
 def _format_row(owner: str, currency: int, row: Item) -> dict[str, Any]:
     entries = [
-        f"{entry.book.removeprefix(f'{owner}:')} {money(entry.amount, entry.currency)}" for entry in _entries(row)
+        f"{entry.book.removeprefix(f'{owner}:')} {format_amount(entry.amount, entry.currency)}"
+        for entry in _entries(row)
     ]
-    balances = {str(name): money(row[name], currency) for name in BALANCES}
-    return _row(row) | {"about": about(row), "entries": "; ".join(entries)} | balances
+    balances = {str(name): format_amount(row[name], currency) for name in BALANCES}
+    return _row(row) | {"about": describe_row(row), "entries": "; ".join(entries)} | balances
 
 
 def _entries(row: Item) -> list[Entry]:

@@ -22,10 +22,10 @@ from chalicelib.cards.payments.special_account_record import special_account_key
 from chalicelib.cards.protocol.authorization_states import HELD
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.reconciliation.account_proof import KINDS, prove_account
-from chalicelib.cards.reconciliation.ledger_proof import Books, Broken, Fold, Shared, spoken
+from chalicelib.cards.reconciliation.ledger_proof import Books, Broken, Fold, Shared, describe_owner
 from chalicelib.cards.reconciliation.ledger_reader import account_key, batches
 from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim
-from chalicelib.cards.reconciliation.rolling_proof import missing
+from chalicelib.cards.reconciliation.rolling_proof import find_missing
 from chalicelib.cards.storage.record import TABLE as CARDS
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Store
@@ -110,7 +110,7 @@ def prove_single_account(store: Store, key: Key) -> Fold | None:
 
 def _find_missing(store: Store, shared: Shared) -> None:
     """Look for the other rows of movements of several accounts. Raises: Broken."""
-    for broken in missing(store, shared, lambda: True):
+    for broken in find_missing(store, shared, lambda: True):
         raise broken
 
 
@@ -147,7 +147,7 @@ def _references(store: Store, progress: Progress) -> Iterator[_Reference]:
         kind = owner.partition("#")[0]
         if kind == "transaction":
             key = {"owner": item["account"], "part": item["part_of_account"]}
-            yield _Reference(item["account"], f"it has no {spoken(owner)}, to which an id leads", (LEDGER, key))
+            yield _Reference(item["account"], f"it has no {describe_owner(owner)}, to which an id leads", (LEDGER, key))
         elif kind == Card.kind and "transaction#" in part:
             yield _reference_of_card_list(item)
         elif kind in KINDS and part.startswith(("movement#", "transaction#")) and owner != before:
@@ -161,7 +161,7 @@ def _reference_of_card_list(item: Item) -> _Reference:
     listed, _, place = item["part"].rpartition("transaction#")
     account = listed.removesuffix("#") or item["account"]
     key = {"owner": account, "part": f"transaction#{place}"}
-    problem = f"it has no transaction {item['id']}, which is in a list of {spoken(owner)}"
+    problem = f"it has no transaction {item['id']}, which is in a list of {describe_owner(owner)}"
     return _Reference(account, problem, (LEDGER, key), {"card_id": int(owner.partition("#")[2])})
 
 

@@ -98,7 +98,7 @@ def _programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str,
         manager_id = each.catalogue.manager_id
         for name, found in hub.cards.programmes.set_up(manager_id).credentials.items():
             if name not in held:
-                hub.store.transact(credentials.ending(manager_id, name, found))
+                hub.store.transact(credentials.delete_credential(manager_id, name, found))
     plans = loading.load(hub, wanted)
     return [
         {

@@ -18,7 +18,7 @@ from chalicelib.cards.programs import credentials
 from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Entry, members
 from chalicelib.cards.programs.credentials import Credential, Rights, Secret, new_secret
 from chalicelib.cards.programs.programmes import SetUp, entry_key, head_key, head_members
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
 from chalicelib.foundation.parallel import pieces
@@ -161,7 +161,7 @@ def _make_plan(hub: Hub, wanted: WantedManager) -> LoadPlan:
     ]
     if catalogue.events_url is None or hub.cards.event_secrets.has_any(catalogue.manager_id):
         return LoadPlan(found, catalogue, changes, secrets)
-    events_secret, put = hub.cards.event_secrets.first(catalogue.manager_id)
+    events_secret, put = hub.cards.event_secrets.create_first(catalogue.manager_id)
     changes.append(PlannedChange("add", EVENTS_SECRET, catalogue.manager_id, catalogue.name, (put,)))
     return LoadPlan(found, catalogue, changes, secrets, events_secret)
 
@@ -207,14 +207,14 @@ def _changes_of_credentials(
     manager_id = wanted.catalogue.manager_id
     for name, rights in wanted.rights.items():
         if name in secrets:
-            made = credentials.adding(manager_id, name, rights, secrets[name], now)
+            made = credentials.put_credential(manager_id, name, rights, secrets[name], now)
             yield PlannedChange("add", CREDENTIAL, name, name, tuple(made))
         elif different := differences.compare_members(readable_rights(held[name].rights), readable_rights(rights)):
-            changed = credentials.changing(found.credentials[name], rights)
+            changed = credentials.update_credential(found.credentials[name], rights)
             yield PlannedChange("change", CREDENTIAL, name, name, (changed,), different)
     for name, digest in sorted(found.credentials.items()):
         if name not in wanted.rights:
-            ended = credentials.ending(manager_id, name, digest)
+            ended = credentials.delete_credential(manager_id, name, digest)
             yield PlannedChange("remove", CREDENTIAL, name, name, tuple(ended))
 
 
@@ -250,7 +250,7 @@ def _transact(
     table, key = head_key(plan.catalogue.manager_id)
     as_found = Attr("revision").eq(revision) if revision else absent("owner")
     gone = [name for name, value in head.items() if value is None]
-    raised = Update(table, key, {**present(head), "revision": revision + 1}, gone, condition=as_found)
+    raised = Update(table, key, {**without_none(head), "revision": revision + 1}, gone, condition=as_found)
     try:
         hub.store.transact([raised, *(operation for operation, _ in writes)])
     except ConditionFailed as failure:

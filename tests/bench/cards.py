@@ -198,7 +198,7 @@ def _process(ciphers: bool) -> tuple[Hub, Mapping[str, str]]:
     if not ciphers:
         hub.cards.__dict__["card_data"] = NoCryptography()
     made = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
-    store.transact([_account().making("bench")])
+    store.transact([_account().put("bench")])
     store.settle()
     return hub, asdict(made[0].secrets["full"])
 

@@ -98,8 +98,12 @@ class Watch:
                 (numbers, "new_pan", lambda pan, *_: self.note("pan", pan)),
                 (cardholder_secrets, "random_pin", lambda pin: self.note("pin", pin)),
                 (event_sender, "body", lambda body, *_: self._bodies.append(body)),
-                (disclosure, "in_event", lambda _, catalogue, number, value: self.note("validation_value", value)),
-                (disclosure, "shown", lambda _, credential, card_id, field, clear: self.note(field, clear, card_id)),
+                (
+                    disclosure,
+                    "encrypt_for_event",
+                    lambda _, catalogue, number, value: self.note("validation_value", value),
+                ),
+                (disclosure, "disclose", lambda _, credential, card_id, field, clear: self.note(field, clear, card_id)),
             ):
                 patches.enter_context(patch.object(owner, name, _observed(getattr(owner, name), after)))
             yield self

@@ -168,7 +168,7 @@ class Scene:
         """Make a credential that may do everything but for ``rights``; answers the scene as it plays with it."""
         with_defaults = {"access_level": 1000, "actions": None, "modes": ALL_PLAIN} | rights
         secret = credentials.new_secret(with_access_key=True)
-        made = credentials.adding(manager, name, Rights(**with_defaults), secret, self.clock.time())
+        made = credentials.put_credential(manager, name, Rights(**with_defaults), secret, self.clock.time())
         self.hub.store.transact(made)
         self.secrets[name] = asdict(secret)
         return self.of_caller(name)

@@ -262,7 +262,7 @@ def test_what_callers_send_and_see_is_noted(watch: Watch) -> None:
 def test_sealed_card_data_are_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
     sealed = {name: hub.cards.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("pin", PIN))}
-    hub.store.put("cards", key | sealed | {"pvv": hub.cards.card_data.pvv(PAN, PIN, 1), "masked": numbers.masked(PAN)})
+    hub.store.put("cards", key | sealed | {"pvv": hub.cards.card_data.pvv(PAN, PIN, 1), "masked": numbers.mask(PAN)})
     log.info("card made", card_id=CARD)
 
     try:

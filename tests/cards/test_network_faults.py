@@ -103,7 +103,7 @@ class DeskPlay:
         assert refusal.value.status is Status.INTERNAL
 
     def _see(self) -> Mapping[str, Any]:
-        return self._desk.see(MANAGER, self._look.action, **self._look.members)
+        return self._desk.read(MANAGER, self._look.action, **self._look.members)
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.action)

@@ -121,9 +121,9 @@ def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
     """The first round has begun, and for 15 days no run has had the time to bring it further."""
     Scene(service.world).account()
     proof, clock = service.world.hub.cards.room.proof, service.world.clock
-    proof.go_on(clock.monotonic() - 1)
+    proof.prove(clock.monotonic() - 1)
     clock.advance(15 * DAY)
-    late = service.figures(lambda: proof.go_on(clock.monotonic() - 1))
+    late = service.figures(lambda: proof.prove(clock.monotonic() - 1))
     service.run("prove")
     clock.advance(HOUR)
     return late, service.run("prove")

@@ -111,7 +111,7 @@ WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
     "-expire": expiry,
     "-finish": hold,
     "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(expected_banks(hub.openbanking.banks)),
-    "-prove": lambda world: lambda hub: hub.cards.room.proof.go_on(hub.clock.monotonic() + 1),
+    "-prove": lambda world: lambda hub: hub.cards.room.proof.prove(hub.clock.monotonic() + 1),
     "-sweep": lambda world: lambda hub: hub.delivery.sweeper.sweep(),
 }
 """What each function does; what settles the demonstration banks' payments has their secret and nothing else."""

@@ -271,9 +271,9 @@ def reports_at_work(scene: Scene, card: int) -> None:
         scene.data(action, **page, card_id=card)
     scene.data("getFinancialDetailAddendums", item_count=1, date_imported_from=0, date_imported_to=1)
     desk = scene.hub.cards.room.desk
-    desk.see(MANAGER, "listCards", item_count=1)
-    desk.see(MANAGER, "listActivity", item_count=1)
-    desk.see(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
+    desk.read(MANAGER, "listCards", item_count=1)
+    desk.read(MANAGER, "listActivity", item_count=1)
+    desk.read(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
 
 
 def opened(scene: Scene, action: str, **account: int) -> Any:
@@ -358,7 +358,7 @@ def test_what_proves_the_ledger_uses_what_it_may_and_may_what_it_uses(
     money_at_work(world, scene)
     scene.purchase(scene.spendable(2_500).card_id, 2_500)
 
-    proved = working(lambda: world.another_process().cards.room.proof.go_on(float("inf")))
+    proved = working(lambda: world.another_process().cards.room.proof.prove(float("inf")))
 
     assert all(proved == policy(stage, "-prove") for stage in STAGES)
 
@@ -376,9 +376,9 @@ def test_what_the_pages_on_cards_take_is_granted(world: World, working: Callable
     desk = world.another_process().cards.room.desk
 
     def work() -> None:
-        desk.see(MANAGER, "listCards", item_count=20)
-        desk.see(MANAGER, "listActivity", item_count=25)
-        desk.see(MANAGER, "showCard", card_id=card.card_id, item_count=10, balance_count=60)
+        desk.read(MANAGER, "listCards", item_count=20)
+        desk.read(MANAGER, "listActivity", item_count=25)
+        desk.read(MANAGER, "showCard", card_id=card.card_id, item_count=10, balance_count=60)
 
     taken_up = working(work)
 

@@ -26,7 +26,7 @@ from chalicelib.cards.protocol.values import (
     RISK_ACTIONS,
     SUSPICIOUS,
 )
-from chalicelib.cards.storage.record import WriteStamp, present
+from chalicelib.cards.storage.record import WriteStamp, without_none
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Timeline, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
@@ -100,7 +100,7 @@ class Message:
             "country_ison": use.country,
             "terminal_id": use.terminal_id,
             "pos_condition_code": use.condition_code,
-            "note": f"fired: {_listed(self.fired.rules, ', ', 248)}" if self.fired.rules else None,
+            "note": f"fired: {_join_rules(self.fired.rules, ', ', 248)}" if self.fired.rules else None,
             "trace_id": f"{int(self.trans_link):015}",
             "trace_number": f"{stan:06}",
             "advice_reason_code": ADVICE_REASONS.get(self.kind),
@@ -108,7 +108,7 @@ class Message:
             **risks(self.fired),
             "date_valid": self.holds_until and f"{datetime.fromtimestamp(self.holds_until, UTC):%Y-%m-%d}",
         }
-        return present(members | use.shown(self.number, now))
+        return without_none(members | use.report_members(self.number, now))
 
     def _worth(self) -> Mapping[str, Any]:
         """What the amount comes to in the account's currency; nothing where there is no exchange rate."""
@@ -128,7 +128,7 @@ class Message:
             "blended_fee": charge.blended_fee if charge else 0,
         }
 
-    def recording(self, stamp: WriteStamp, *, in_turn: bool = True) -> list[Put]:
+    def put_rows(self, stamp: WriteStamp, *, in_turn: bool = True) -> list[Put]:
         """The writes of its rows, recorded at ``stamp``; see ``timelines`` for those that are not written in turn."""
         lists = [of_card(self.card.id), of_manager(self.card.manager_id)[shard_of(self.number)]]
         if AUTHORIZES in self.lists:
@@ -165,11 +165,11 @@ def risks(fired: Fired) -> dict[str, Any]:
     return {
         "suspicious": int(SUSPICIOUS in fired.actions),
         "risk_actions": flags(fired),
-        "risk_rule_ids": _listed(fired.rules, ",") or None,
+        "risk_rule_ids": _join_rules(fired.rules, ",") or None,
     }
 
 
-def _listed(rules: Sequence[str], between: str, room: int = 255) -> str:
+def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
     """As many of the rules as a field has room for."""
     listed = ""
     for rule in rules:

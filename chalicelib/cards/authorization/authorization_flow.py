@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import Message, flags
-from chalicelib.cards.authorization.authorization_record import Authorization, joined, leading, linked, waiting
+from chalicelib.cards.authorization.authorization_record import (
+    Authorization,
+    due_members,
+    find_by_trans_link,
+    join_usage,
+    put_message_number,
+)
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Asked, Authorizer, Decision
 from chalicelib.cards.authorization.balances import balances
 from chalicelib.cards.authorization.card_context import CardContext, read_by_number, read_card_context, read_with_card
@@ -38,7 +44,7 @@ from chalicelib.cards.protocol.values import (
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.time_ordered import out_of_turn
+from chalicelib.cards.storage.time_ordered import time_out_of_turn
 from chalicelib.foundation.dynamodb.store import Operation
 
 UNKNOWN_NUMBER = "14"
@@ -55,15 +61,15 @@ class AuthorizationFlow:
     def simulate_authorization(
         self, request: SimulateAuthorization, context: RequestContext
     ) -> Outcome[simulator_messages.Authorization]:
-        card_context, by_number = self._wallet(request, context)
+        card_context, by_number = self._read_card_context(request, context)
         if card_context is None:
-            return Outcome(self._of_no_card(request))
-        asked, tally = _asked(request), Tally()
+            return Outcome(self._decline_unknown_card(request))
+        asked, tally = _read_asked(request), Tally()
         if request.force_response_code is not None:
             decision = self.authorizer.force(card_context, asked, request.force_response_code, context.now, tally)
         else:
             decision = self.authorizer.decide(card_context, asked, context.now, tally, by_number)
-        return self._recorded(context, card_context, asked, decision, tally, AUTHORIZATION)
+        return self._record(context, card_context, asked, decision, tally, AUTHORIZATION)
 
     def decline_late(
         self, request: SimulateAuthorization, context: RequestContext
@@ -72,47 +78,47 @@ class AuthorizationFlow:
 
         It counts nothing, and no other request is in the way of its writes: its row is listed out of turn.
         """
-        card_context, _ = self._wallet(request, context)
+        card_context, _ = self._read_card_context(request, context)
         if card_context is None:
-            return Outcome(self._of_no_card(request))
-        asked = _asked(request)
+            return Outcome(self._decline_unknown_card(request))
+        asked = _read_asked(request)
         account = card_context.account_for(asked.currency) or card_context.accounts[0]
-        decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.worth(card_context, account, asked)
+        decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.price(card_context, account, asked)
         number = self.sequences.next("authorization")
-        message = _first(number, AUTHORIZATION, card_context.card, asked, decision, charge)
-        stamp = WriteStamp(out_of_turn(context.at, card_context.of_card.last_at), context.write_id)
+        message = _first_message(number, AUTHORIZATION, card_context.card, asked, decision, charge)
+        stamp = WriteStamp(time_out_of_turn(context.at, card_context.of_card.last_at), context.write_id)
         authorization = _authorization(message, account, stamp, is_held=False)
         return Outcome(
             _answer(context, message, 0, account),
-            [authorization.making(context.write_id), *message.recording(stamp, in_turn=False)],
-            events=event_payloads.of_message(message, stamp.now, account, {}, card_context.card),
+            [authorization.put(context.write_id), *message.put_rows(stamp, in_turn=False)],
+            events=event_payloads.message_events(message, stamp.now, account, {}, card_context.card),
         )
 
     def simulate_advice(
         self, request: SimulateAdvice, context: RequestContext
     ) -> Outcome[simulator_messages.Authorization]:
-        card_context, _ = self._wallet(request, context)
+        card_context, _ = self._read_card_context(request, context)
         if card_context is None:
             raise Refused(Status.NO_CARD)
-        asked, tally = _asked(request), Tally()
+        asked, tally = _read_asked(request), Tally()
         decision = self.authorizer.force(card_context, asked, request.response_code, context.now, tally)
-        return self._recorded(context, card_context, asked, decision, tally, ADVICE)
+        return self._record(context, card_context, asked, decision, tally, ADVICE)
 
     def simulate_increment(
         self, request: SimulateIncrement, context: RequestContext
     ) -> Outcome[simulator_messages.Authorization]:
-        authorization = linked(context, request.trans_link)
+        authorization = find_by_trans_link(context, request.trans_link)
         card_context = read_with_card(
             context.items, context.catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
         )
         authorization.require(context.action)
         tally = Tally()
         decision, charge = self.authorizer.increase(card_context, authorization, request.amount, context.now, tally)
-        return self._increased(request, context, card_context, authorization, decision, charge, tally)
+        return self._record_increment(request, context, card_context, authorization, decision, charge, tally)
 
     # -- inside
 
-    def _wallet(
+    def _read_card_context(
         self, request: SimulateAuthorization | SimulateAdvice, context: RequestContext
     ) -> tuple[CardContext | None, str | None]:
         """That of the card that is meant, and the code that its number alone is declined with. Raises: Refused."""
@@ -124,12 +130,12 @@ class AuthorizationFlow:
             return None, None
         retired = number.get("retired")
         by_number = retired and DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
-        return read_by_number(context.items, context.sees, context.catalogue, number), by_number
+        return read_by_number(context.items, context.can_see, context.catalogue, number), by_number
 
-    def _of_no_card(self, request: SimulateAuthorization) -> simulator_messages.Authorization:
+    def _decline_unknown_card(self, request: SimulateAuthorization) -> simulator_messages.Authorization:
         """What is answered to a number that no card has: there is nobody whom it could be recorded for."""
         number = self.sequences.next("authorization")
-        use = CardUse.asked(request)
+        use = CardUse.of_request(request)
         answer: simulator_messages.Authorization = {
             "authorize_id": number,
             "trans_link": f"{number:012}",
@@ -146,7 +152,7 @@ class AuthorizationFlow:
         }
         return leave_out_none(answer)
 
-    def _recorded(
+    def _record(
         self,
         context: RequestContext,
         card_context: CardContext,
@@ -157,16 +163,16 @@ class AuthorizationFlow:
     ) -> Outcome[simulator_messages.Authorization]:
         """A new authorization."""
         card, account = card_context.card, decision.account
-        charge = decision.charge or self.authorizer.worth(card_context, account, asked)
+        charge = decision.charge or self.authorizer.price(card_context, account, asked)
         number, until = self.sequences.next("authorization"), context.now + HOLD_SECONDS
         if decision.code == APPROVED_IN_PART:
             asked = replace(asked, use=replace(asked.use, cashback_amount=None))
         is_held = decision.is_approved and asked.use.moves
         held = charge.total if charge and is_held and asked.use.takes else 0
         movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=number)
-        stamp, operations = _written(context, movement, card_context, account, held, decision)
+        stamp, operations = _write(context, movement, card_context, account, held, decision)
         message = replace(
-            _first(number, kind, card, asked, decision, charge),
+            _first_message(number, kind, card, asked, decision, charge),
             amount=decision.amount if is_held else asked.amount,
             auth_code=_auth_code() if decision.is_approved else None,
             holds_until=until if is_held else None,
@@ -178,17 +184,17 @@ class AuthorizationFlow:
                 left=decision.amount,
                 held=held,
                 charge=charge.plain if charge else None,
-                counted=joined(decision.counted, None),
-                **waiting(number, until),
+                counted=join_usage(decision.counted, None),
+                **due_members(number, until),
             )
-        after = movement.after(account) if held else account
+        after = movement.account_after(account) if held else account
         return Outcome(
             _answer(context, message, decision.amount, after),
-            [authorization.making(context.write_id), *message.recording(stamp), *operations],
-            events=event_payloads.of_message(message, stamp.now, after, decision.card_changes, card),
+            [authorization.put(context.write_id), *message.put_rows(stamp), *operations],
+            events=event_payloads.message_events(message, stamp.now, after, decision.card_changes, card),
         )
 
-    def _increased(
+    def _record_increment(
         self,
         request: SimulateIncrement,
         context: RequestContext,
@@ -203,16 +209,16 @@ class AuthorizationFlow:
         movement = Movement(CALLED[INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id)
         is_held = decision.is_approved and authorization.of_use.takes
         more = charge.total - authorization.held if charge and is_held else 0
-        stamp, operations = _written(context, movement, card_context, account, more, decision)
+        stamp, operations = _write(context, movement, card_context, account, more, decision)
         until = context.now + HOLD_SECONDS
-        as_read: Operation = authorization.unchanged()
+        as_read: Operation = authorization.check_unchanged()
         if decision.is_approved and charge:
-            as_read = authorization.changing(
+            as_read = authorization.update(
                 context.write_id,
                 left=authorization.left + decision.amount,
                 held=authorization.held + more,
                 charge=charge.plain,
-                counted=joined(authorization.counted, decision.counted),
+                counted=join_usage(authorization.counted, decision.counted),
                 due_at=until,
             )
         message = Message(
@@ -229,16 +235,16 @@ class AuthorizationFlow:
             auth_code=_auth_code() if decision.is_approved else None,
             holds_until=until if decision.is_approved else None,
         )
-        after = movement.after(account) if more else account
+        after = movement.account_after(account) if more else account
         return Outcome(
             _answer(context, message, decision.amount, after),
             [
                 as_read,
-                leading(message, authorization, stamp),
-                *message.recording(stamp),
+                put_message_number(message, authorization, stamp),
+                *message.put_rows(stamp),
                 *operations,
             ],
-            events=event_payloads.of_message(message, stamp.now, after, {}, card_context.card),
+            events=event_payloads.message_events(message, stamp.now, after, {}, card_context.card),
         )
 
 
@@ -246,7 +252,9 @@ CALLED: Mapping[int, str] = {AUTHORIZATION: "authorization", ADVICE: "advice", I
 """What the ledger calls them."""
 
 
-def _first(number: int, kind: int, card: Card, asked: Asked, decision: Decision, charge: Charge | None) -> Message:
+def _first_message(
+    number: int, kind: int, card: Card, asked: Asked, decision: Decision, charge: Charge | None
+) -> Message:
     """The first message of a new ``trans_link``, which asks for an amount and holds nothing."""
     return Message(
         number=number,
@@ -285,7 +293,7 @@ def _authorization(message: Message, account: Account, stamp: WriteStamp, *, is_
     )
 
 
-def _written(
+def _write(
     context: RequestContext,
     movement: Movement,
     card_context: CardContext,
@@ -299,19 +307,19 @@ def _written(
     if held:
         movement.hold(account, held)
         movement.change(account, **decision.account_changes)
-    stamp = WriteStamp(movement.after(account).last_at if held else movement.at, context.write_id)
-    movement.list_also(card_context.of_card, stamp.at)
+    stamp = WriteStamp(movement.account_after(account).last_at if held else movement.at, context.write_id)
+    movement.continue_card_list(card_context.of_card, stamp.at)
     operations = movement.operations()
     if decision.account_changes and not held:
-        operations.append(account.changing(context.write_id, **decision.account_changes, updated_at=stamp.now))
+        operations.append(account.update(context.write_id, **decision.account_changes, updated_at=stamp.now))
     changes = decision.card_changes
-    operations.append(card.changing(context.write_id, **changes) if changes else card.unchanged())
+    operations.append(card.update(context.write_id, **changes) if changes else card.check_unchanged())
     return stamp, operations
 
 
-def _asked(request: SimulateAuthorization | SimulateAdvice) -> Asked:
+def _read_asked(request: SimulateAuthorization | SimulateAdvice) -> Asked:
     return Asked(
-        use=CardUse.asked(request),
+        use=CardUse.of_request(request),
         amount=request.amount + (request.cashback_amount or 0),
         currency=request.currency_ison,
         presented=Presented(request.expiry_year, request.expiry_month, request.pin, request.cvc2),

@@ -113,10 +113,12 @@ class Authorization(Record):
         name = str(currency)
         if name not in (self.cleared or {}):
             return None
-        amount, given_back = _of(self.cleared, name), _of(self.given_back, name)
+        amount, given_back = _amount_of(self.cleared, name), _amount_of(self.given_back, name)
         if name in (self.debited or {}):
             rate = (self.rates or {}).get(name)
-            return ClearedAmount(amount, _of(self.debited, name), rate, given_back, _of(self.credited, name))
+            return ClearedAmount(
+                amount, _amount_of(self.debited, name), rate, given_back, _amount_of(self.credited, name)
+            )
         found = ClearedAmount(amount, worth(amount), None, given_back)
         return replace(found, credited=found.share(found.debited, given_back))
 
@@ -124,26 +126,26 @@ class Authorization(Record):
         """The members to write for what was cleared in a currency, and given back of it."""
         name = str(currency)
         return {
-            "cleared": _with(self.cleared, name, now.amount),
-            "given_back": _with(self.given_back, name, now.given_back),
+            "cleared": _with_amount(self.cleared, name, now.amount),
+            "given_back": _with_amount(self.given_back, name, now.given_back),
             "debited": {**(self.debited or {}), name: now.debited},
-            "credited": _with(self.credited, name, now.credited),
-            "rates": _with(self.rates, name, now.rate),
+            "credited": _with_amount(self.credited, name, now.credited),
+            "rates": _with_amount(self.rates, name, now.rate),
         }
 
 
-def waiting(number: int, until: int) -> Item:
+def due_members(number: int, until: int) -> Item:
     """The members that have an authorization expire at ``until`` (Unix seconds)."""
     return {"due_at": until, **DUE.entry(str(number))}
 
 
-def linked(context: RequestContext, trans_link: str) -> Authorization:
+def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorization:
     """The authorization of a ``trans_link``; the number of a later message is none. Raises: Refused."""
     [item] = context.items([Authorization.key(int(trans_link))])
-    return context.seen(Authorization, None if item and "of" in item else item)
+    return context.require_visible(Authorization, None if item and "of" in item else item)
 
 
-def leading(message: Message, authorization: Authorization, stamp: WriteStamp) -> Put:
+def put_message_number(message: Message, authorization: Authorization, stamp: WriteStamp) -> Put:
     """The write of the item that a later message's number leads to; it is listed at ``stamp``."""
     table, place = Authorization.key(message.number)
     told: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}
@@ -152,25 +154,25 @@ def leading(message: Message, authorization: Authorization, stamp: WriteStamp) -
     return Put(table, place | told, absent("owner"))
 
 
-def divided(usage: Usage | None, part: int, of: int, *, with_count: bool) -> tuple[Usage, Usage]:
+def split_usage(usage: Usage | None, part: int, of: int, *, with_count: bool) -> tuple[Usage, Usage]:
     """What was counted in limits, as ``part`` and the rest: the number of transactions goes with one of them."""
     taken: Usage = {}
     rest: Usage = {}
     for owner, counted in (usage or {}).items():
-        pairs = [_divided(each, part, of, with_count) for each in counted]
+        pairs = [_split(each, part, of, with_count) for each in counted]
         taken[owner] = [first for first, _ in pairs]
         rest[owner] = [second for _, second in pairs]
     return taken, rest
 
 
-def joined(first: Usage | None, second: Usage | None) -> Usage | None:
+def join_usage(first: Usage | None, second: Usage | None) -> Usage | None:
     """Both together, each window once; what counts nothing is left out."""
     owners: dict[str, None] = dict.fromkeys([*(first or {}), *(second or {})])
-    usage = {owner: _together([*(first or {}).get(owner, ()), *(second or {}).get(owner, ())]) for owner in owners}
+    usage = {owner: _merge([*(first or {}).get(owner, ()), *(second or {}).get(owner, ())]) for owner in owners}
     return {owner: counted for owner, counted in usage.items() if counted} or None
 
 
-def _divided(counted: Mapping[str, Any], part: int, of: int, with_count: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split(counted: Mapping[str, Any], part: int, of: int, with_count: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     amount = portion(counted["amount"], part, of)
     bare = {name: value for name, value in counted.items() if name != "country"}
     whole, none = {**counted, "amount": amount}, {**bare, "amount": amount, "count": 0}
@@ -178,7 +180,7 @@ def _divided(counted: Mapping[str, Any], part: int, of: int, with_count: bool) -
     return (whole, {**bare, **rest, "count": 0}) if with_count else (none, {**counted, **rest})
 
 
-def _together(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _merge(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for each in counted:
         before = found.get((each["key"], each["start"]), {"amount": 0, "count": 0})
@@ -187,11 +189,11 @@ def _together(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [each for each in found.values() if each["amount"] or each["count"]]
 
 
-def _of(amounts: Mapping[str, int] | None, name: str) -> int:
+def _amount_of(amounts: Mapping[str, int] | None, name: str) -> int:
     return (amounts or {}).get(name, 0)
 
 
-def _with(amounts: dict[str, T] | None, name: str, value: T | None) -> dict[str, T] | None:
+def _with_amount(amounts: dict[str, T] | None, name: str, value: T | None) -> dict[str, T] | None:
     """The amounts with this one, if it is any."""
     rest = {each: amount for each, amount in (amounts or {}).items() if each != name}
     return ({**rest, name: value} if value else rest) or None

@@ -106,15 +106,15 @@ class Authorizer:
         code = by_number or DECLINED_BY_CARD.get(card.status(now))
         if code is not None:
             return Decision(code, account)
-        code, changes = self._proven(card, asked.presented, now)
+        code, changes = self._verify_cardholder(card, asked.presented, now)
         if code is not None:
             return Decision(code, account, card_changes=changes)
-        return _used(card_context, asked, now, tally, changes)
+        return _decide_use(card_context, asked, now, tally, changes)
 
-    def _proven(self, card: Card, presented: Presented, now: int) -> tuple[str | None, Mapping[str, Any]]:
-        """As ``CardholderVerification.declined``; what cannot be checked is declined, and counts as no wrong entry."""
+    def _verify_cardholder(self, card: Card, presented: Presented, now: int) -> tuple[str | None, Mapping[str, Any]]:
+        """As ``CardholderVerification.decline_code``; what cannot be checked is declined, and is no wrong entry."""
         try:
-            return self.proof.declined(card, presented, now)
+            return self.proof.decline_code(card, presented, now)
         except (ClientError, BotoCoreError):
             log.exception("keys not reached", card_id=card.id)
             return NOT_AVAILABLE, {}
@@ -130,7 +130,7 @@ class Authorizer:
         account = card_context.account_for(asked.currency) or card_context.accounts[0]
         if code not in APPROVALS or not asked.use.moves:
             return Decision(code, account)
-        party = card_context.party(account)
+        party = card_context.posting_context(account)
         facts = asked.use.facts(asked.currency, card_context.holder_country)
         try:
             charge = _charge(party, asked.use, facts, asked.amount)
@@ -139,11 +139,11 @@ class Authorizer:
         counted = party.count(facts, asked.amount, now, tally, forced=True)
         return Decision(code, account, asked.amount, charge, counted)
 
-    def worth(self, card_context: CardContext, account: Account, asked: Asked) -> Charge | None:
+    def price(self, card_context: CardContext, account: Account, asked: Asked) -> Charge | None:
         """What is asked for would come to on an account; ``None`` where there is no exchange rate."""
         facts = asked.use.facts(asked.currency, card_context.holder_country)
         try:
-            return _charge(card_context.party(account), asked.use, facts, asked.amount)
+            return _charge(card_context.posting_context(account), asked.use, facts, asked.amount)
         except Refused:
             return None
 
@@ -155,59 +155,65 @@ class Authorizer:
         All of it is reckoned anew, so that fixed fees are not held twice.
         """
         account = card_context.accounts[0]
-        code = DECLINED_BY_CARD.get(card_context.card.status(now)) or _by_account(account, authorization.of_use)
+        code = DECLINED_BY_CARD.get(card_context.card.status(now)) or _decline_by_account(account, authorization.of_use)
         if code is not None:
             return Decision(code, account), None
-        use, party = authorization.of_use, card_context.party(account)
+        use, party = authorization.of_use, card_context.posting_context(account)
         facts = use.facts(authorization.currency, card_context.holder_country)
         try:
             whole = _charge(party, use, facts, authorization.left + amount)
         except Refused:
             return Decision(NOT_PERMITTED, account), None
         before = authorization.charged
-        charge = whole.beyond(before.part(authorization.left)) if before else whole
+        charge = whole.increase_over(before.share(authorization.left)) if before else whole
         is_paid = not use.takes or whole.total - authorization.held <= account.available
         more, counted = Decision(APPROVED, account, amount, charge), tally if is_paid else tally.copy()
-        decision = _counted(party, facts, more, now, counted, further=authorization.left)
+        decision = _count(party, facts, more, now, counted, further=authorization.left)
         if decision.is_approved and not is_paid:
             decision = Decision(NO_FUNDS, account, charge=charge)
         return decision, whole
 
 
-def _used(card_context: CardContext, asked: Asked, now: int, tally: Tally, changes: Mapping[str, Any]) -> Decision:
+def _decide_use(
+    card_context: CardContext, asked: Asked, now: int, tally: Tally, changes: Mapping[str, Any]
+) -> Decision:
     """The decision upon a card that is good and in its holder's hands."""
     card, catalogue = card_context.card, card_context.catalogue
     facts = asked.use.facts(asked.currency, card_context.holder_country)
     group = catalogue.usage_groups.get(card.usage_group_id)
     account = card_context.account_for(asked.currency)
-    code = usage_rules.declined(group, facts, asked.use.eci_indicator)
+    code = usage_rules.decline_code(group, facts, asked.use.eci_indicator)
     if code is None and account is not None:
-        code = _by_account(account, asked.use)
+        code = _decline_by_account(account, asked.use)
     if code is not None or account is None:
         return Decision(code or NOT_PERMITTED, account or card_context.accounts[0], card_changes=changes)
-    fired = _fired(card_context, account, facts, asked, now, tally)
-    decision = _priced(card_context.party(account), asked, facts, now, tally, rejected=REJECT in fired.actions)
+    fired = _evaluate_rules(card_context, account, facts, asked, now, tally)
+    decision = _decide_price(
+        card_context.posting_context(account), asked, facts, now, tally, rejected=REJECT in fired.actions
+    )
     if CARD_TO_RISK in fired.actions:
         changes = {**changes, "stored_status": "R", **BY_RULE}
     by_rules = {"status": "S", **BY_RULE} if ACCOUNT_TO_SUSPENDED in fired.actions else {}
     return replace(decision, fired=fired, card_changes=changes, account_changes=by_rules)
 
 
-def _by_account(account: Account, use: CardUse) -> str | None:
+def _decline_by_account(account: Account, use: CardUse) -> str | None:
     if not use.takes and account.status in CREDITED_ACCOUNT:
         return None
     return DECLINED_BY_ACCOUNT.get(account.status)
 
 
-def _fired(card_context: CardContext, account: Account, facts: Facts, asked: Asked, now: int, tally: Tally) -> Fired:
+def _evaluate_rules(
+    card_context: CardContext, account: Account, facts: Facts, asked: Asked, now: int, tally: Tally
+) -> Fired:
     """The rules of the card's group and of the account's that fire; each counts the attempts of its own."""
     groups = card_context.catalogue.risk_groups
-    card, of_account = card_context.card, card_context.party(account).counters[0]
+    card, of_account = card_context.card, card_context.posting_context(account).counters[0]
     rules: dict[str, None] = {}
     actions: set[str] = set()
     for kept, number in ((card_context.of_card, card.risk_group_id), (of_account, account.risk_group_id)):
         before = tally.now(kept).windows
-        windows, found = risk_rules.fired(
+        windows, found = risk_rules.evaluate_rules(
             card_context.catalogue, [groups.get(number)], before, facts, asked.amount, asked.currency, now
         )
         if windows != before:
@@ -217,7 +223,9 @@ def _fired(card_context: CardContext, account: Account, facts: Facts, asked: Ask
     return Fired(tuple(rules), tuple(action for action in RISK_ACTIONS if action in actions))
 
 
-def _priced(party: PostingContext, asked: Asked, facts: Facts, now: int, tally: Tally, *, rejected: bool) -> Decision:
+def _decide_price(
+    party: PostingContext, asked: Asked, facts: Facts, now: int, tally: Tally, *, rejected: bool
+) -> Decision:
     """The decision upon price, limits and balance."""
     account = _account_of(party)
     if not asked.use.moves:
@@ -230,16 +238,16 @@ def _priced(party: PostingContext, asked: Asked, facts: Facts, now: int, tally: 
         return Decision(SUSPECTED, account, charge=charge)
     is_paid = not asked.use.takes or charge.total <= account.available
     whole = Decision(APPROVED, account, asked.amount, charge)
-    decision = _counted(party, facts, whole, now, tally if is_paid else tally.copy())
+    decision = _count(party, facts, whole, now, tally if is_paid else tally.copy())
     if is_paid or not decision.is_approved:
         return decision
-    partly = _affordable(party, asked, facts) if asked.partial else None
+    partly = _affordable_part(party, asked, facts) if asked.partial else None
     if partly is None:
         return Decision(NO_FUNDS, account, charge=charge)
-    return _counted(party, facts, Decision(APPROVED_IN_PART, account, *partly), now, tally)
+    return _count(party, facts, Decision(APPROVED_IN_PART, account, *partly), now, tally)
 
 
-def _counted(
+def _count(
     party: PostingContext, facts: Facts, decision: Decision, now: int, tally: Tally, *, further: int | None = None
 ) -> Decision:
     """An approval that is counted in the limits, or declined because of them."""
@@ -251,7 +259,7 @@ def _counted(
         return Decision(code, decision.account, charge=decision.charge)
     except Refused:
         return Decision(NOT_PERMITTED, decision.account, charge=decision.charge)
-    tally.take(trial)
+    tally.assign(trial)
     return replace(decision, counted=counted)
 
 
@@ -260,7 +268,7 @@ def _charge(party: PostingContext, use: CardUse, facts: Facts, amount: int) -> C
     return party.charge(facts, amount, debit=use.takes, fee_group_id=_card_of(party).fee_group_id)
 
 
-def _affordable(party: PostingContext, asked: Asked, facts: Facts) -> tuple[int, Charge] | None:
+def _affordable_part(party: PostingContext, asked: Asked, facts: Facts) -> tuple[int, Charge] | None:
     """The largest part of the amount that the account can pay, without cashback; ``None`` if it can pay nothing."""
     available = party.account.available
     low, high = 0, asked.amount - (asked.use.cashback_amount or 0)

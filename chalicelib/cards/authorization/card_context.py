@@ -30,7 +30,7 @@ class CardContext:
     of_holder: Counters
     of_accounts: Sequence[Counters]
 
-    def party(self, account: Account) -> PostingContext:
+    def posting_context(self, account: Account) -> PostingContext:
         """Those whom a movement of one of the accounts concerns."""
         own = self.of_accounts[[each.id for each in self.accounts].index(account.id)]
         return PostingContext(self.catalogue, account, self.holder, self.card, [own, self.of_holder, self.of_card])
@@ -42,7 +42,7 @@ class CardContext:
 
     def with_account(self, account: Account) -> CardContext:
         """The same with one of its accounts only."""
-        own = self.party(account).counters[0]
+        own = self.posting_context(account).counters[0]
         return replace(self, accounts=[account], of_accounts=[own])
 
     @property
@@ -52,7 +52,7 @@ class CardContext:
 
 def read_card_context(read: Read, catalogue: Catalogue, card: Card) -> CardContext:
     """That of a card which was read before, with all its accounts, in one round trip."""
-    return _wallet(catalogue, card, read(_keys(card.account_ids, card.id, card.holder_id)))
+    return _card_context(catalogue, card, read(_keys(card.account_ids, card.id, card.holder_id)))
 
 
 def read_by_number(
@@ -69,7 +69,9 @@ def read_by_number(
         return None
     card = Card.from_item(found)
     return (
-        _wallet(catalogue, card, items) if card.account_ids == account_ids else read_card_context(read, catalogue, card)
+        _card_context(catalogue, card, items)
+        if card.account_ids == account_ids
+        else read_card_context(read, catalogue, card)
     )
 
 
@@ -77,7 +79,7 @@ def read_with_card(read: Read, catalogue: Catalogue, card_id: int, holder_id: in
     """That of a card of which only the id is known, with one of its accounts, in one round trip."""
     found, *items = read([Card.key(card_id), *_keys([account_id], card_id, holder_id)])
     assert found is not None, "cards stay"
-    return _wallet(catalogue, Card.from_item(found), items)
+    return _card_context(catalogue, Card.from_item(found), items)
 
 
 def _keys(account_ids: Sequence[int], card_id: int, holder_id: int) -> list[Key]:
@@ -90,7 +92,7 @@ def _keys(account_ids: Sequence[int], card_id: int, holder_id: int) -> list[Key]
     ]
 
 
-def _wallet(catalogue: Catalogue, card: Card, items: Sequence[Item | None]) -> CardContext:
+def _card_context(catalogue: Catalogue, card: Card, items: Sequence[Item | None]) -> CardContext:
     holder, of_card, of_holder, *rest = items
     accounts = [Account.from_item(item) for item in rest[: len(rest) // 2] if item is not None]
     counted = rest[len(rest) // 2 :]

@@ -10,7 +10,7 @@ from typing import Any
 from chalicelib.cards.authorization.usage_rules import AUTHENTICATED
 from chalicelib.cards.ledger.transaction_attributes import Facts
 from chalicelib.cards.protocol.values import CREDIT_TYPES, INQUIRY_TYPES, SECURITY_CHECKS
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 
 ACQUIRER_ID, ACQUIRER_BIN, FORWARDER_ID = "00000100001", 400001, "00000200001"
 """The sandbox's shops all have one bank, whose messages come by one network."""
@@ -39,7 +39,7 @@ class CardUse:
     checks: Mapping[str, int]
 
     @classmethod
-    def asked(cls, request: Any) -> CardUse:
+    def of_request(cls, request: Any) -> CardUse:
         """That of a request for an authorization, or of an advice."""
         return cls(
             transaction_type=request.transaction_type,
@@ -58,7 +58,7 @@ class CardUse:
     @property
     def plain(self) -> dict[str, Any]:
         """The same as an item keeps it."""
-        return present({each.name: getattr(self, each.name) for each in fields(self)})
+        return without_none({each.name: getattr(self, each.name) for each in fields(self)})
 
     @property
     def takes(self) -> bool:
@@ -75,7 +75,7 @@ class CardUse:
         mcc = None if self.mcc is None else int(self.mcc)
         return Facts(self.transaction_type, currency, self.entry_mode, mcc, self.country, holder_country)
 
-    def shown(self, number: int, now: int) -> dict[str, Any]:
+    def report_members(self, number: int, now: int) -> dict[str, Any]:
         """What card activity and transactions both show of it.
 
         ``number`` is the message's or the transaction's, which came at ``now`` (Unix seconds).
@@ -96,7 +96,7 @@ class CardUse:
             "retrieval_reference_number": f"{moment:%y%j%H}"[1:] + f"{number % 1_000_000:06}",
             "security_checks": dict(self.checks),
         }
-        return present(shown)
+        return without_none(shown)
 
     @property
     def card_present(self) -> int:

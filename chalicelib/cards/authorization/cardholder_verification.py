@@ -36,7 +36,7 @@ class CardholderVerification:
 
     secrets: CardSecrets
 
-    def declined(self, card: Card, presented: Presented, now: int) -> tuple[str | None, dict[str, Any]]:
+    def decline_code(self, card: Card, presented: Presented, now: int) -> tuple[str | None, dict[str, Any]]:
         """The response code that something is declined with, and what of the card changes: wrong entries are counted.
 
         Whoever writes the changes down conditions them on the card as it was read, or parallel guesses at PIN and CVC2
@@ -47,16 +47,16 @@ class CardholderVerification:
         if not presented.proves:
             return None, {}
         number = self.secrets.number(card)
-        code, changes = self._by_pin(card, number, presented.pin)
+        code, changes = self._check_pin(card, number, presented.pin)
         if code is not None or presented.cvc2 is None:
             return code, changes
-        if card.is_guessed_at(CVC2, now):
+        if card.has_too_many_mismatches(CVC2, now):
             return WRONG_CVC2, changes
         if not hmac.compare_digest(self.secrets.cvc2(card, number), presented.cvc2):
-            return WRONG_CVC2, changes | {"wrong": card.one_more_wrong(CVC2, now)}
+            return WRONG_CVC2, changes | {"wrong": card.with_wrong_entry(CVC2, now)}
         return None, changes
 
-    def _by_pin(self, card: Card, number: str, pin: str | None) -> tuple[str | None, dict[str, Any]]:
+    def _check_pin(self, card: Card, number: str, pin: str | None) -> tuple[str | None, dict[str, Any]]:
         """A wrong PIN is counted, a right one clears the tries."""
         if pin is None:
             return None, {}

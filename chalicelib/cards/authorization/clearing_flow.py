@@ -14,7 +14,13 @@ from typing import Any
 
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import risks
-from chalicelib.cards.authorization.authorization_record import NOT_DUE, Authorization, divided, joined, linked
+from chalicelib.cards.authorization.authorization_record import (
+    NOT_DUE,
+    Authorization,
+    find_by_trans_link,
+    join_usage,
+    split_usage,
+)
 from chalicelib.cards.authorization.balances import balances
 from chalicelib.cards.authorization.card_context import CardContext, read_card_context, read_with_card
 from chalicelib.cards.authorization.card_use import ACQUIRER_BIN, UNCHECKED, CardUse, at_merchant
@@ -22,7 +28,7 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
-from chalicelib.cards.ledger.conversion import NoRate, at_base_rate, portion
+from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate, portion
 from chalicelib.cards.ledger.entries import NETWORK, Movement
 from chalicelib.cards.ledger.posting_context import PostingContext, Usage
 from chalicelib.cards.ledger.transaction_record import Transaction
@@ -40,7 +46,7 @@ from chalicelib.cards.protocol.values import (
     REFUND,
 )
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
@@ -68,10 +74,13 @@ class ClearingFlow:
     sequences: Sequences
 
     def simulate_clearing(self, request: SimulateClearing, context: RequestContext) -> Outcome[Cleared]:
-        authorization, card_context = self._concerned(request, context, PURCHASE)
-        use = _at_shop(authorization.of_use, request)
+        authorization, card_context = self._read_authorization(request, context, PURCHASE)
+        use = _use_at_shop(authorization.of_use, request)
         account, tally = card_context.accounts[0], Tally()
-        party, facts = card_context.party(account), use.facts(request.currency_ison, card_context.holder_country)
+        party, facts = (
+            card_context.posting_context(account),
+            use.facts(request.currency_ison, card_context.holder_country),
+        )
         charge = party.charge(facts, request.amount, debit=use.takes, fee_group_id=card_context.card.fee_group_id)
         share = _share(request, context, authorization, final=request.final != 0)
         party.release(share.back, tally)
@@ -90,20 +99,20 @@ class ClearingFlow:
             **authorization.cleared_members(request.currency_ison, cleared),
             **({} if share.left else {"state": CLEARED, **NOT_DUE}),
         }
-        return self._booked(context, authorization, card_context, use, charge, members, share.released, tally)
+        return self._post(context, authorization, card_context, use, charge, members, share.released, tally)
 
     def simulate_refund(self, request: SimulateRefund, context: RequestContext) -> Outcome[Cleared]:
-        authorization, card_context = self._concerned(request, context, REFUND)
+        authorization, card_context = self._read_authorization(request, context, REFUND)
         account = card_context.accounts[0]
         if account.status not in CREDITED_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)
-        use = replace(_at_shop(authorization.of_use, request), transaction_type=REFUND)
+        use = replace(_use_at_shop(authorization.of_use, request), transaction_type=REFUND)
         party, facts, tally = (
-            card_context.party(account),
+            card_context.posting_context(account),
             use.facts(request.currency_ison, card_context.holder_country),
             Tally(),
         )
-        cleared = None if request.trans_link is None else _cleared(authorization, request, party)
+        cleared = None if request.trans_link is None else _cleared_amount(authorization, request, party)
         charge = party.charge(
             facts, request.amount, debit=False, fee_group_id=card_context.card.fee_group_id, cleared=cleared
         )
@@ -111,11 +120,11 @@ class ClearingFlow:
         members: dict[str, Any] = {"state": CLEARED}
         if cleared is not None:
             members = authorization.cleared_members(request.currency_ison, cleared.add_refund(charge.conversion))
-        return self._booked(context, authorization, card_context, use, charge, members, 0, tally)
+        return self._post(context, authorization, card_context, use, charge, members, 0, tally)
 
     # -- inside
 
-    def _concerned(
+    def _read_authorization(
         self, request: SimulateClearing, context: RequestContext, transaction_type: int
     ) -> tuple[Authorization, CardContext]:
         """The authorization that is meant, or a new one; and the context of its card, with its account only.
@@ -126,7 +135,7 @@ class ClearingFlow:
         """
         authorization = None
         if request.trans_link is not None:
-            authorization = linked(context, request.trans_link)
+            authorization = find_by_trans_link(context, request.trans_link)
             authorization.require(context.action)
             if not authorization.of_use.moves:
                 raise Refused(Status.WRONG_STATE, "an inquiry moves no money")
@@ -138,10 +147,10 @@ class ClearingFlow:
         account = card_context.account_for(request.currency_ison)
         if account is None:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the card has no account in this currency, and converts none")
-        authorization = authorization or self._unasked(request, context, card, account, transaction_type)
+        authorization = authorization or self._new_authorization(request, context, card, account, transaction_type)
         return replace(authorization, account_id=account.id), card_context.with_account(account)
 
-    def _unasked(
+    def _new_authorization(
         self, request: SimulateClearing, context: RequestContext, card: Card, account: Account, transaction_type: int
     ) -> Authorization:
         """What stands for everything that comes without an authorization, and is not written yet."""
@@ -158,10 +167,10 @@ class ClearingFlow:
             state=DECLINED,
             response_code=APPROVED,
             currency=request.currency_ison,
-            use=_at_shop(use, request).plain,
+            use=_use_at_shop(use, request).plain,
         )
 
-    def _booked(
+    def _post(
         self,
         context: RequestContext,
         authorization: Authorization,
@@ -194,12 +203,12 @@ class ClearingFlow:
             country=use.country,
             description=use.merchant_name,
             authorization_id=authorization.id,
-            network=_network(authorization, use, number, context.now),
-            **charge.shown,
+            network=_network_members(authorization, use, number, context.now),
+            **charge.transaction_members,
         )
         charge.book(movement, account, NETWORK)
-        charge.show(movement, account, main, fee_ids)
-        after = movement.after(account)
+        charge.list_transactions(movement, account, main, fee_ids)
+        after = movement.account_after(account)
         data: Cleared = {
             "transaction_id": number,
             "trans_link": authorization.trans_link,
@@ -208,17 +217,17 @@ class ClearingFlow:
             **balances(context, after),
         }
         members["account_id"] = account.id
-        kept: Operation = authorization.changing(context.write_id, **members)
+        kept: Operation = authorization.update(context.write_id, **members)
         if not authorization.version:
-            kept = replace(authorization, version=1, **present(members)).making(context.write_id)
+            kept = replace(authorization, version=1, **without_none(members)).put(context.write_id)
         return Outcome(
-            data, [kept, *movement.operations()], events=[event_payloads.of_transaction(main, after, released)]
+            data, [kept, *movement.operations()], events=[event_payloads.transaction_event(main, after, released)]
         )
 
 
-def _at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
+def _use_at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
     """A use with what a collection says of the shop in the place of what was said before."""
-    return replace(use, **present(at_merchant(request)))
+    return replace(use, **without_none(at_merchant(request)))
 
 
 def _share(request: SimulateClearing, context: RequestContext, authorization: Authorization, *, final: bool) -> _Share:
@@ -227,16 +236,18 @@ def _share(request: SimulateClearing, context: RequestContext, authorization: Au
     worth = left or request.amount
     if left:
         with suppress(NoRate):  # without an exchange rate it is what was authorized, as far as anybody can tell
-            worth = at_base_rate(context.catalogue, request.amount, request.currency_ison, authorization.currency)
+            worth = convert_at_base_rate(
+                context.catalogue, request.amount, request.currency_ison, authorization.currency
+            )
     part = min(worth, left)
     taken = portion(held, part, left) if left else 0
-    _, rest = divided(authorization.counted, part, left or 1, with_count=True)
+    _, rest = split_usage(authorization.counted, part, left or 1, with_count=True)
     if not final and part < left:
-        return _Share(left - part, held - taken, taken, joined(rest, None), {}, 0)
-    return _Share(0, 0, held, None, joined(rest, None) or {}, worth - part)
+        return _Share(left - part, held - taken, taken, join_usage(rest, None), {}, 0)
+    return _Share(0, 0, held, None, join_usage(rest, None) or {}, worth - part)
 
 
-def _cleared(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
+def _cleared_amount(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
     """What a refund gives back a part of. Raises: Refused."""
     if not (authorization.cleared and authorization.of_use.takes):
         raise Refused(Status.WRONG_STATE, "nothing was cleared that could be given back")
@@ -248,10 +259,10 @@ def _cleared(authorization: Authorization, request: SimulateClearing, party: Pos
     return cleared
 
 
-def _network(authorization: Authorization, use: CardUse, number: int, now: int) -> dict[str, Any]:
+def _network_members(authorization: Authorization, use: CardUse, number: int, now: int) -> dict[str, Any]:
     """What the network says of a transaction, under the interface's names."""
     day = f"{datetime.fromtimestamp(now, UTC):%y%m%d}"
-    known = use.shown(number, now) | {
+    known = use.report_members(number, now) | {
         "auth_code": authorization.auth_code,
         "acquirer_bin": ACQUIRER_BIN,
         "acquirer_processing_date": day,
@@ -261,4 +272,4 @@ def _network(authorization: Authorization, use: CardUse, number: int, now: int) 
         "merchant_country": use.country,
         **risks(authorization.fired),
     }
-    return present(known)
+    return without_none(known)

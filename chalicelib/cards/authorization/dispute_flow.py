@@ -60,22 +60,22 @@ class DisputeFlow:
     sequences: Sequences
 
     def simulate_dispute(self, request: SimulateDispute, context: RequestContext) -> Outcome[Disputed]:
-        case = self._case(request, context)
+        case = self._read_case(request, context)
         refused = DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None]
         if refused is not None:
             raise Refused(refused)
         if case.dispute is None:
-            return self._opened(request, context, case)
+            return self._open(request, context, case)
         if request.amount not in (None, case.dispute.amount):
             raise refused_field("amount", "value", "must be that of the dispute, or left out")
-        return self._ended(request, context, case, case.dispute)
+        return self._close(request, context, case, case.dispute)
 
     # -- inside
 
-    def _case(self, request: SimulateDispute, context: RequestContext) -> _Case:
+    def _read_case(self, request: SimulateDispute, context: RequestContext) -> _Case:
         """Raises: Refused."""
         lead, found = context.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
-        if lead is None or not context.sees(lead):
+        if lead is None or not context.can_see(lead):
             raise Refused(Status.NO_TRANSACTION)
         if lead.get("mti") != PRESENTMENT or lead["transaction_type"] in CREDIT_TYPES:
             raise Refused(Status.WRONG_STATE, "only what a shop has collected is disputed")
@@ -97,13 +97,13 @@ class DisputeFlow:
             Counters.from_item("card", lead["card_id"], items[2]),
         )
 
-    def _opened(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Outcome[Disputed]:
+    def _open(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Outcome[Disputed]:
         amount = case.row["holder_amount"] if request.amount is None else request.amount
         worth = portion(case.row["amount"], amount, case.row["holder_amount"])
-        cleared = _cleared(case)
+        cleared = _cleared_amount(case)
         is_covered = worth <= cleared.left and cleared.covers(_without_fees(case, amount))
         if amount > case.row["holder_amount"] or not is_covered:
-            raise RefusedWith(Status.MORE_THAN_ORIGINAL, [Dispute.none_of(request.transaction_id)])
+            raise RefusedWith(Status.MORE_THAN_ORIGINAL, [Dispute.check_undisputed(request.transaction_id)])
         dispute = Dispute(
             id=self.sequences.next("dispute"),
             manager_id=context.manager_id,
@@ -118,21 +118,21 @@ class DisputeFlow:
         movement = self._movement(request, context, case)
         movement.book(case.account, amount, NETWORK)
         movement.reserve(case.account, amount)
-        shown = self._shown(case, movement, CREDIT_ADJUSTMENT, amount)
-        written = [dispute.making(context.write_id), _given_back(case, dispute, context.write_id)]
+        shown = self._transaction(case, movement, CREDIT_ADJUSTMENT, amount)
+        written = [dispute.put(context.write_id), _update_disputed(case, dispute, context.write_id)]
         return _outcome(context, dispute, case, movement, written, shown)
 
-    def _ended(
+    def _close(
         self, request: SimulateDispute, context: RequestContext, case: _Case, dispute: Dispute
     ) -> Outcome[Disputed]:
         movement = self._movement(request, context, case)
         movement.reserve(case.account, -dispute.amount)
-        written: list[Operation] = [dispute.changing(context.write_id, step=request.step)]
+        written: list[Operation] = [dispute.update(context.write_id, step=request.step)]
         shown = None
         if request.step == LOST:
             movement.book(case.account, -dispute.amount, NETWORK)
-            shown = self._shown(case, movement, DEBIT_ADJUSTMENT, dispute.amount)
-            written.append(_given_back(case, dispute, context.write_id, sign=-1))
+            shown = self._transaction(case, movement, DEBIT_ADJUSTMENT, dispute.amount)
+            written.append(_update_disputed(case, dispute, context.write_id, sign=-1))
         return _outcome(context, dispute, case, movement, written, shown)
 
     def _movement(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Movement:
@@ -146,7 +146,7 @@ class DisputeFlow:
         movement.list_by_card(case.of_card)
         return movement
 
-    def _shown(self, case: _Case, movement: Movement, transaction_type: int, amount: int) -> Transaction:
+    def _transaction(self, case: _Case, movement: Movement, transaction_type: int, amount: int) -> Transaction:
         """The transaction of a step, in the account's currency."""
         account, authorization = case.account, case.authorization
         use = authorization.of_use
@@ -174,11 +174,11 @@ class DisputeFlow:
                 "transaction_type": transaction_type,
             },
         )
-        movement.show(account, transaction)
+        movement.list_transaction(account, transaction)
         return transaction
 
 
-def _cleared(case: _Case) -> ClearedAmount:
+def _cleared_amount(case: _Case) -> ClearedAmount:
     """What the shop has cleared in the transaction's currency."""
     row = case.row
     taken = row["holder_amount"] - row["fee"] + (0 if row["conversion_fee_blended"] else row["conversion_fee"])
@@ -193,10 +193,10 @@ def _without_fees(case: _Case, amount: int) -> int:
     return portion(whole - case.row["fee"], amount, whole) if whole else 0
 
 
-def _given_back(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
+def _update_disputed(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
     """The write that notes what of a collection is disputed, or is not any more."""
-    after = _cleared(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
-    return case.authorization.changing(write_id, **case.authorization.cleared_members(case.row["currency"], after))
+    after = _cleared_amount(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
+    return case.authorization.update(write_id, **case.authorization.cleared_members(case.row["currency"], after))
 
 
 def _outcome(
@@ -207,11 +207,11 @@ def _outcome(
     written: list[Operation],
     shown: Transaction | None,
 ) -> Outcome[Disputed]:
-    after = movement.after(case.account)
+    after = movement.account_after(case.account)
     data: Disputed = {
         "dispute_id": dispute.id,
         "reserved_balance": after.reserved if after.access_level <= context.level else 0,
         **balances(context, after),
     }
-    events: list[CardEvent] = [event_payloads.of_transaction(shown, after, 0)] if shown else []
+    events: list[CardEvent] = [event_payloads.transaction_event(shown, after, 0)] if shown else []
     return Outcome(data, [*written, *movement.operations()], events=events)

@@ -39,6 +39,6 @@ class Dispute(Record):
         return self.key(self.transaction_id)
 
     @classmethod
-    def none_of(cls, transaction_id: int) -> Check:
+    def check_undisputed(cls, transaction_id: int) -> Check:
         """The condition that a transaction was not disputed: what was read of it may be of different moments."""
         return Check(*cls.key(transaction_id), absent("owner"))

@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.card_events import CardAuthorizationEvent, CardCl
 from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
 
 
-def of_message(
+def message_events(
     message: Message, now: int, account: LedgerAccount, card_changes: Mapping[str, Any], card: Card
 ) -> list[CardEvent]:
     """The events of a message, after which the account stands as ``account``."""
@@ -44,7 +44,7 @@ def of_message(
     return events
 
 
-def of_transaction(transaction: Transaction, account: LedgerAccount, released: int) -> CardEvent:
+def transaction_event(transaction: Transaction, account: LedgerAccount, released: int) -> CardEvent:
     """The event of a transaction, after which the account stands as ``account``."""
     assert transaction.card_id is not None, "a shop's money was taken from a card"
     data: CardClearingEvent = {

@@ -9,7 +9,14 @@ from typing import Any
 
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import Message
-from chalicelib.cards.authorization.authorization_record import DUE, NOT_DUE, Authorization, divided, joined, leading
+from chalicelib.cards.authorization.authorization_record import (
+    DUE,
+    NOT_DUE,
+    Authorization,
+    join_usage,
+    put_message_number,
+    split_usage,
+)
 from chalicelib.cards.authorization.card_context import CardContext, Read, read_with_card
 from chalicelib.cards.events.card_events import CardEvent, CardEvents
 from chalicelib.cards.issuing.account_record import LedgerAccount
@@ -61,29 +68,29 @@ class HoldRelease:
         released = portion(authorization.held, amount, authorization.left)
         left = authorization.left - amount
         is_all = not left and not authorization.cleared
-        back, rest = divided(authorization.counted, amount, authorization.left, with_count=is_all)
-        card_context.party(account).release(back, tally)
+        back, rest = split_usage(authorization.counted, amount, authorization.left, with_count=is_all)
+        card_context.posting_context(account).release(back, tally)
         members: dict[str, Any] = {
             "left": left,
             "held": authorization.held - released,
-            "counted": joined(rest, None) if left else None,
+            "counted": join_usage(rest, None) if left else None,
             **({} if left else {"state": _ENDS[kind], **NOT_DUE}),
         }
         movement = Movement(CALLED[kind], stamp.at, stamp.write_id, tally, authorization_id=authorization.id)
         movement.list_by_card(card_context.of_card)
         if released:
             movement.hold(account, -released)
-        after = movement.after(account) if released else account
+        after = movement.account_after(account) if released else account
         at = WriteStamp(after.last_at if released else movement.at, stamp.write_id)
-        movement.list_also(card_context.of_card, at.at)
+        movement.continue_card_list(card_context.of_card, at.at)
         message = self._message(card_context, authorization, amount, kind)
         operations: list[Operation] = [
-            authorization.changing(stamp.write_id, **members),
-            leading(message, authorization, at),
-            *message.recording(at),
+            authorization.update(stamp.write_id, **members),
+            put_message_number(message, authorization, at),
+            *message.put_rows(at),
             *movement.operations(),
         ]
-        events = event_payloads.of_message(message, at.now, after, {}, card_context.card)
+        events = event_payloads.message_events(message, at.now, after, {}, card_context.card)
         return Release(message.number, released, after, operations, events)
 
     def _message(self, card_context: CardContext, authorization: Authorization, amount: int, kind: int) -> Message:
@@ -97,7 +104,7 @@ class HoldRelease:
             code=APPROVED,
             amount=amount,
             currency=authorization.currency,
-            charge=charge.part(amount) if charge else None,
+            charge=charge.share(amount) if charge else None,
             holder_currency=card_context.accounts[0].currency,
         )
 

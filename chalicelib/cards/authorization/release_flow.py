@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.cards.authorization.authorization_record import Authorization, linked
+from chalicelib.cards.authorization.authorization_record import Authorization, find_by_trans_link
 from chalicelib.cards.authorization.balances import balances
 from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.protocol.simulator_messages import Released, SimulateExpiry, SimulateReversal
@@ -21,19 +21,19 @@ class ReleaseFlow:
     releasing: HoldRelease
 
     def simulate_reversal(self, request: SimulateReversal, context: RequestContext) -> Outcome[Released]:
-        authorization = linked(context, request.trans_link)
+        authorization = find_by_trans_link(context, request.trans_link)
         authorization.require(context.action)
         amount = authorization.left if request.amount is None else request.amount
         if amount > authorization.left:
             raise Refused(Status.MORE_THAN_ORIGINAL)
-        return self._released(context, authorization, amount, REVERSAL)
+        return self._release(context, authorization, amount, REVERSAL)
 
     def simulate_expiry(self, request: SimulateExpiry, context: RequestContext) -> Outcome[Released]:
-        authorization = linked(context, request.trans_link)
+        authorization = find_by_trans_link(context, request.trans_link)
         authorization.require(context.action)
-        return self._released(context, authorization, authorization.left, EXPIRY)
+        return self._release(context, authorization, authorization.left, EXPIRY)
 
-    def _released(
+    def _release(
         self, context: RequestContext, authorization: Authorization, amount: int, kind: int
     ) -> Outcome[Released]:
         stamp = WriteStamp(context.at, context.write_id)

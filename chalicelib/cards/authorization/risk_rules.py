@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chalicelib.cards.ledger.conversion import NoRate, at_base_rate
-from chalicelib.cards.ledger.limits import OF_RISK, Counted, Windows, begun, lasting
-from chalicelib.cards.ledger.transaction_attributes import Facts, is_meant
+from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
+from chalicelib.cards.ledger.limits import OF_RISK, Counted, Windows, current_window, live_windows
+from chalicelib.cards.ledger.transaction_attributes import Facts, is_in_risk_rule
 from chalicelib.cards.programs.catalogue import Catalogue, RiskGroup, RiskRule
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 
@@ -27,7 +27,7 @@ class Fired:
     actions: tuple[str, ...] = ()
 
 
-def fired(
+def evaluate_rules(
     catalogue: Catalogue,
     groups: Iterable[RiskGroup | None],
     windows: Windows,
@@ -41,15 +41,15 @@ def fired(
     A group that is named twice is looked at once. The windows may be those that limits are counted in; the ones that
     are over are left out. ``now`` in Unix seconds.
     """
-    changed = dict(lasting(catalogue, windows, now))
+    changed = dict(live_windows(catalogue, windows, now))
     found: dict[str, RiskRule] = {}
     rules = {f"{group.id}.{rule.id}": rule for group in groups if group for rule in group.rules}
     for name, rule in rules.items():
-        if not is_meant(catalogue, rule, facts) or not _is_large(catalogue, rule, amount, currency):
+        if not is_in_risk_rule(catalogue, rule, facts) or not _is_large(catalogue, rule, amount, currency):
             continue
         if rule.count is not None and rule.duration is not None:
             key = f"{OF_RISK}{name}"
-            before = begun(rule.duration, changed.get(key), now)
+            before = current_window(rule.duration, changed.get(key), now)
             changed[key] = before.plus(Counted(key, before.start, 0, 1))
             if before.count < rule.count:
                 continue
@@ -63,6 +63,6 @@ def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) 
     if rule.amount is None or rule.amount_currency is None:
         return True
     try:
-        return at_base_rate(catalogue, amount, currency, rule.amount_currency) >= rule.amount
+        return convert_at_base_rate(catalogue, amount, currency, rule.amount_currency) >= rule.amount
     except NoRate:
         return False

@@ -35,7 +35,7 @@ def channels(facts: Facts) -> frozenset[str]:
     return frozenset((CASH, read) if facts.transaction_type in _CASH_TYPES else (read,))
 
 
-def declined(group: UsageGroup | None, facts: Facts, eci_indicator: int | None) -> str | None:
+def decline_code(group: UsageGroup | None, facts: Facts, eci_indicator: int | None) -> str | None:
     """The response code with which a group declines a transaction; ``None`` for one that it permits.
 
     A transaction without a country is in none that a group allows, and in none that it blocks; one without a merchant

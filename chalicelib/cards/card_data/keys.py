@@ -40,7 +40,7 @@ class CardKeys(SecretKeys):
         """The PIN verification key of a version, 16 bytes. Raises: KeyError."""
         return self._key(version, "pvk")
 
-    def derived(self, purpose: str) -> bytes:
+    def derive_key(self, purpose: str) -> bytes:
         """A 256-bit key for one purpose (HKDF, RFC 5869), the same for ever."""
         return derived_key(self._unwrap(self._load()["lookup"]), purpose)
 

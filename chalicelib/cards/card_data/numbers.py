@@ -20,7 +20,7 @@ def is_valid(pan: str) -> bool:
     return pan.isascii() and pan.isdigit() and pan[-1] == _check_digit(pan[:-1])
 
 
-def masked(pan: str) -> str:
+def mask(pan: str) -> str:
     """The first six and the last four digits, with a star for each between them."""
     return pan[:_FIRST] + "*" * (len(pan) - _FIRST - _LAST) + pan[-_LAST:]
 

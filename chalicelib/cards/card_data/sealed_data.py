@@ -50,7 +50,7 @@ class CardData:
         return verification_values.pvv(self._keys.pvk(version), pan, pin)
 
     def _hash(self, purpose: str, text: str) -> str:
-        return hmac.new(self._keys.derived(purpose), text.encode(), hashlib.sha256).hexdigest()
+        return hmac.new(self._keys.derive_key(purpose), text.encode(), hashlib.sha256).hexdigest()
 
 
 def _place(card_id: int, field: Sealed) -> str:

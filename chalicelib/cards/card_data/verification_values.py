@@ -32,9 +32,9 @@ def card_verification_value(cvk: bytes, pan: str, expiry: str, service_code: str
     digits = f"{pan}{expiry}{service_code}".ljust(_BLOCKS_DIGITS, "0")
     first, second = bytes.fromhex(digits[:16]), bytes.fromhex(digits[16:])
     left = cvk[:8]
-    halfway = _enciphered(left + left, first)  # both halves alike: single DES
+    halfway = _encrypt_block(left + left, first)  # both halves alike: single DES
     mixed = bytes(one ^ other for one, other in zip(halfway, second, strict=True))
-    return _decimal_digits(_enciphered(cvk, mixed), 3)
+    return _decimal_digits(_encrypt_block(cvk, mixed), 3)
 
 
 def pvv(pvk: bytes, pan: str, pin: str, index: int = 1) -> str:
@@ -43,10 +43,10 @@ def pvv(pvk: bytes, pan: str, pin: str, index: int = 1) -> str:
     It is computed from the last eleven digits of the card number before its check digit, the ``index`` of the key
     (PVKI, 1 to 6) and the PIN. About one in ten thousand other PINs has the same value.
     """
-    return _decimal_digits(_enciphered(pvk, bytes.fromhex(f"{pan[-12:-1]}{index}{pin}")), 4)
+    return _decimal_digits(_encrypt_block(pvk, bytes.fromhex(f"{pan[-12:-1]}{index}{pin}")), 4)
 
 
-def _enciphered(key: bytes, block: bytes) -> bytes:
+def _encrypt_block(key: bytes, block: bytes) -> bytes:
     """One block of eight bytes under a double-length key."""
     cipher = Cipher(TripleDES(key + key[:8]), modes.ECB())  # noqa: S305 - there is one block only
     encryptor = cipher.encryptor()

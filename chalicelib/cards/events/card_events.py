@@ -81,7 +81,7 @@ class CardEventSender:
         address = head.get("events_url") if head else None
         if address is None:
             raise Undeliverable("the programme manager has no Events URL any more", final=True)
-        secrets = self.secrets.opened(manager_id, kept)
+        secrets = self.secrets.open_secrets(manager_id, kept)
         if not secrets:
             raise Undeliverable("the programme manager has no events secret")
         return event_sender.post(self.outbound, address, secrets, parcel, self.clock.time())

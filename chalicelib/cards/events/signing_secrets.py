@@ -47,10 +47,10 @@ class EventSecrets:
     def has_any(self, manager_id: int) -> bool:
         return self.store.get(*secrets_key(manager_id)) is not None
 
-    def first(self, manager_id: int) -> tuple[str, Put]:
+    def create_first(self, manager_id: int) -> tuple[str, Put]:
         """A programme manager's first secret in clear, and the write that makes it, which fails where there is one."""
         plain = event_signing.new_secret()
-        return plain, _put(manager_id, (self._sealed(manager_id, plain),), None)
+        return plain, _put(manager_id, (self._seal(manager_id, plain),), None)
 
     def rotate(self, manager_id: int, overlap: int) -> Rotated:
         """Make a new secret; for ``overlap`` seconds events are signed with the one before it, too.
@@ -66,7 +66,7 @@ class EventSecrets:
             if item is None:
                 raise NoEventSecret(f"programme manager {manager_id} has no Events URL: `programme load` one first")
             plain, before = event_signing.new_secret(), event_secrets.of_items(item["secrets"])
-            after = event_secrets.rotate_secrets(before, self._sealed(manager_id, plain), self.clock.time(), overlap)
+            after = event_secrets.rotate_secrets(before, self._seal(manager_id, plain), self.clock.time(), overlap)
             try:
                 self.store.transact([_put(manager_id, after, before)])
             except ConditionFailed as failure:
@@ -76,12 +76,12 @@ class EventSecrets:
             return Rotated(plain, after[0].valid_until)
         raise Conflict("other operators changed the secrets at every attempt")
 
-    def opened(self, manager_id: int, item: Item | None) -> list[str]:
+    def open_secrets(self, manager_id: int, item: Item | None) -> list[str]:
         """The secrets in ``item`` that are in use, in clear, newest first. Raises: Unsealable."""
         secrets = event_secrets.of_items(item["secrets"]) if item else ()
         return event_secrets.in_use(self.vault, secrets, _context(manager_id), self.clock.time())
 
-    def _sealed(self, manager_id: int, plain: str) -> EventSecret:
+    def _seal(self, manager_id: int, plain: str) -> EventSecret:
         return event_secrets.new_event_secret(self.vault, plain, _context(manager_id))
 
 

@@ -43,7 +43,7 @@ class AccountFlow:
         programme = group_resolution.account_programme(context.catalogue, request.program_id)
         found, cards = self._owner_and_cards(context, request)
         holder = found or new_holder(request, context, self.sequences.next("holder"), programme)
-        account = self._opened(request, context, programme, holder)
+        account = self._new_account(request, context, programme, holder)
         for card in cards:
             card.require(context.action, context.now)
         if cards and account.status not in LIVE_ACCOUNT:
@@ -52,11 +52,11 @@ class AccountFlow:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED)
         with_account = [account.id]
         operations: list[Operation] = [
-            replace(holder, account_ids=frozenset(with_account)).making(context.write_id)
+            replace(holder, account_ids=frozenset(with_account)).put(context.write_id)
             if found is None
-            else holder.getting_accounts(with_account, context.write_id),
-            account.making(context.write_id),
-            *(card.changing(context.write_id, account_ids=[*card.account_ids, account.id]) for card in cards),
+            else holder.update_accounts(with_account, context.write_id),
+            account.put(context.write_id),
+            *(card.update(context.write_id, account_ids=[*card.account_ids, account.id]) for card in cards),
         ]
         uses = [*account.uses, *(holder.uses if found is None else [])]
         return Outcome({"id": account.id, "holder_id": holder.id}, operations, uses)
@@ -66,7 +66,7 @@ class AccountFlow:
         account.require(context.action)
         if request.account_status == CLOSED and not account.is_empty:
             raise Refused(Status.WRONG_STATE, "an account is closed with zero balances only")
-        change = account.changing(
+        change = account.update(
             context.write_id,
             status=request.account_status,
             reason_code=request.reason_code,
@@ -83,13 +83,15 @@ class AccountFlow:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the account's currency")
         members: dict[str, Any] = {
             "program_id": programme.id,
-            "fee_group_id": group_resolution.fitting(account.fee_group_id, programme.fee_group_ids),
-            "risk_group_id": group_resolution.fitting(account.risk_group_id, programme.risk_group_ids),
+            "fee_group_id": group_resolution.keep_or_default(account.fee_group_id, programme.fee_group_ids),
+            "risk_group_id": group_resolution.keep_or_default(account.risk_group_id, programme.risk_group_ids),
         }
         if programme.limit_group_ids:
-            members["limit_group_id"] = group_resolution.fitting(account.limit_group_id, programme.limit_group_ids)
+            members["limit_group_id"] = group_resolution.keep_or_default(
+                account.limit_group_id, programme.limit_group_ids
+            )
         moved = replace(account, **members)
-        change = account.changing(context.write_id, **members, updated_at=context.now)
+        change = account.update(context.write_id, **members, updated_at=context.now)
         return Outcome(operations=[change], uses=moved.uses, events=program_changed(account, moved))
 
     def assign_account_to_risk_rule_group(
@@ -117,10 +119,10 @@ class AccountFlow:
             card = context.find(Card, request.card_id)
             items = context.items([Account.key(number) for number in card.account_ids])
             return Outcome(
-                [serialize_account(Account.from_item(item)) for item in items if item and context.sees(item)]
+                [serialize_account(Account.from_item(item)) for item in items if item and context.can_see(item)]
             )
         items = context.items([Card.key(request.card_id), Account.key(request.account_id)])
-        card, account = context.seen(Card, items[0]), context.seen(Account, items[1])
+        card, account = context.require_visible(Card, items[0]), context.require_visible(Account, items[1])
         if account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         return Outcome([serialize_account(account)])
@@ -133,8 +135,8 @@ class AccountFlow:
         owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
         keys = [*owner, *(Card.key(number) for number in numbers)]
         items = context.items(keys) if keys else []
-        holder = context.seen(Holder, items[0]) if owner else None
-        cards = [context.seen(Card, item) for item in items[len(owner) :]]
+        holder = context.require_visible(Holder, items[0]) if owner else None
+        cards = [context.require_visible(Card, item) for item in items[len(owner) :]]
         if holder is not None:
             holder.require_room(1)
         for card in cards:
@@ -145,7 +147,7 @@ class AccountFlow:
                 raise refused_field("cards", "length", reason)
         return holder, cards
 
-    def _opened(
+    def _new_account(
         self, request: CreateAccount, context: RequestContext, programme: AccountProgramme, holder: Holder
     ) -> Account:
         """The new account. Raises: Refused."""
@@ -159,10 +161,10 @@ class AccountFlow:
             programme=programme,
             access_level=programme.access_level,
             status=request.account_status,
-            fee_group_id=group_resolution.chosen(
+            fee_group_id=group_resolution.choose(
                 catalogue, "fee_group", "fee_group_id", request.fee_group_id, programme.fee_group_ids
             ),
-            risk_group_id=group_resolution.chosen(
+            risk_group_id=group_resolution.choose(
                 catalogue, "risk_group", "risk_rules_group_id", request.risk_rules_group_id, programme.risk_group_ids
             ),
             limit_group_id=group_resolution.account_limit_group(
@@ -176,7 +178,7 @@ def _assign_group(context: RequestContext, account_id: int, kind: str, field: st
     account = context.find(Account, account_id)
     programme = group_resolution.account_programme(context.catalogue, account.program_id)
     allowed = getattr(programme, f"{kind}_ids") or (group_id,)
-    group = group_resolution.allowed_one(context.catalogue, kind, field, group_id, allowed, LIMIT_OF_ACCOUNT)
+    group = group_resolution.require_allowed(context.catalogue, kind, field, group_id, allowed, LIMIT_OF_ACCOUNT)
     account.require(context.action)
-    change = account.changing(context.write_id, **{f"{kind}_id": group_id}, updated_at=context.now)
+    change = account.update(context.write_id, **{f"{kind}_id": group_id}, updated_at=context.now)
     return Outcome(operations=[change], uses=[group])

@@ -10,7 +10,7 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.storage.record import Record, present
+from chalicelib.cards.storage.record import Record, without_none
 from chalicelib.foundation.dynamodb.store import Check, Update
 
 
@@ -60,7 +60,7 @@ class LedgerAccount(Record):
         if status is not None:
             raise Refused(status)
 
-    def moved(self, at: int, *, settled: int, held: int, reserved: int) -> Self:
+    def after_movement(self, at: int, *, settled: int, held: int, reserved: int) -> Self:
         """It after one more movement, which is recorded at ``at`` (Unix milliseconds) or just after the last one."""
         recorded = max(at, self.last_at + 1)
         return replace(
@@ -73,10 +73,10 @@ class LedgerAccount(Record):
             updated_at=max(recorded // 1000, self.updated_at),
         )
 
-    def moving(self, moved: Self, write_id: str, **members: Any) -> Update:
+    def update_moved(self, moved: Self, write_id: str, **members: Any) -> Update:
         """The write that has it stand as ``moved``, with other members; it fails if somebody else was first."""
         names = ("settled", "held", "reserved", "movements", "last_at", "updated_at")
-        return self.changing(write_id, **members, **{name: getattr(moved, name) for name in names})
+        return self.update(write_id, **members, **{name: getattr(moved, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +103,8 @@ class Account(LedgerAccount):
             "risk_group": self.risk_group_id,
             "limit_group": self.limit_group_id,
         }
-        return [*present(named).items()]
+        return [*without_none(named).items()]
 
-    def staying_live(self) -> Check:
+    def check_live(self) -> Check:
         """The condition that the account still takes new cards."""
         return Check(*self.key(self.id), Attr("status").is_in(list(LIVE_ACCOUNT)))

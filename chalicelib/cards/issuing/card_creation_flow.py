@@ -16,12 +16,12 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_production import (
     Clear,
     card_members,
-    delivery,
+    delivery_details,
     may_convert,
-    sending,
+    order_body,
     serialize_created,
 )
-from chalicelib.cards.issuing.card_record import Card, month_of, months_later, taking_number
+from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_created
 from chalicelib.cards.issuing.holder_record import Holder
@@ -33,7 +33,7 @@ from chalicelib.cards.protocol.card_records import CreatedCard
 from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import either
+from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
@@ -47,19 +47,19 @@ class CardCreationFlow:
 
     def create_card(self, request: CreateCard, context: RequestContext) -> Outcome[CreatedCard]:
         programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
-        found, assigned = _named(request, context)
+        found, assigned = _read_named(request, context)
         holder = found or new_holder(request, context, self.sequences.next("holder"), programme)
-        opened = self._opened(request, context, programme, holder) if not assigned else []
+        opened = self._new_accounts(request, context, programme, holder) if not assigned else []
         card, clear = self._card(request, context, programme, holder, [*assigned, *opened])
-        _require(request, context, programme, assigned, opened)
-        sent, shipping = sending(context, card, delivery(request, programme, card.virtual))
+        _check(request, context, programme, assigned, opened)
+        sent, shipping = order_body(context, card, delivery_details(request, programme, card.virtual))
         operations: list[Operation] = [
-            *_keeping_holder(context, holder, opened, is_new=found is None),
-            *(account.making(context.write_id) for account in opened),
-            *(account.staying_live() for account in assigned),
-            card.making(context.write_id),
-            card_list_record.listing(card, context.write_id),
-            taking_number(self.secrets.data.lookup(clear.pan), card, context.write_id),
+            *_write_holder(context, holder, opened, is_new=found is None),
+            *(account.put(context.write_id) for account in opened),
+            *(account.check_live() for account in assigned),
+            card.put(context.write_id),
+            card_list_record.put_row(card, context.write_id),
+            put_number(self.secrets.data.lookup(clear.pan), card, context.write_id),
             *sent,
         ]
         uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
@@ -69,7 +69,7 @@ class CardCreationFlow:
 
     # -- inside
 
-    def _opened(
+    def _new_accounts(
         self, request: CreateCard, context: RequestContext, programme: CardProgramme, holder: Holder
     ) -> list[Account]:
         """The accounts that come with the card, one for each currency. Raises: Refused."""
@@ -106,7 +106,7 @@ class CardCreationFlow:
     ) -> tuple[Card, Clear]:
         """The card, and what of it is secret. Raises: Refused."""
         members = card_members(request, context, programme, request.card_virtual, None)
-        product_id = group_resolution.chosen(
+        product_id = group_resolution.choose(
             context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
         )
         number, version = self.sequences.next("card"), self.secrets.data.key_version()
@@ -116,7 +116,7 @@ class CardCreationFlow:
         card = Card(
             id=number,
             manager_id=context.manager_id,
-            access_level=either(request.access_level, programme.access_level),
+            access_level=or_default(request.access_level, programme.access_level),
             holder_id=holder.id,
             account_ids=[account.id for account in accounts],
             currency=accounts[0].currency,
@@ -140,19 +140,19 @@ class CardCreationFlow:
         return card, Clear(pan, pin, password)
 
 
-def _named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:
+def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:
     """The holder and the accounts that the request names. Raises: Repeated, Refused."""
     owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
     keys = [*owner, *(Account.key(number) for number in request.account_id or ())]
     items = context.items(keys) if keys else []
-    holder = context.seen(Holder, items[0]) if owner else None
-    accounts = [context.seen(Account, item) for item in items[len(owner) :]]
+    holder = context.require_visible(Holder, items[0]) if owner else None
+    accounts = [context.require_visible(Account, item) for item in items[len(owner) :]]
     if any(account.holder_id != of for account, of in zip(accounts, request.account_owner_id or (), strict=True)):
         raise Refused(Status.NO_HOLDER, "there is no such holder of this account")
     return holder, accounts
 
 
-def _require(
+def _check(
     request: CreateCard,
     context: RequestContext,
     programme: CardProgramme,
@@ -170,19 +170,19 @@ def _require(
         require_good(request.card_pin)
 
 
-def _keeping_holder(
+def _write_holder(
     context: RequestContext, holder: Holder, opened: Sequence[Account], *, is_new: bool
 ) -> list[Operation]:
     """The write that makes the holder, or that gives it its new accounts."""
     numbers = [account.id for account in opened]
     if is_new:
-        return [replace(holder, account_ids=frozenset(numbers) or None).making(context.write_id)]
-    return [holder.getting_accounts(numbers, context.write_id)] if numbers else []
+        return [replace(holder, account_ids=frozenset(numbers) or None).put(context.write_id)]
+    return [holder.update_accounts(numbers, context.write_id)] if numbers else []
 
 
 def _validity(request: CreateCard, programme: CardProgramme) -> int:
     """Months from now. Raises: Refused."""
-    months = either(request.card_validity_period, programme.validity_months)
+    months = or_default(request.card_validity_period, programme.validity_months)
     if months > programme.max_validity_months:
         raise refused_field("card_validity_period", "value", "is longer than the programme allows")
     return months

@@ -39,6 +39,6 @@ class CardDataFlow:
 
 
 def _reveal(context: RequestContext, card: Card, field: CardField, clear: str) -> str:
-    shown = disclosure.shown(context.credential, card.id, field, clear)
+    shown = disclosure.disclose(context.credential, card.id, field, clear)
     assert shown is not None, "who is never shown a field is refused before"
     return shown

@@ -42,24 +42,24 @@ class CardFlow:
     secrets: CardSecrets
 
     def activate_card(self, request: ActivateCard, context: RequestContext) -> Outcome[None]:
-        card = _changeable(context, request.card_id)
+        card = _require_card(context, request.card_id)
         if not _is_checked(request):
-            return _activated(context, card)
-        if card.is_guessed_at(ACTIVATION, context.now):
+            return _activate(context, card)
+        if card.has_too_many_mismatches(ACTIVATION, context.now):
             raise Refused(Status.TOO_MANY_ATTEMPTS, "wrong card data were given too often today (UTC)")
-        if self._fits(card, request):
-            return _activated(context, card)
-        counted = card.changing(context.write_id, wrong=card.one_more_wrong(ACTIVATION, context.now))
+        if self._matches(card, request):
+            return _activate(context, card)
+        counted = card.update(context.write_id, wrong=card.with_wrong_entry(ACTIVATION, context.now))
         raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
 
     def change_card_status(self, request: ChangeCardStatus, context: RequestContext) -> Outcome[None]:
-        card = _changeable(context, request.card_id)
+        card = _require_card(context, request.card_id)
         before = card.status(context.now)
         if request.status not in CARD_MOVES[before]:
             raise Refused(Status.WRONG_STATE)
         members = {"stored_status": request.status, "reason_code": request.reason_code, "note": request.note}
         events = card_status_changed(card, before, request.status, request.reason_code)
-        return Outcome(operations=[card.changing(context.write_id, **members)], events=events)
+        return Outcome(operations=[card.update(context.write_id, **members)], events=events)
 
     def get_card_status(self, request: OfCard, context: RequestContext) -> Outcome[CardStatusAnswer]:
         card = context.find(Card, request.card_id)
@@ -72,32 +72,32 @@ class CardFlow:
 
     def get_card_details(self, request: OfCard, context: RequestContext) -> Outcome[CardDetails]:
         card = context.find(Card, request.card_id)
-        expiry = disclosure.shown_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
+        expiry = disclosure.disclose_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
         return Outcome(serialize_card(card, context.now, expiry))
 
     def set_pin(self, request: SetPin, context: RequestContext) -> Outcome[None]:
-        card = _changeable(context, request.card_id)
+        card = _require_card(context, request.card_id)
         if card.pin_is_blocked:
             raise Refused(Status.PIN_BLOCKED)
         require_good(request.pin)
         members = self.secrets.with_pin(card.id, self.secrets.number(card), request.pin, card.key_version)
-        return _changed(context, card, **members)
+        return _update(context, card, **members)
 
     def unblock_pin(self, request: OfCard, context: RequestContext) -> Outcome[None]:
-        card = _changeable(context, request.card_id)
+        card = _require_card(context, request.card_id)
         if not card.pin_is_blocked:
             raise Refused(Status.PIN_NOT_BLOCKED)
-        return _changed(context, card, pin_status=PIN_OK, pin_tries=0)
+        return _update(context, card, pin_status=PIN_OK, pin_tries=0)
 
     def change_card_acs_password(self, request: ChangeCardAcsPassword, context: RequestContext) -> Outcome[None]:
-        card = _changeable(context, request.card_id)
+        card = _require_card(context, request.card_id)
         sealed = self.secrets.data.seal(card.id, "acs_password", request.acs_password)
-        return _changed(context, card, acs_password=sealed)
+        return _update(context, card, acs_password=sealed)
 
     def change_card_scheme_account_updates_status(
         self, request: ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
     ) -> Outcome[None]:
-        return _changed(context, _changeable(context, request.card_id), participating=request.participating)
+        return _update(context, _require_card(context, request.card_id), participating=request.participating)
 
     def assign_card_to_fees_group(self, request: AssignCardToFeesGroup, context: RequestContext) -> Outcome[None]:
         return _assign_group(context, request.card_id, "fee_group", "fees_group_id", request.fees_group_id)
@@ -122,7 +122,7 @@ class CardFlow:
 
     # -- inside
 
-    def _fits(self, card: Card, request: ActivateCard) -> bool:
+    def _matches(self, card: Card, request: ActivateCard) -> bool:
         """Whether every datum that the request gives is the card's; all are compared, each in constant time."""
         pan = self.secrets.number(card)
         kept: dict[str, Any] = {
@@ -137,7 +137,7 @@ class CardFlow:
         return all(matches)
 
 
-def _changeable(context: RequestContext, card_id: int) -> Card:
+def _require_card(context: RequestContext, card_id: int) -> Card:
     """The card, in a state that lets the action pass. Raises: Refused."""
     card = context.find(Card, card_id)
     card.require(context.action, context.now)
@@ -148,19 +148,21 @@ def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, 
     """Give a card a group that its programme allows; ``field`` names it in the request. Raises: Refused."""
     card = context.find(Card, card_id)
     programme = group_resolution.card_programme(context.catalogue, card.program_id)
-    group = group_resolution.allowed_one(context.catalogue, kind, field, group_id, getattr(programme, f"{kind}_ids"))
+    group = group_resolution.require_allowed(
+        context.catalogue, kind, field, group_id, getattr(programme, f"{kind}_ids")
+    )
     card.require(context.action, context.now)
-    return Outcome(operations=[card.changing(context.write_id, **{f"{kind}_id": group_id})], uses=[group])
+    return Outcome(operations=[card.update(context.write_id, **{f"{kind}_id": group_id})], uses=[group])
 
 
 def _is_checked(request: ActivateCard) -> bool:
     return request.members().keys() - {"card_id", "access_level"} != set()
 
 
-def _activated(context: RequestContext, card: Card) -> Outcome[None]:
-    change = card.changing(context.write_id, stored_status=ACTIVE)
+def _activate(context: RequestContext, card: Card) -> Outcome[None]:
+    change = card.update(context.write_id, stored_status=ACTIVE)
     return Outcome(operations=[change], events=[card_activated(card)])
 
 
-def _changed(context: RequestContext, card: Card, **members: Any) -> Outcome[None]:
-    return Outcome(operations=[card.changing(context.write_id, **members)])
+def _update(context: RequestContext, card: Card, **members: Any) -> Outcome[None]:
+    return Outcome(operations=[card.update(context.write_id, **members)])

@@ -20,13 +20,13 @@ def of_manager(manager_id: int) -> Sequence[Rows]:
     return [Rows(TABLE, shard, _NAME) for shard in shards(manager_id)]
 
 
-def part(card_id: int) -> str:
+def row_part(card_id: int) -> str:
     """What a card's row stands at: the newest cards have the highest numbers, as near as processes count them."""
     return f"{_NAME}#{card_id:020}"
 
 
-def listing(card: Card, write_id: str) -> Put:
+def put_row(card: Card, write_id: str) -> Put:
     """The write of a new card's row."""
     owner = shards(card.manager_id)[shard_of(card.id)]
-    row = {"owner": owner, "part": part(card.id), "card_id": card.id, "written_by": write_id}
+    row = {"owner": owner, "part": row_part(card.id), "card_id": card.id, "written_by": write_id}
     return Put(TABLE, row, absent("owner"))

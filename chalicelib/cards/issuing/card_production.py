@@ -18,7 +18,7 @@ from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import RequestContext
-from chalicelib.cards.storage.record import TABLE, Key, present
+from chalicelib.cards.storage.record import TABLE, Key, without_none
 from chalicelib.foundation.dynamodb.store import Operation, Put, absent
 from chalicelib.foundation.fields.problems import Problem
 
@@ -53,7 +53,7 @@ def card_members(
         "virtual": virtual,
         "service_code": programme.service_code,
         **{
-            member: group_resolution.chosen(
+            member: group_resolution.choose(
                 context.catalogue,
                 kind,
                 asked,
@@ -90,26 +90,26 @@ class Clear:
 def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card, clear: Clear) -> CreatedCard:
     """The answer for a card that was made: each datum as the credential gets to see it."""
     credential = context.credential
-    expiry = disclosure.shown_expiry(credential, card.id, card.expiry_year, card.expiry_month)
+    expiry = disclosure.disclose_expiry(credential, card.id, card.expiry_year, card.expiry_month)
     answer: CreatedCard = {
         "card_id": card.id,
         "card_request_id": card.request_id,
         "holder_id": card.holder_id,
         "account_id": card.account_ids[0],
-        "pan": disclosure.shown(credential, card.id, "pan", clear.pan),
-        "pin": "" if clear.pin is None else disclosure.shown(credential, card.id, "pin", clear.pin),
-        "cvc2": disclosure.shown(credential, card.id, "cvc2", secrets.cvc2(card, clear.pan)),
+        "pan": disclosure.disclose(credential, card.id, "pan", clear.pan),
+        "pin": "" if clear.pin is None else disclosure.disclose(credential, card.id, "pin", clear.pin),
+        "cvc2": disclosure.disclose(credential, card.id, "cvc2", secrets.cvc2(card, clear.pan)),
         "expiration": {"year": expiry[0], "month": expiry[1]} if expiry else None,
-        "acs_password": disclosure.shown(credential, card.id, "acs_password", clear.password) or "",
+        "acs_password": disclosure.disclose(credential, card.id, "acs_password", clear.password) or "",
     }
     return leave_out_none(answer)
 
 
-def delivery(request: CreateCard | ReissueCard, programme: CardProgramme, virtual: int) -> dict[str, Any]:
+def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme, virtual: int) -> dict[str, Any]:
     """Where a physical card is sent; nowhere for a virtual one. Raises: Refused."""
     if virtual:
         return {}
-    given = present({name: getattr(request, name) for name in DELIVERY_BLOCK})
+    given = without_none({name: getattr(request, name) for name in DELIVERY_BLOCK})
     reason = "is required for a physical card"
     problems = [Problem(name, "required", reason) for name in DELIVERY_MANDATORY if name not in given]
     if problems:
@@ -119,7 +119,7 @@ def delivery(request: CreateCard | ReissueCard, programme: CardProgramme, virtua
     return given
 
 
-def sending(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
+def order_body(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
     """The write that orders a card's body, and the entries that it uses; nothing for a virtual card."""
     if card.virtual:
         return [], []

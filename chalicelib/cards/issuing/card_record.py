@@ -104,11 +104,11 @@ class Card(Record):
         counted = (self.wrong or {}).get(kind)
         return counted["count"] if counted and counted["day"] == now // _DAY else 0
 
-    def is_guessed_at(self, kind: str, now: int) -> bool:
+    def has_too_many_mismatches(self, kind: str, now: int) -> bool:
         """Whether there were so many wrong entries of a kind today that no more are looked at."""
         return self.mismatches(kind, now) >= MISMATCHES_A_DAY
 
-    def one_more_wrong(self, kind: str, now: int) -> dict[str, Any]:
+    def with_wrong_entry(self, kind: str, now: int) -> dict[str, Any]:
         """The member ``wrong`` with one more wrong entry today."""
         return {**(self.wrong or {}), kind: {"day": now // _DAY, "count": self.mismatches(kind, now) + 1}}
 
@@ -130,17 +130,17 @@ def number_key(lookup: str) -> Key:
     return TABLE, {"owner": f"pan#{lookup}", "part": "pan"}
 
 
-def taking_number(lookup: str, card: Card, write_id: str) -> Put:
+def put_number(lookup: str, card: Card, write_id: str) -> Put:
     """The write that gives a number to a card; it fails when another card has it, or ever had."""
-    return Put(TABLE, {**number_key(lookup)[1], **_led_to(card), "written_by": write_id}, absent("owner"))
+    return Put(TABLE, {**number_key(lookup)[1], **_number_members(card), "written_by": write_id}, absent("owner"))
 
 
-def retiring_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
+def put_retired_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
     """The write that notes which state a card had when it got another number."""
-    item = {**number_key(lookup)[1], **_led_to(card), "retired": status, "written_by": write_id}
+    item = {**number_key(lookup)[1], **_number_members(card), "retired": status, "written_by": write_id}
     return Put(TABLE, item, Attr("card_id").eq(card.id))
 
 
-def _led_to(card: Card) -> dict[str, Any]:
+def _number_members(card: Card) -> dict[str, Any]:
     """What a number leads to: the card, and what is read together with it; accounts may have been added since."""
     return {"card_id": card.id, "holder_id": card.holder_id, "account_ids": card.account_ids}

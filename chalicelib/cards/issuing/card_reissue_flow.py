@@ -14,12 +14,12 @@ from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.issuing.card_production import (
     Clear,
     card_members,
-    delivery,
+    delivery_details,
     may_convert,
-    sending,
+    order_body,
     serialize_created,
 )
-from chalicelib.cards.issuing.card_record import Card, month_of, months_later, retiring_number, taking_number
+from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number, put_retired_number
 from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_created
 from chalicelib.cards.programs import group_resolution
@@ -30,7 +30,7 @@ from chalicelib.cards.protocol.states import LOST, NEW, STOLEN
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, refused_fields
 from chalicelib.cards.protocol.values import NO, YES
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import either
+from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
@@ -44,42 +44,42 @@ class CardReissueFlow:
 
     def reissue_card(self, request: ReissueCard, context: RequestContext) -> Outcome[ReissuedCard]:
         card = context.find(Card, request.card_id)
-        virtual = either(request.virtual, card.virtual)
+        virtual = or_default(request.virtual, card.virtual)
         if not virtual and request.problems:
             raise refused_fields(request.problems)
         programme = _programme(request, context, card, virtual)
         members = card_members(request, context, programme, virtual, card)
         card.require(context.action, context.now)
-        _require(request, card, programme, virtual)
-        given = delivery(request, programme, virtual)
+        _check(request, card, programme, virtual)
+        given = delivery_details(request, programme, virtual)
         old_number = self.secrets.number(card)
         pan = _number(request, programme, old_number)
-        members |= self._of_body(request, context, card, programme, pan)
+        members |= self._body_members(request, context, card, programme, pan)
         pin = self._pin(request, card, virtual)
         members |= WITHOUT_PIN if pin is None else self.secrets.with_pin(card.id, pan, pin, members["key_version"])
         reissued = replace(card, **members)
-        sent, shipping = sending(context, reissued, given)
-        operations: list[Operation] = [card.changing(context.write_id, **members), *sent]
+        sent, shipping = order_body(context, reissued, given)
+        operations: list[Operation] = [card.update(context.write_id, **members), *sent]
         if pan != old_number:
             lookup, status = self.secrets.data.lookup, card.status(context.now)
-            operations.append(retiring_number(lookup(old_number), card, status, context.write_id))
-            operations.append(taking_number(lookup(pan), reissued, context.write_id))
+            operations.append(put_retired_number(lookup(old_number), card, status, context.write_id))
+            operations.append(put_number(lookup(pan), reissued, context.write_id))
         clear = Clear(pan, None if virtual else pin, self.secrets.password(card))
         answer, uses = serialize_created(context, self.secrets, reissued, clear), [*reissued.uses, *shipping]
         return Outcome(answer, operations, uses, events=[card_created(reissued, reissued=True)])
 
     # -- inside
 
-    def _of_body(
+    def _body_members(
         self, request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme, pan: str
     ) -> dict[str, Any]:
         """The members that are new with every body. Raises: Refused."""
         year, month = _expiry(request, context, card, programme)
-        product_id = group_resolution.fitting(card.product_id, programme.product_ids)
+        product_id = group_resolution.keep_or_default(card.product_id, programme.product_ids)
         return {
             "product_id": product_id,
             "sub_product_id": context.catalogue.products[product_id].sub_product_id,
-            "auto_conversion": _converts(request, card, programme),
+            "auto_conversion": _auto_conversion(request, card, programme),
             "stored_status": NEW,
             "reason_code": None,
             "note": None,
@@ -106,10 +106,10 @@ def _programme(request: ReissueCard, context: RequestContext, card: Card, virtua
     """The programme that the request names, or the card's own. Raises: Refused."""
     if request.card_program_id is None and virtual != card.virtual:
         raise refused_field("card_program_id", "required", "is required when the card's type changes")
-    return group_resolution.card_programme(context.catalogue, either(request.card_program_id, card.program_id))
+    return group_resolution.card_programme(context.catalogue, or_default(request.card_program_id, card.program_id))
 
 
-def _require(request: ReissueCard, card: Card, programme: CardProgramme, virtual: int) -> None:
+def _check(request: ReissueCard, card: Card, programme: CardProgramme, virtual: int) -> None:
     """Hold the request against the card as it is. Raises: Refused."""
     if request.generate_new_pan != YES and card.stored_status in (LOST, STOLEN):
         raise refused_field("generate_new_pan", "value", "must be 1 for a lost or stolen card")
@@ -132,7 +132,7 @@ def _number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
     return old
 
 
-def _converts(request: ReissueCard, card: Card, programme: CardProgramme) -> int:
+def _auto_conversion(request: ReissueCard, card: Card, programme: CardProgramme) -> int:
     """Whether the card converts: without a wish as before, which a new programme has to permit. Raises: Refused."""
     if request.auto_conversion is None and programme.id == card.program_id:
         return card.auto_conversion

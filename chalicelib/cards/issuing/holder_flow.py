@@ -22,7 +22,7 @@ from chalicelib.cards.protocol.holder_messages import (
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import BUSINESS, LIMIT_OF_HOLDER, PERSONAL
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import either, present
+from chalicelib.cards.storage.record import or_default, without_none
 from chalicelib.cards.storage.sequences import Sequences
 
 LEVEL = 0
@@ -40,11 +40,11 @@ class HolderFlow:
         holder = Holder(
             id=self.sequences.next("holder"),
             manager_id=context.manager_id,
-            access_level=either(request.access_level, LEVEL),
+            access_level=or_default(request.access_level, LEVEL),
             holder_type=request.holder_type or PERSONAL,
             details=_details(request.members()),
         )
-        return Outcome(operations=[holder.making(context.write_id)], uses=holder.uses, beside={"id": holder.id})
+        return Outcome(operations=[holder.put(context.write_id)], uses=holder.uses, beside={"id": holder.id})
 
     def update_holder(self, request: UpdateHolder, context: RequestContext) -> Outcome[None]:
         holder = context.find(Holder, request.holder_id)
@@ -55,8 +55,8 @@ class HolderFlow:
         for name in request.nulls:
             details.pop(name, None)
         if not _may_move(context, holder):
-            details |= present({"country_ison": holder.details.get("country_ison")})
-        changes = [] if details == holder.details else [holder.changing(context.write_id, details=details)]
+            details |= without_none({"country_ison": holder.details.get("country_ison")})
+        changes = [] if details == holder.details else [holder.update(context.write_id, details=details)]
         return Outcome(operations=changes, uses=[group], beside={"id": holder.id})
 
     def get_holder(self, request: GetHolder, context: RequestContext) -> Outcome[HolderRecord]:
@@ -68,7 +68,7 @@ class HolderFlow:
             card = context.find(Card, card_id)
             return Outcome(serialize_holder(context.find(Holder, card.holder_id)))
         items = context.items([Holder.key(holder_id), Card.key(card_id)])
-        holder, card = context.seen(Holder, items[0]), context.seen(Card, items[1])
+        holder, card = context.require_visible(Holder, items[0]), context.require_visible(Card, items[1])
         if card.holder_id != holder.id:
             raise Refused(Status.NO_CARD, "there is no such card of this holder")
         return Outcome(serialize_holder(holder))
@@ -80,7 +80,7 @@ class HolderFlow:
         if not holder.accounts:
             return Outcome([])
         items = context.items([Account.key(number) for number in holder.accounts])
-        accounts = [Account.from_item(item) for item in items if item is not None and context.sees(item)]
+        accounts = [Account.from_item(item) for item in items if item is not None and context.can_see(item)]
         return Outcome([serialize_account_of_holder(account) for account in accounts])
 
 

@@ -11,7 +11,7 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.holder_messages import HolderRecord
 from chalicelib.cards.protocol.status_codes import Status, refused_field
-from chalicelib.cards.storage.record import Record, present
+from chalicelib.cards.storage.record import Record, without_none
 from chalicelib.foundation.dynamodb.store import Update
 
 MOST_ACCOUNTS = 100
@@ -45,7 +45,7 @@ class Holder(Record):
     @property
     def uses(self) -> list[EntryId]:
         """The entries of the programme manager's set-up that it stands on."""
-        return [*present({"limit_group": self.limit_group_id}).items()]
+        return [*without_none({"limit_group": self.limit_group_id}).items()]
 
     def require_room(self, accounts: int) -> None:
         """Raises: Refused, when it would have too many accounts."""
@@ -53,7 +53,7 @@ class Holder(Record):
         if has + accounts > MOST_ACCOUNTS:
             raise refused_field("holder_id", "length", f"has {has} accounts; {MOST_ACCOUNTS} are the most")
 
-    def getting_accounts(self, accounts: Sequence[int], write_id: str) -> Update:
+    def update_accounts(self, accounts: Sequence[int], write_id: str) -> Update:
         """The write that adds accounts; it fails when there would be too many."""
         most = MOST_ACCOUNTS - len(accounts)
         return Update(

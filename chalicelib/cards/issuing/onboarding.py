@@ -10,7 +10,7 @@ from chalicelib.cards.protocol.holder_messages import WithHolder
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER, PERSONAL
 from chalicelib.cards.requests.request_context import RequestContext
-from chalicelib.cards.storage.record import either, present
+from chalicelib.cards.storage.record import or_default, without_none
 
 _OF_BLOCK = {"zip_code": "holder_zipcode", **{name: name for name in WithHolder.model_fields if name in DETAILS}}
 _BLOCK = tuple(
@@ -24,16 +24,16 @@ def new_holder(
 ) -> Holder:
     """The holder that a request's holder block describes, with the programme's defaults. Raises: Refused."""
     given, kind = request.__dict__, "card" if isinstance(programme, CardProgramme) else "account"
-    group = either(request.holder_limit_group_id, programme.holder_limit_group_id)
+    group = or_default(request.holder_limit_group_id, programme.holder_limit_group_id)
     if group is not None:
         group_resolution.limit_group(context.catalogue, LIMIT_OF_HOLDER, group)
     details = {name: given[field] for name, field in _BLOCK}
     return Holder(
         id=number,
         manager_id=context.manager_id,
-        access_level=either(request.holder_access_level, programme.holder_access_level),
+        access_level=or_default(request.holder_access_level, programme.holder_access_level),
         holder_type=request.holder_type or PERSONAL,
-        details=present({**details, "holder_limit_group_id": group}),
+        details=without_none({**details, "holder_limit_group_id": group}),
         programme=[f"{kind}_programme", programme.id],
     )
 
@@ -56,13 +56,13 @@ def new_account(
     return Account(
         id=number,
         manager_id=context.manager_id,
-        access_level=either(request.access_level, access_level),
+        access_level=or_default(request.access_level, access_level),
         holder_id=holder_id,
         currency=currency,
         status=status,
         program_id=programme.id,
-        fee_group_id=either(fee_group_id, programme.fee_group_ids[0]),
-        risk_group_id=either(risk_group_id, programme.risk_group_ids[0]),
+        fee_group_id=or_default(fee_group_id, programme.fee_group_ids[0]),
+        risk_group_id=or_default(risk_group_id, programme.risk_group_ids[0]),
         limit_group_id=limit_group_id,
         updated_at=context.now,
     )

@@ -64,7 +64,7 @@ class Charge:
         """What the account pays, or gets."""
         return self.conversion.base_amount + (self.cost if self._adds_cost else -self.cost)
 
-    def part(self, amount: int) -> Charge:
+    def share(self, amount: int) -> Charge:
         """What ``amount`` of it comes to, at the same rates and with its share of the fees."""
         whole = self.conversion
         base, holder = (portion(each, amount, whole.amount) for each in (whole.base_amount, whole.holder_amount))
@@ -72,11 +72,11 @@ class Charge:
         shares = [replace(fee, amount=portion(fee.amount, amount, whole.amount)) for fee in self.fees]
         return replace(self, conversion=part, fees=[fee for fee in shares if fee.amount])
 
-    def beyond(self, before: Charge) -> Charge:
+    def increase_over(self, before: Charge) -> Charge:
         """What it comes to on top of ``before``, a part of it: the rest of the amount, and what the fees are more."""
         paid = {fee.code: fee.amount for fee in before.fees}
         fees = [replace(fee, amount=fee.amount - paid.get(fee.code, 0)) for fee in self.fees]
-        rest = self.part(self.conversion.amount - before.conversion.amount)
+        rest = self.share(self.conversion.amount - before.conversion.amount)
         return replace(rest, fees=[fee for fee in fees if fee.amount > 0])
 
     @property
@@ -114,11 +114,13 @@ class Charge:
         if self.cost:
             movement.book(account, self.cost if self.reverses else -self.cost, FEES)
 
-    def show(self, movement: Movement, account: LedgerAccount, main: Transaction, fee_ids: Sequence[int]) -> None:
+    def list_transactions(
+        self, movement: Movement, account: LedgerAccount, main: Transaction, fee_ids: Sequence[int]
+    ) -> None:
         """Have the account's list of transactions say so: the main one, and one for each fee that is not blended."""
-        movement.show(account, main)
+        movement.list_transaction(account, main)
         for number, fee in zip(fee_ids, self.separate, strict=True):
-            movement.show(account, fee_transaction(number, fee, account, main))
+            movement.list_transaction(account, fee_transaction(number, fee, account, main))
 
     @property
     def separate(self) -> list[Fee]:
@@ -126,7 +128,7 @@ class Charge:
         return [fee for fee in self.fees if not fee.blended]
 
     @property
-    def shown(self) -> dict[str, Any]:
+    def transaction_members(self) -> dict[str, Any]:
         """The members of the main transaction that follow from it."""
         return {
             "direction": self.direction,
@@ -156,7 +158,7 @@ def charge(
     Fees are those of the account's group, unless another one is named. What an account gets bears fees up to its amount
     only. ``cleared`` is what a refund gives back a part of, if it names a clearing.
     """
-    convert = partial(_converted, catalogue, facts, account.currency)
+    convert = partial(_convert, catalogue, facts, account.currency)
     if cleared is None:
         converted = convert(amount, debit=debit)
     else:
@@ -166,11 +168,11 @@ def charge(
     group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
     fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
     if not debit:
-        fees = _at_most(fees, converted.holder_amount)
+        fees = _fees_within(fees, converted.holder_amount)
     return Charge(converted, programme is None or programme.conversion_fee_blended, fees, debit)
 
 
-def _converted(catalogue: Catalogue, facts: Facts, to: int, amount: int, *, debit: bool) -> Conversion:
+def _convert(catalogue: Catalogue, facts: Facts, to: int, amount: int, *, debit: bool) -> Conversion:
     """An amount in the currency ``to``; of an external payment never rounded in the holder's favour. Raises: NoRate."""
     rounding = NEAREST
     if facts.transaction_type in EXTERNAL_TYPES:
@@ -203,7 +205,7 @@ def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transac
     )
 
 
-def _at_most(fees: Sequence[Fee], left: int) -> list[Fee]:
+def _fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
     """Fees in their order, as far as ``left`` goes."""
     borne = []
     for fee in fees:

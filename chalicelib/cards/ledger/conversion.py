@@ -46,14 +46,14 @@ class Conversion:
     fee: int
 
 
-def rounded(exact: Decimal, rounding: str = NEAREST) -> int:
+def round_exact(exact: Decimal, rounding: str = NEAREST) -> int:
     """The nearest whole number, of two the one farther from zero; or the next one ``UP`` or ``DOWN``."""
     return int(exact.to_integral_value(rounding))
 
 
 def percentage(amount: int, percent: Decimal) -> int:
     """So many hundredths of an amount."""
-    return rounded(_EXACT.scaleb(_EXACT.multiply(amount, percent), -2))
+    return round_exact(_EXACT.scaleb(_EXACT.multiply(amount, percent), -2))
 
 
 def portion(whole: int, part: int, of: int) -> int:
@@ -63,23 +63,23 @@ def portion(whole: int, part: int, of: int) -> int:
     return (2 * whole * part + of) // (2 * of)
 
 
-def converted(amount: int, rate: Decimal, of: int, to: int, rounding: str = NEAREST) -> int:
+def convert(amount: int, rate: Decimal, of: int, to: int, rounding: str = NEAREST) -> int:
     """An amount of the currency ``of`` in the currency ``to``; ``rate`` is what one whole unit is worth in whole units.
 
     Both currencies have minor units.
     """
     digits = minor_units()
-    return rounded(_EXACT.scaleb(_EXACT.multiply(amount, rate), digits[to] - digits[of]), rounding)
+    return round_exact(_EXACT.scaleb(_EXACT.multiply(amount, rate), digits[to] - digits[of]), rounding)
 
 
-def at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) -> int:
+def convert_at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) -> int:
     """An amount of the currency ``of`` in the currency ``to``, without a markup. Raises: NoRate."""
     if of == to:
         return amount
     rate = _rate(catalogue, of, to)
     if rate is None:
         raise NoRate(of, to)
-    return converted(amount, rate.base, of, to)
+    return convert(amount, rate.base, of, to)
 
 
 def conversion(
@@ -93,8 +93,8 @@ def conversion(
         return None
     markup = _EXACT.scaleb(rate.markup_percent, -2)
     holder_rate = _EXACT.multiply(rate.base, _EXACT.add(_ONE, markup if debit else -markup))
-    base_amount = converted(amount, rate.base, currency, to, rounding)
-    holder_amount = converted(amount, holder_rate, currency, to, rounding)
+    base_amount = convert(amount, rate.base, currency, to, rounding)
+    holder_amount = convert(amount, holder_rate, currency, to, rounding)
     fee = abs(holder_amount - base_amount)
     return Conversion(amount, currency, base_amount, holder_amount, to, rate.base, holder_rate, fee)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from chalicelib.cards.issuing.account_record import LedgerAccount
-from chalicelib.cards.ledger.transaction_record import TABLE, Transaction, recording
+from chalicelib.cards.ledger.transaction_record import TABLE, Transaction, put_transaction
 from chalicelib.cards.ledger.usage_counters import Counters, Tally
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent
 
@@ -69,11 +69,11 @@ class Movement:
 
     def hold(self, account: LedgerAccount, amount: int) -> None:
         """Promise ``amount`` of the account's money to somebody; a negative amount releases it."""
-        self._balanced(account, "held", amount)
+        self._enter_pair(account, "held", amount)
 
     def reserve(self, account: LedgerAccount, amount: int) -> None:
         """Set ``amount`` of the account's money apart until a dispute is over; a negative amount gives it back."""
-        self._balanced(account, "reserved", amount)
+        self._enter_pair(account, "reserved", amount)
 
     def book(self, account: LedgerAccount, amount: int, against: str) -> None:
         """Give the account ``amount``, or with a negative one take it, on the other side of the book ``against``."""
@@ -103,45 +103,47 @@ class Movement:
         """When it is recorded, in Unix milliseconds, as far as no account's last movement is later."""
         return self._at
 
-    def list_also(self, kept: Counters, at: int) -> None:
+    def continue_card_list(self, kept: Counters, at: int) -> None:
         """Have a card's order go on from something else that is listed under it with this movement."""
-        self._tally.listed(kept, at)
+        self._tally.note_listed(kept, at)
 
-    def show(self, account: LedgerAccount, transaction: Transaction) -> None:
+    def list_transaction(self, account: LedgerAccount, transaction: Transaction) -> None:
         """Have the account's list of transactions say so."""
         self._accounts[account.owner] = account
         self._transactions.append((account, transaction))
 
-    def after(self, account: LedgerAccount) -> LedgerAccount:
+    def account_after(self, account: LedgerAccount) -> LedgerAccount:
         """An account as it stands afterwards."""
         changes = {name: self._entries.get((book_of(account, name), account.currency), 0) for name in BALANCES}
-        return account.moved(self._at, **changes)
+        return account.after_movement(self._at, **changes)
 
     def operations(self) -> list[Operation]:
         """The writes; they fail if any of the accounts is not as it was read. Raises: Unbalanced."""
         entries = [Entry(book, currency, amount) for (book, currency), amount in self._entries.items() if amount]
-        if left := unbalanced(entries):
+        if left := imbalance(entries):
             raise Unbalanced(f"{self._head['cause']}: {left}")
         written: list[Operation] = []
         for account in self._accounts.values():
-            after = self.after(account)
-            moving = account.moving(after, self._write_id, **self._members.get(account.owner, {}))
-            written += [moving, Put(TABLE, self._row(after, entries), absent("owner"))]
+            after = self.account_after(account)
+            moving = account.update_moved(after, self._write_id, **self._members.get(account.owner, {}))
+            written += [moving, Put(TABLE, self._ledger_row(after, entries), absent("owner"))]
         for account, transaction in self._transactions:
-            at = self.after(account).last_at
-            written += recording(transaction, account, at, self._write_id, by_card=self._listed(transaction, at))
+            at = self.account_after(account).last_at
+            written += put_transaction(
+                transaction, account, at, self._write_id, by_card=self._list_by_card(transaction, at)
+            )
         return [*written, *self._tally.operations(self._write_id)]
 
     # -- inside
 
-    def _listed(self, transaction: Transaction, at: int) -> bool:
+    def _list_by_card(self, transaction: Transaction, at: int) -> bool:
         """Whether a transaction is in the lists of a card; the card's order goes on from it."""
         if transaction.card_id is None:
             return False
-        self._tally.listed(self._cards[f"card#{transaction.card_id}"], at)
+        self._tally.note_listed(self._cards[f"card#{transaction.card_id}"], at)
         return True
 
-    def _row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
+    def _ledger_row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
         return {
             "owner": after.owner,
             "part": f"{MOVEMENT}#{after.movements:012}",
@@ -152,7 +154,7 @@ class Movement:
             "written_by": self._write_id,
         }
 
-    def _balanced(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
+    def _enter_pair(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
         self._enter(account, balance, amount)
         self._add(OTHER_SIDE[balance], account.currency, -amount)
 
@@ -165,7 +167,7 @@ class Movement:
         self._entries[place] = self._entries.get(place, 0) + amount
 
 
-def unbalanced(entries: Sequence[Entry]) -> dict[int, int]:
+def imbalance(entries: Sequence[Entry]) -> dict[int, int]:
     """What is left over in each currency; nothing, if every currency's entries sum to zero."""
     sums: dict[int, int] = {}
     for entry in entries:

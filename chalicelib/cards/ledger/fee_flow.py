@@ -8,7 +8,7 @@ from decimal import Decimal
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger import usage_counters
-from chalicelib.cards.ledger.conversion import NoRate, at_base_rate
+from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
 from chalicelib.cards.ledger.fees import entry_of, price_of
 from chalicelib.cards.ledger.transaction_record import Transaction, transaction_key
@@ -73,14 +73,14 @@ class FeeFlow:
             movement.book(account, -price.holder_amount, CONVERSION)
             movement.exchange(price.currency, price.amount, FEES)
         number = self.sequences.next("transaction")
-        movement.show(account, _transaction(number, request, price, card, linked))
-        after = movement.after(account)
+        movement.list_transaction(account, _transaction(number, request, price, card, linked))
+        after = movement.account_after(account)
         data: CustomFee = {
             "transaction_id": number,
             "available_balance": after.available,
             "settled_balance": after.settled,
         }
-        as_read = [card.unchanged()] if card is not None else []
+        as_read = [card.check_unchanged()] if card is not None else []
         return Outcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
 
     def get_card_fees(self, request: GetCardFees, context: RequestContext) -> Outcome[list[FeeEntryRecord]]:
@@ -112,10 +112,10 @@ class FeeFlow:
         if "card" in named:
             named["counters"] = usage_counters.key("card", request.card_id or 0)
         found = dict(zip(named, context.items([*named.values()]), strict=True))
-        account = context.seen(Account, found["account"]) if "account" in found else None
-        card = context.seen(Card, found["card"]) if "card" in found else None
+        account = context.require_visible(Account, found["account"]) if "account" in found else None
+        card = context.require_visible(Card, found["card"]) if "card" in found else None
         linked = found.get("transaction")
-        if "transaction" in found and not context.sees(linked):
+        if "transaction" in found and not context.can_see(linked):
             raise Refused(Status.NO_TRANSACTION)
         if account is None:
             account = self._of_card(request, context, card, linked)
@@ -133,7 +133,7 @@ class FeeFlow:
         assert card is not None, "a card or an account is named"
         currency = request.account_currency
         items = context.items([Account.key(number) for number in card.account_ids])
-        accounts = [Account.from_item(item) for item in items if item and context.sees(item)]
+        accounts = [Account.from_item(item) for item in items if item and context.can_see(item)]
         if linked is not None:
             accounts = [account for account in accounts if account.owner == linked["account"]]
         fitting = [account for account in accounts if currency in (None, account.currency)]
@@ -149,7 +149,7 @@ def _price(
     try:
         if request.amount is not None:
             assert request.currency_ison is not None, "an amount has a currency"
-            worth = at_base_rate(context.catalogue, request.amount, request.currency_ison, account.currency)
+            worth = convert_at_base_rate(context.catalogue, request.amount, request.currency_ison, account.currency)
             rate = context.catalogue.rate(request.currency_ison, account.currency)
             assert rate is not None, "it was converted"
             return _Price(request.amount, request.currency_ison, _positive(worth), rate.base)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chalicelib.cards.ledger.conversion import at_base_rate, percentage
+from chalicelib.cards.ledger.conversion import convert_at_base_rate, percentage
 from chalicelib.cards.ledger.transaction_attributes import Facts, in_country, is_charged
 from chalicelib.cards.programs.catalogue import MOST_FEE_CODES, Catalogue, FeeEntry, FeeGroup
 
@@ -71,8 +71,10 @@ def _fee(catalogue: Catalogue, entry: FeeEntry, base: tuple[int, int] | None, ac
     price = entry.fixed or 0
     if entry.percent and base is not None:
         amount, currency = base
-        price += percentage(at_base_rate(catalogue, amount, currency, entry.currency), entry.percent)
+        price += percentage(convert_at_base_rate(catalogue, amount, currency, entry.currency), entry.percent)
     price = max(price, entry.minimum or 0)
     if entry.maximum is not None:
         price = min(price, entry.maximum)
-    return Fee(entry.code, entry.title, at_base_rate(catalogue, price, entry.currency, account_currency), entry.blended)
+    return Fee(
+        entry.code, entry.title, convert_at_base_rate(catalogue, price, entry.currency, account_currency), entry.blended
+    )

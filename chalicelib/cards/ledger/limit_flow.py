@@ -8,7 +8,7 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
-from chalicelib.cards.ledger.limits import Left, status
+from chalicelib.cards.ledger.limits import Left, list_left
 from chalicelib.cards.ledger.usage_counters import Counters, Owner
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import LimitEntry, LimitGroup
@@ -51,9 +51,9 @@ class LimitFlow:
     def get_limits_status(self, request: GetLimitsStatus, context: RequestContext) -> Outcome[list[LimitStatusRecord]]:
         name, kind = _OWNERS[request.limit_type]
         item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
-        group = _group_of(context, context.seen(kind, item))
+        group = _group_of(context, context.require_visible(kind, item))
         windows = Counters.from_item(name, request.record_id, counted).windows
-        shown = [_serialize_left(group, left) for left in status(group, windows, context.now)] if group else []
+        shown = [_serialize_left(group, left) for left in list_left(group, windows, context.now)] if group else []
         return page(shown, request.paginator)
 
     def get_limits_groups(self, request: GetLimitsGroups, context: RequestContext) -> Outcome[list[NamedGroup]]:

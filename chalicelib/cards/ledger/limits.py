@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from chalicelib.cards.ledger.conversion import NoRate, at_base_rate
+from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
 from chalicelib.cards.ledger.transaction_attributes import Facts, is_counted
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup
 from chalicelib.cards.protocol import values
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 
 Bound = Literal["amount", "count", "country_count"]
 
@@ -48,7 +48,7 @@ class Counted:
     def plain(self) -> dict[str, Any]:
         """The same as an item keeps it."""
         members = {"key": self.key, "start": self.start, "amount": self.amount, "count": self.count}
-        return members | present({"country": self.country})
+        return members | without_none({"country": self.country})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class Window:
     countries: Mapping[int, int] = field(default_factory=dict)
 
     def plus(self, counted: Counted) -> Window:
-        return self._changed(counted, 1)
+        return self._add(counted, 1)
 
     def minus(self, counted: Counted) -> Window:
-        return self._changed(counted, -1)
+        return self._add(counted, -1)
 
-    def _changed(self, counted: Counted, times: Literal[1, -1]) -> Window:
+    def _add(self, counted: Counted, times: Literal[1, -1]) -> Window:
         """Nothing falls below zero."""
         countries = dict(self.countries)
         if counted.country is not None:
@@ -132,7 +132,7 @@ def window(duration: int, now: int) -> tuple[int, int]:
             return _first(today.year, 1), _first(today.year + 1, 1)
 
 
-def counting(
+def count_movement(
     catalogue: Catalogue,
     group: LimitGroup | None,
     windows: Windows,
@@ -152,12 +152,12 @@ def counting(
 
     Raises: LimitExceeded, NoRate.
     """
-    changed = dict(lasting(catalogue, windows, now))
+    changed = dict(live_windows(catalogue, windows, now))
     counted: list[Counted] = []
     for key, entry in _entries(group):
         if not is_counted(catalogue, entry, facts):
             continue
-        found = begun(entry.duration, changed.get(key), now)
+        found = current_window(entry.duration, changed.get(key), now)
         is_single = entry.duration == values.PER_TRANSACTION
         worth = _worth(catalogue, entry, amount + (further or 0) if is_single else amount, currency, forced)
         is_new = further is None
@@ -171,7 +171,7 @@ def counting(
     return changed, counted
 
 
-def released(windows: Windows, counted: Iterable[Counted]) -> Windows:
+def release_counts(windows: Windows, counted: Iterable[Counted]) -> Windows:
     """The windows without what a movement counted; what it counted in one that is over stays where it was."""
     changed = dict(windows)
     for share in counted:
@@ -181,12 +181,12 @@ def released(windows: Windows, counted: Iterable[Counted]) -> Windows:
     return changed
 
 
-def status(group: LimitGroup | None, windows: Windows, now: int) -> list[Left]:
+def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[Left]:
     """What the entries of a group have left, in their order."""
-    return [_left(entry, begun(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
+    return [_left(entry, current_window(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
 
 
-def lasting(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
+def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
     """The windows that are not over, those of risk rules among them.
 
     Those of entries that are not known stay for a year: this process may not have heard of a new entry yet.
@@ -199,7 +199,7 @@ def lasting(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[
             yield key, found
 
 
-def begun(duration: int, found: Window | None, now: int) -> Window:
+def current_window(duration: int, found: Window | None, now: int) -> Window:
     """The window to count in. One that began later than the clock's stays: the clock that began it is ahead."""
     start, _ = window(duration, now)
     if found is None or found.start < start or duration == values.PER_TRANSACTION:
@@ -231,7 +231,7 @@ def _worth(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, 
     if entry.amount is None:
         return 0
     try:
-        return at_base_rate(catalogue, amount, currency, entry.amount_currency)
+        return convert_at_base_rate(catalogue, amount, currency, entry.amount_currency)
     except NoRate:
         if forced:
             return 0
@@ -241,14 +241,14 @@ def _worth(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, 
 def _left(entry: LimitEntry, found: Window) -> Left:
     return Left(
         entry,
-        _rest(entry.count, found.count),
-        _rest(entry.amount, found.amount),
-        _rest(entry.country_count, len(found.countries)),
+        _remaining(entry.count, found.count),
+        _remaining(entry.amount, found.amount),
+        _remaining(entry.country_count, len(found.countries)),
         window(entry.duration, found.start)[1],
     )
 
 
-def _rest(bound: int | None, used: int) -> int | None:
+def _remaining(bound: int | None, used: int) -> int | None:
     return None if bound is None else max(0, bound - used)
 
 

@@ -12,7 +12,7 @@ from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger.charges import Charge, charge
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import NoRate, conversion
-from chalicelib.cards.ledger.limits import Bound, Counted, LimitExceeded, counting
+from chalicelib.cards.ledger.limits import Bound, Counted, LimitExceeded, count_movement
 from chalicelib.cards.ledger.transaction_attributes import Facts
 from chalicelib.cards.ledger.usage_counters import Counters, Tally
 from chalicelib.cards.programs.catalogue import Catalogue
@@ -28,7 +28,7 @@ class OverLimit(Refused):
 
     def __init__(self, kept: Counters, exceeded: LimitExceeded) -> None:
         self.bound: Bound = exceeded.bound
-        super().__init__(Status.LIMIT_EXCEEDED, _said(kept, exceeded))
+        super().__init__(Status.LIMIT_EXCEEDED, _message(kept, exceeded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class PostingContext:
             group = self.catalogue.limit_groups.get(self._group_of(kept) or 0)
             windows = tally.now(kept).windows
             try:
-                changed, counted = counting(
+                changed, counted = count_movement(
                     self.catalogue, group, windows, facts, amount, facts.currency, now, forced=forced, further=further
                 )
             except LimitExceeded as exceeded:
@@ -110,7 +110,7 @@ class PostingContext:
                 tally.give_back(kept, map(Counted.of, counted))
 
     @property
-    def listed(self) -> list[Counters]:
+    def card_counters(self) -> list[Counters]:
         """The counters of the card, whose lists a movement is in."""
         return [kept for kept in self.counters if kept.owner.startswith("card#")]
 
@@ -122,7 +122,7 @@ class PostingContext:
         return of.limit_group_id if of else None
 
 
-def _said(kept: Counters, exceeded: LimitExceeded) -> str:
+def _message(kept: Counters, exceeded: LimitExceeded) -> str:
     """Which limit it was; a name is the operator's."""
     name = f' "{exceeded.entry.name}"' if exceeded.entry.name else ""
     return f"the {exceeded.bound.replace('_', ' ')} of the {kept.owner.partition('#')[0]}'s limit{name} is exceeded"

@@ -43,7 +43,7 @@ def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: Facts) -> bool:
     """Whether a movement falls under an entry of a fee group."""
     return (
         _has_its_type(entry, facts)
-        and _is_how(entry, facts)
+        and _matches_entry(entry, facts)
         and in_country(entry, facts.country)
         and _in_region(catalogue, entry.region, facts.country)
     )
@@ -54,7 +54,7 @@ def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: Facts) -> bool:
     return (
         _has_its_type(entry, facts)
         and _has_its_class(entry, facts)
-        and _is_how(entry, facts)
+        and _matches_entry(entry, facts)
         and entry.currency in (0, facts.currency)
         and entry.holder_country in (0, facts.holder_country)
         and _in_region(catalogue, entry.holder_region, facts.holder_country)
@@ -63,11 +63,11 @@ def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: Facts) -> bool:
     )
 
 
-def is_meant(catalogue: Catalogue, rule: RiskRule, facts: Facts) -> bool:
+def is_in_risk_rule(catalogue: Catalogue, rule: RiskRule, facts: Facts) -> bool:
     """Whether a movement is one that a risk rule is about, whatever its amount."""
     return (
         _has_its_type(rule, facts)
-        and _is_how(rule, facts)
+        and _matches_entry(rule, facts)
         and in_country(rule, facts.country)
         and _in_region(catalogue, rule.region, facts.country)
         and _has_its_region_type(catalogue, rule, facts)
@@ -98,7 +98,7 @@ def _has_its_class(entry: LimitEntry, facts: Facts) -> bool:
     return is_asked_for and facts.transaction_type not in RETURNS
 
 
-def _is_how(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool:
+def _matches_entry(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool:
     """Whether entry mode and merchant category are among those of an entry."""
     return entry.entry_mode in (ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
 

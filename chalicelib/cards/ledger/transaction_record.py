@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.protocol.values import EXTERNAL_PAYMENT
-from chalicelib.cards.storage.record import Key, present
+from chalicelib.cards.storage.record import Key, without_none
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
@@ -85,15 +85,15 @@ def row_key(lead: Item) -> Key:
     return TABLE, {"owner": lead["account"], "part": lead["part_of_account"]}
 
 
-def recording(
+def put_transaction(
     transaction: Transaction, account: LedgerAccount, at: int, write_id: str, *, by_card: bool = False
 ) -> Sequence[Put]:
     """The writes of a new transaction of an account, recorded at ``at`` (Unix milliseconds).
 
     The row stands in the account's list and in two of the card's: of all its transactions, and of those of the account.
     """
-    members: dict[str, Any] = present(vars(transaction)) | {"holder_currency": account.currency}
-    members |= present({"account": account.owner, "account_id": account.id, "at": at, "written_by": write_id})
+    members: dict[str, Any] = without_none(vars(transaction)) | {"holder_currency": account.currency}
+    members |= without_none({"account": account.owner, "account_id": account.id, "at": at, "written_by": write_id})
     lists = [timeline(account.owner, None)]
     if by_card:
         lists += [timeline(None, transaction.card_id), timeline(account.owner, transaction.card_id)]
@@ -108,7 +108,7 @@ def recording(
     # what a fee may be charged for, or refer to, without another look
     found |= {"holder_amount": transaction.holder_amount, "transaction_type": transaction.transaction_type}
     names = ("card_id", "trans_link", "authorization_id", "mti")
-    found |= present({name: getattr(transaction, name) for name in names} | {"account_id": account.id})
+    found |= without_none({name: getattr(transaction, name) for name in names} | {"account_id": account.id})
     return [
         *(Put(TABLE, place | members, absent("owner")) for place in places),
         Put(TABLE, {**transaction_key(transaction.id)[1], **found, "written_by": write_id}, absent("owner")),

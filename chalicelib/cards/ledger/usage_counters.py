@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.cards.ledger.limits import Counted, Window, Windows, released
+from chalicelib.cards.ledger.limits import Counted, Window, Windows, release_counts
 from chalicelib.cards.ledger.transaction_record import TABLE
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
@@ -40,7 +40,7 @@ class Counters:
         windows = {key: _window(plain) for key, plain in item["windows"].items()}
         return cls(owner, item["version"], windows, item.get("last_at", 0))
 
-    def becoming(self, after: Counters, write_id: str) -> Put:
+    def put(self, after: Counters, write_id: str) -> Put:
         """The write that has ``after`` stand in their place; it fails if somebody else was first."""
         item: Item = {
             **_place(self.owner),
@@ -61,10 +61,10 @@ class Tally:
     def copy(self) -> Tally:
         """The same as it stands now, to try what may be refused."""
         copied = Tally()
-        copied.take(self)
+        copied.assign(self)
         return copied
 
-    def take(self, other: Tally) -> None:
+    def assign(self, other: Tally) -> None:
         """Stand as another one does."""
         self._changed = dict(other._changed)
 
@@ -77,14 +77,14 @@ class Tally:
 
     def give_back(self, kept: Counters, counted: Iterable[Counted]) -> None:
         """Release what was counted."""
-        self.change(kept, released(self.now(kept).windows, counted))
+        self.change(kept, release_counts(self.now(kept).windows, counted))
 
-    def listed(self, kept: Counters, at: int) -> None:
+    def note_listed(self, kept: Counters, at: int) -> None:
         """Note that something is listed under a card, recorded at ``at`` (Unix milliseconds)."""
         self._changed[kept.owner] = kept, replace(self.now(kept), last_at=max(at, self.now(kept).last_at))
 
     def operations(self, write_id: str) -> list[Put]:
-        return [kept.becoming(after, write_id) for kept, after in self._changed.values()]
+        return [kept.put(after, write_id) for kept, after in self._changed.values()]
 
 
 def key(kind: Owner, number: int) -> Key:

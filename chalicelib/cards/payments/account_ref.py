@@ -17,7 +17,7 @@ from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.special_account_record import SpecialAccount, special_account_key
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.values import OF_HOLDER
-from chalicelib.cards.storage.record import Key, present
+from chalicelib.cards.storage.record import Key, without_none
 from chalicelib.foundation.dynamodb.store import Item
 
 
@@ -37,20 +37,20 @@ class AccountRef:
         return cls(about.manager_id, about.account_type, about.account_id, about.holder_id, about.card_id)
 
     @classmethod
-    def led_to(cls, number: Item) -> AccountRef:
+    def of_number_item(cls, number: Item) -> AccountRef:
         """Those of the address that the item of a number leads to."""
         return cls(**{each.name: number[each.name] for each in fields(cls) if each.name in number})
 
     @property
     def plain(self) -> dict[str, Any]:
         """The same as an item keeps it."""
-        return present({each.name: getattr(self, each.name) for each in fields(self)})
+        return without_none({each.name: getattr(self, each.name) for each in fields(self)})
 
     @property
     def keys(self) -> list[Key]:
         return [*self._parts.values()]
 
-    def party(self, catalogue: Catalogue, items: Sequence[Item | None]) -> PostingContext:
+    def posting_context(self, catalogue: Catalogue, items: Sequence[Item | None]) -> PostingContext:
         """What stands at ``keys``; whatever an address names is there for good."""
         found = dict(zip(self._parts, items, strict=True))
         holder, card = found.get("holder"), found.get("card")

@@ -11,7 +11,7 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.payments.address_opening import AddressOpening
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.pending_index import asking
+from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.serializers import serialize_address, serialize_address_with_status
 from chalicelib.cards.payments.special_account_record import SpecialAccount, new_special_account, special_account_key
@@ -28,7 +28,7 @@ from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_PENDING, BUSINESS, MOST_ADDRESSES, OF_HOLDER, SPECIAL
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import either, present
+from chalicelib.cards.storage.record import or_default, without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
@@ -49,17 +49,17 @@ class AddressFlow:
         keys = [Account.key(request.account_id)]
         keys += [Card.key(request.card_id)] if request.card_id is not None else []
         account_item, *card_item = context.items(keys)
-        account = context.seen(Account, account_item)
-        card = context.seen(Card, card_item[0]) if card_item else None
+        account = context.require_visible(Account, account_item)
+        card = context.require_visible(Card, card_item[0]) if card_item else None
         if card is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         holder = Holder.from_item(context.items([Holder.key(account.holder_id)])[0] or {})
         account.require(context.action)
-        country = either(request.country_ison, holder.details.get("country_ison"))
+        country = or_default(request.country_ison, holder.details.get("country_ison"))
         if country is None:
             raise refused_field("country_ison", "required", "is required when the holder has none")
         name = request.account_name or _name_of(holder)
-        return self._assigned(request, context, account, card, country, name)
+        return self._assign(request, context, account, card, country, name)
 
     def assign_external_payment_address_for_special_account(
         self, request: AssignExternalPaymentAddressForSpecialAccount, context: RequestContext
@@ -71,13 +71,13 @@ class AddressFlow:
         entry = context.catalogue.special_accounts.get(number)
         if entry is None or entry.access_level > context.level:
             raise Refused(Status.NO_SPECIAL_ACCOUNT)
-        card = context.seen(Card, card_item[0]) if card_item else None
+        card = context.require_visible(Card, card_item[0]) if card_item else None
         account = (
             SpecialAccount.from_item(item) if item else new_special_account(context.manager_id, entry, context.now)
         )
-        country = either(request.country_ison, entry.country)
+        country = or_default(request.country_ison, entry.country)
         name = request.account_name or entry.name
-        outcome = self._assigned(request, context, account, card, country, name, is_new=item is None)
+        outcome = self._assign(request, context, account, card, country, name, is_new=item is None)
         return replace(outcome, uses=[("special_account", entry.id)])
 
     def change_external_payment_address_status(
@@ -85,7 +85,7 @@ class AddressFlow:
     ) -> Outcome[None]:
         address = context.find(ExternalAddress, request.epm_address_id)
         address.require(context.action)
-        change = address.changing(
+        change = address.update(
             context.write_id, status=request.status, reason_code=request.reason_code, note=request.note
         )
         return Outcome(operations=[change])
@@ -101,12 +101,12 @@ class AddressFlow:
         account = context.find(Account, request.account_id)
         numbers = sorted(account.address_ids or ())
         items = context.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
-        found = [ExternalAddress.from_item(item) for item in items if item and context.sees(item)]
+        found = [ExternalAddress.from_item(item) for item in items if item and context.can_see(item)]
         return Outcome([serialize_address(address) for address in found if address.assignment_state == ASSIGNED])
 
     # -- inside
 
-    def _assigned(
+    def _assign(
         self,
         request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount,
         context: RequestContext,
@@ -128,13 +128,13 @@ class AddressFlow:
             raise refused_field(field, "length", f"has {MOST_ADDRESSES} addresses, and no account has more")
         if METHOD_CURRENCIES[method] != currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the method has another currency")
-        if any(context.catalogue.rate(*pair) is None for pair in _both_ways(currency, account.currency)):
+        if any(context.catalogue.rate(*pair) is None for pair in _conversions(currency, account.currency)):
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")
         number = self.sequences.next("external_address")
         address = ExternalAddress(
             id=number,
             manager_id=context.manager_id,
-            access_level=either(request.access_level, account.access_level),
+            access_level=or_default(request.access_level, account.access_level),
             method=method,
             type_id=method,
             account_id=account.id,
@@ -146,15 +146,15 @@ class AddressFlow:
             card_id=request.card_id,
             risk_score=request.risk_score,
             assignment_state=ASSIGNMENT_PENDING,
-            **asking(number, context.action, context.claim, context.now),
+            **waiting_members(number, context.action, context.claim, context.now),
         )
         numbers = there | {number}
         if is_new:
-            with_address: Operation = replace(account, address_ids=numbers).making(context.write_id)
+            with_address: Operation = replace(account, address_ids=numbers).put(context.write_id)
         else:
-            with_address = account.changing(context.write_id, address_ids=numbers)
-        as_read = [card.unchanged()] if card is not None else []
-        operations = [address.making(context.write_id), with_address, *as_read]
+            with_address = account.update(context.write_id, address_ids=numbers)
+        as_read = [card.check_unchanged()] if card is not None else []
+        operations = [address.put(context.write_id), with_address, *as_read]
         return Outcome(operations=operations, asks=partial(self.completion.answer, self.orders, address))
 
 
@@ -163,9 +163,9 @@ def _name_of(holder: Holder) -> str:
     details = holder.details
     if holder.holder_type == BUSINESS and details.get("business_name"):
         return str(details["business_name"])
-    names = present({name: details.get(name) for name in ("first_name", "last_name")})
+    names = without_none({name: details.get(name) for name in ("first_name", "last_name")})
     return " ".join(names.values())[:NAME_LENGTH]
 
 
-def _both_ways(one: int, other: int) -> Sequence[tuple[int, int]]:
+def _conversions(one: int, other: int) -> Sequence[tuple[int, int]]:
     return (one, other), (other, one)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.cards.payments.account_ref import AccountRef
-from chalicelib.cards.payments.address_record import ExternalAddress, number_keys, taking_numbers
+from chalicelib.cards.payments.address_record import ExternalAddress, number_keys, put_numbers
 from chalicelib.cards.payments.pending_index import ANSWERED
 from chalicelib.cards.payments.provider import LONGEST_WORDS, Opened, Opening, Provider, ProviderRefused
 from chalicelib.cards.payments.provider_completion import ProviderOutcome
@@ -37,30 +37,28 @@ class AddressOpening:
         self, address: ExternalAddress, reply: Opened | ProviderRefused, stamp: WriteStamp, /
     ) -> ProviderOutcome[ExternalAddress]:
         if isinstance(reply, ProviderRefused):
-            return self._refused(address, str(reply)[:LONGEST_WORDS], stamp)
+            return self._refuse(address, str(reply)[:LONGEST_WORDS], stamp)
         numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
         members = numbers | {"assignment_state": ASSIGNED, **ANSWERED}
-        after = address.changed(**members)
+        after = address.with_changes(**members)
         if any(item and item["address_id"] != address.id for item in self.store.batch_get(number_keys(after))):
-            return self._refused(address, "the provider gave a number that leads elsewhere", stamp)
-        return ProviderOutcome(
-            [address.changing(stamp.write_id, **members), *taking_numbers(after, stamp.write_id)], after
-        )
+            return self._refuse(address, "the provider gave a number that leads elsewhere", stamp)
+        return ProviderOutcome([address.update(stamp.write_id, **members), *put_numbers(after, stamp.write_id)], after)
 
-    def told(self, address: ExternalAddress, _: str, /) -> list[AddressRecord]:
+    def answer(self, address: ExternalAddress, _: str, /) -> list[AddressRecord]:
         if address.assignment_state == ASSIGNMENT_REFUSED:
             raise refused_by_provider(address.note)
         return [serialize_address(address)]
 
-    def _refused(self, address: ExternalAddress, reason: str, stamp: WriteStamp) -> ProviderOutcome[ExternalAddress]:
+    def _refuse(self, address: ExternalAddress, reason: str, stamp: WriteStamp) -> ProviderOutcome[ExternalAddress]:
         """The address is none of the account's any more."""
         account_ref = AccountRef.of(address)
         account = account_ref.account(self.store.get(*account_ref.account_key))
         members = {"assignment_state": ASSIGNMENT_REFUSED, "note": reason, **ANSWERED}
         left = (account.address_ids or frozenset()) - {address.id}
-        gone = account.changing(stamp.write_id, address_ids=left or None)
-        return ProviderOutcome([address.changing(stamp.write_id, **members), gone], address.changed(**members))
+        gone = account.update(stamp.write_id, address_ids=left or None)
+        return ProviderOutcome([address.update(stamp.write_id, **members), gone], address.with_changes(**members))
 
 
-def _after(address: ExternalAddress, members: dict[str, Any]) -> ExternalAddress:
+def _with_changes(address: ExternalAddress, members: dict[str, Any]) -> ExternalAddress:
     return replace(address, version=address.version + 1, **members)

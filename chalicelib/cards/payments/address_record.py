@@ -14,7 +14,7 @@ from chalicelib.cards.payments.pending_index import TABLE, Waiting
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, LIVE
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import ASSIGNED
-from chalicelib.cards.storage.record import Key, present
+from chalicelib.cards.storage.record import Key, without_none
 from chalicelib.foundation.dynamodb.store import Put, absent
 
 _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
@@ -84,7 +84,7 @@ def number_keys(address: ExternalAddress) -> list[Key]:
     return keys
 
 
-def taking_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
+def put_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
     """The writes that make the numbers lead to the address; they fail if another one has any of them.
 
     An item has what a payment needs to know before it reads further: ``address_id``, ``manager_id``, ``account_id``,
@@ -99,4 +99,4 @@ def taking_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
         "card_id": address.card_id,
         "written_by": write_id,
     }
-    return [Put(table, {**key, **present(leads_to)}, absent("owner")) for table, key in number_keys(address)]
+    return [Put(table, {**key, **without_none(leads_to)}, absent("owner")) for table, key in number_keys(address)]

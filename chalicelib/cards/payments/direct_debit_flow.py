@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chalicelib.cards.payments.event_payloads import mandate_told
+from chalicelib.cards.payments.event_payloads import mandate_event
 from chalicelib.cards.payments.mandate_record import Mandate
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.protocol.payment_messages import CancelExternalPaymentMandate, ChangeDDExternalPaymentStatus
@@ -21,8 +21,8 @@ class DirectDebitFlow:
         mandate = context.find(Mandate, request.epm_mandate_id)
         mandate.require(context.action)
         members = {"state": CANCELLED, "reason": request.reason}
-        events = [mandate_told(mandate.changed(**members))]
-        return Outcome(operations=[mandate.changing(context.write_id, **members)], events=events)
+        events = [mandate_event(mandate.with_changes(**members))]
+        return Outcome(operations=[mandate.update(context.write_id, **members)], events=events)
 
     def change_dd_external_payment_status(
         self, request: ChangeDDExternalPaymentStatus, context: RequestContext
@@ -32,4 +32,4 @@ class DirectDebitFlow:
         if payment.cut_off is None or context.now >= payment.cut_off:
             raise Refused(Status.WRONG_STATE, "the cut-off is over")
         reason = str(request.reason) if request.should_pay == NO else None
-        return Outcome(operations=[payment.changing(context.write_id, should_pay=request.should_pay, reason=reason)])
+        return Outcome(operations=[payment.update(context.write_id, should_pay=request.should_pay, reason=reason)])

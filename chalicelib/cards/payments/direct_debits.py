@@ -12,7 +12,7 @@ from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.mandate_record import Mandate
 from chalicelib.cards.payments.payment_posting import Change, PaymentPosting, amounts
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.payments.pending_index import due
+from chalicelib.cards.payments.pending_index import due_members
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.payment_states import REJECTED
 from chalicelib.cards.protocol.states import PAYING_ACCOUNT
@@ -37,10 +37,10 @@ class DirectDebits:
         cut_off = payment.created_at + CUT_OFF_SECONDS
         payment = replace(payment, mandate_id=mandate.id, reference=mandate.reference, cut_off=cut_off)
         if mandate.is_live:
-            return replace(payment, **due(payment.id, cut_off))
+            return replace(payment, **due_members(payment.id, cut_off))
         return replace(payment, state=REJECTED, reason=_CANCELLED)
 
-    def due(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, stamp: WriteStamp) -> Change:
+    def decide(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, stamp: WriteStamp) -> Change:
         """What becomes of a pending direct debit now."""
         assert payment.mandate_id is not None, "a direct debit has a mandate"
         account_ref = AccountRef.of(payment)
@@ -48,18 +48,18 @@ class DirectDebits:
             [Mandate.key(payment.mandate_id), ExternalAddress.key(payment.address_id), *account_ref.keys]
         )
         assert mandate_item is not None and address_item is not None, "mandates and addresses stay"
-        party = account_ref.party(catalogue, items)
+        party = account_ref.posting_context(catalogue, items)
         mandate, address = Mandate.from_item(mandate_item), ExternalAddress.from_item(address_item)
         obstacle = _obstacle(payment, mandate, address, party)
         if obstacle is not None:
             return self.booking.reject(payment, party, stamp, reason=obstacle)
         try:
-            change = self._paid(payment, party, stamp)
+            change = self._pay(payment, party, stamp)
         except Refused as refusal:
             return self.booking.reject(payment, party, stamp, reason=refusal.message)
-        return replace(change, operations=[*change.operations, mandate.unchanged(), address.unchanged()])
+        return replace(change, operations=[*change.operations, mandate.check_unchanged(), address.check_unchanged()])
 
-    def _paid(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp) -> Change:
+    def _pay(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp) -> Change:
         """Raises: Refused."""
         facts = party.facts(DIRECT_DEBIT, payment.instructed_currency, payment.country)
         charge = party.charge(facts, payment.instructed_amount, debit=True)

@@ -8,7 +8,7 @@ from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.protocol.card_events import ExternalPaymentEvent, MandateEvent
 
 
-def payment_told(payment: ExternalPayment) -> CardEvent:
+def payment_event(payment: ExternalPayment) -> CardEvent:
     """A payment as it stands now, for the programme manager that it belongs to."""
     counterparty, is_reckoned = payment.counterparty, payment.charge is not None
     data: ExternalPaymentEvent = {
@@ -42,12 +42,12 @@ def payment_told(payment: ExternalPayment) -> CardEvent:
     return CardEvent("external_payment", data, payment.manager_id)
 
 
-def change_told(before: ExternalPayment, after: ExternalPayment) -> list[CardEvent]:
+def change_events(before: ExternalPayment, after: ExternalPayment) -> list[CardEvent]:
     """What a change of a payment is worth telling: nothing, if its state is the same."""
-    return [] if before.state == after.state else [payment_told(after)]
+    return [] if before.state == after.state else [payment_event(after)]
 
 
-def mandate_told(mandate: Mandate) -> CardEvent:
+def mandate_event(mandate: Mandate) -> CardEvent:
     """A mandate as it stands now."""
     data: MandateEvent = {
         "epm_mandate_id": mandate.id,

@@ -18,7 +18,7 @@ from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation.dynamodb.store import Operation
 
 
-def credited(
+def credit(
     payment: ExternalPayment, address: ExternalAddress, party: PostingContext, now: int, tally: Tally
 ) -> ExternalPayment:
     """A payment with what it comes to on the account, counted in its limits. Raises: Refused, when it is not taken."""
@@ -43,15 +43,15 @@ class IncomingPayments:
     ) -> Change:
         """Credit a payment that is new here, or bounce it."""
         tally = Tally()
-        as_read: list[Operation] = [address.unchanged()]
+        as_read: list[Operation] = [address.check_unchanged()]
         try:
-            payment = credited(payment, address, party, stamp.at // 1000, tally)
+            payment = credit(payment, address, party, stamp.at // 1000, tally)
         except Refused as refusal:
             payment = replace(payment, state=REJECTED, reason=refusal.message)
-            as_read.append(party.account.unchanged())
-            return Change([payment.making(stamp.write_id), *as_read], payment, party.account)
+            as_read.append(party.account.check_unchanged())
+            return Change([payment.put(stamp.write_id), *as_read], payment, party.account)
         movement = Movement("payment in", stamp.at, stamp.write_id, tally, epm_transaction_id=payment.id)
-        movement.list_by_card(*party.listed)
+        movement.list_by_card(*party.card_counters)
         payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment))
-        operations = [payment.making(stamp.write_id), *as_read, *movement.operations()]
-        return Change(operations, payment, movement.after(party.account))
+        operations = [payment.put(stamp.write_id), *as_read, *movement.operations()]
+        return Change(operations, payment, movement.account_after(party.account))

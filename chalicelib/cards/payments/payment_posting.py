@@ -71,10 +71,10 @@ class PaymentPosting:
             counterparty=payment.counterparty or None,
             epm_transaction_id=payment.id,
             epm_mandate_id=payment.mandate_id,
-            **charge.shown,
+            **charge.transaction_members,
         )
         charge.book(movement, account, EXTERNAL)
-        charge.show(movement, account, main, fees)
+        charge.list_transactions(movement, account, main, fees)
         return number
 
     def settle(
@@ -94,20 +94,20 @@ class PaymentPosting:
         movement = _movement("settled", payment, party, stamp, tally)
         movement.hold(party.account, -payment.held)
         number = self.enter(movement, party.account, payment, original=original)
-        members = {"state": SETTLED, "held": 0, "transaction_id": number, **_unwatched(payment), **members}
-        return _changed(payment, party.account, movement, stamp, members)
+        members = {"state": SETTLED, "held": 0, "transaction_id": number, **_not_due_members(payment), **members}
+        return _change(payment, party.account, movement, stamp, members)
 
     def reject(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> Change:
         """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
-        members = {"state": REJECTED, "held": 0, "counted": None, **_unwatched(payment), **members}
+        members = {"state": REJECTED, "held": 0, "counted": None, **_not_due_members(payment), **members}
         tally = Tally()
         party.release(payment.counted, tally)
         if not payment.held:
-            change = payment.changing(stamp.write_id, **members)
-            return Change([change, *tally.operations(stamp.write_id)], payment.changed(**members), party.account)
+            change = payment.update(stamp.write_id, **members)
+            return Change([change, *tally.operations(stamp.write_id)], payment.with_changes(**members), party.account)
         movement = _movement("rejected", payment, party, stamp, tally)
         movement.hold(party.account, -payment.held)
-        return _changed(payment, party.account, movement, stamp, members)
+        return _change(payment, party.account, movement, stamp, members)
 
     def report(
         self, payment: ExternalPayment, party: PostingContext, result: str, reason: str | None, stamp: WriteStamp
@@ -132,10 +132,10 @@ class PaymentPosting:
         """A settled payment that went out comes back: what was taken for it is given, fees apart."""
         movement = _movement("returned", payment, party, stamp)
         members = {"return_transaction_id": self.enter(movement, party.account, payment, original=payment), **members}
-        return _changed(payment, party.account, movement, stamp, {"state": RETURNED, **members})
+        return _change(payment, party.account, movement, stamp, {"state": RETURNED, **members})
 
 
-def _unwatched(payment: ExternalPayment) -> Item:
+def _not_due_members(payment: ExternalPayment) -> Item:
     """What takes a payment from the index of due times, unless its request still waits for an answer."""
     return {} if payment.asks else NOT_DUE
 
@@ -145,15 +145,15 @@ def _movement(
 ) -> Movement:
     cause = f"{CALLED[payment.payment]} {what}"
     movement = Movement(cause, stamp.at, stamp.write_id, tally, epm_transaction_id=payment.id)
-    movement.list_by_card(*party.listed)
+    movement.list_by_card(*party.card_counters)
     return movement
 
 
-def _changed(
+def _change(
     payment: ExternalPayment, account: LedgerAccount, movement: Movement, stamp: WriteStamp, members: dict[str, Any]
 ) -> Change:
-    operations = [payment.changing(stamp.write_id, **members), *movement.operations()]
-    return Change(operations, payment.changed(**members), movement.after(account))
+    operations = [payment.update(stamp.write_id, **members), *movement.operations()]
+    return Change(operations, payment.with_changes(**members), movement.account_after(account))
 
 
 def amounts(charge: Charge) -> dict[str, Any]:

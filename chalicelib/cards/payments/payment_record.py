@@ -11,7 +11,7 @@ from chalicelib.cards.payments.pending_index import Waiting
 from chalicelib.cards.payments.provider import OrderKind
 from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PENDING, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 
 _OF_COUNTERPARTY = {
     "counterparty_name": "account_name",
@@ -94,7 +94,7 @@ class ExternalPayment(Waiting):
         """The other side, as far as it is known, and the scheme, by the interface's names."""
         other = (self.source if self.payment == "in" else self.destination) or {}
         known = {name: other.get(kept) or None for name, kept in _OF_COUNTERPARTY.items()}
-        return present({**known, "scheme": self.scheme})
+        return without_none({**known, "scheme": self.scheme})
 
     @property
     def remittance(self) -> str | None:
@@ -129,7 +129,7 @@ class ExternalPayment(Waiting):
             raise Refused(Status.ALREADY_RETURNED)
 
 
-def by_address(address: ExternalAddress) -> dict[str, Any]:
+def address_members(address: ExternalAddress) -> dict[str, Any]:
     """The members of a payment that follow from the address that it comes or goes by."""
     return {
         "manager_id": address.manager_id,
@@ -143,7 +143,7 @@ def by_address(address: ExternalAddress) -> dict[str, Any]:
     }
 
 
-def instructed(amount: int, currency: int) -> dict[str, Any]:
+def instructed_members(amount: int, currency: int) -> dict[str, Any]:
     """The amounts of a payment of which it is not known yet what it comes to on the account."""
     return {
         "instructed_amount": amount,

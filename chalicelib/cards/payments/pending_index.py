@@ -43,12 +43,12 @@ class Waiting(Record):
         return IdempotencyClaim(**self.claim, view=None) if self.claim else None
 
 
-def due(number: int, at: int) -> Item:
+def due_members(number: int, at: int) -> Item:
     """The members that have a record looked after at ``at`` (Unix seconds)."""
     return {"due_at": at, **DUE.entry(str(number))}
 
 
-def asking(number: int, action: str, claim: IdempotencyClaim | None, now: int) -> dict[str, Any]:
+def waiting_members(number: int, action: str, claim: IdempotencyClaim | None, now: int) -> dict[str, Any]:
     """The members that have a record wait for the provider from ``now`` on (Unix seconds)."""
     kept = {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None
-    return {"asks": action, "claim": kept, **due(number, now + ASKING_SECONDS)}
+    return {"asks": action, "claim": kept, **due_members(number, now + ASKING_SECONDS)}

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
 from chalicelib.cards.events.card_events import CardEvent, CardEvents
-from chalicelib.cards.payments.pending_index import ASKING_SECONDS, Waiting, due
+from chalicelib.cards.payments.pending_index import ASKING_SECONDS, Waiting, due_members
 from chalicelib.cards.payments.provider import ProviderSilent
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
@@ -56,7 +56,7 @@ class ProviderOrders(Protocol[W]):
     def outcome(self, record: W, reply: Any, stamp: WriteStamp, /) -> ProviderOutcome[W]:
         """What follows from the reply. Raises: StoreError."""
 
-    def told(self, record: W, action: str, /) -> Any:
+    def answer(self, record: W, action: str, /) -> Any:
         """The data that ``action`` is answered with, once the outcome is written. Raises: Refused."""
 
 
@@ -84,9 +84,9 @@ class ProviderCompletion:
 
     def resume(self, orders: ProviderOrders[W], record: W) -> bool:
         """Finish what a request has left, unless somebody else does; whether that was possible. Raises: StoreError."""
-        again = due(record.id, self.clock.time() + ASKING_SECONDS)
+        again = due_members(record.id, self.clock.time() + ASKING_SECONDS)
         try:
-            self.store.transact([record.changing(new_id(), **again)])
+            self.store.transact([record.update(new_id(), **again)])
         except ConditionFailed:
             return False
         try:
@@ -94,7 +94,7 @@ class ProviderCompletion:
         except ProviderSilent:
             log.warning("provider was silent", kind=record.kind, id=record.id)
             return False
-        self._finish(orders, record.changed(**again), reply)
+        self._finish(orders, record.with_changes(**again), reply)
         return True
 
     # -- inside
@@ -108,7 +108,7 @@ class ProviderCompletion:
             stamp = WriteStamp(milliseconds(self.clock), new_id())
             finished = orders.outcome(record, reply, stamp)
             answer = _answer(orders, action, finished.record)
-            answering = [self.references.answering(claim, answer, stamp.at // 1000)] if claim else []
+            answering = [self.references.put_late_answer(claim, answer, stamp.at // 1000)] if claim else []
             told = self.events.record(record.manager_id, finished.events)
             try:
                 self.store.transact([*answering, *finished.operations, *told.operations])
@@ -122,15 +122,15 @@ class ProviderCompletion:
                 self.store.wait(min(attempt, 4))
             record = self._read(record)
             if record.asks is None:  # somebody else has finished it
-                return self._kept(waiting) or _answer(orders, action, record)
+                return self._kept_answer(waiting) or _answer(orders, action, record)
         raise AssertionError("unreachable")
 
-    def _kept(self, claim: IdempotencyClaim | None) -> str | None:
+    def _kept_answer(self, claim: IdempotencyClaim | None) -> str | None:
         """The answer that all requests get which have the claim's reference."""
         if claim is None:
             return None
         try:
-            self.references.look(claim, self.store.batch_get(self.references.keys(claim)), self.clock.time())
+            self.references.check_repeat(claim, self.store.batch_get(self.references.keys(claim)), self.clock.time())
         except Repeated as repeated:
             return repeated.answer
         except (Refused, Unanswered):  # so old that it is another request's
@@ -146,6 +146,6 @@ class ProviderCompletion:
 def _answer(orders: ProviderOrders[W], action: str, record: W) -> str:
     """What a request is answered with, once the provider has answered."""
     try:
-        return envelope.success(orders.told(record, action), {})
+        return envelope.success(orders.answer(record, action), {})
     except Refused as refusal:
         return envelope.error(refusal)

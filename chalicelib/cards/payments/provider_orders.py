@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments.account_ref import AccountRef
-from chalicelib.cards.payments.event_payloads import change_told
+from chalicelib.cards.payments.event_payloads import change_events
 from chalicelib.cards.payments.payment_posting import PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import ANSWERED
@@ -50,8 +50,8 @@ class PaymentOrders:
         was_reported = not payment.is_pending  # settled or rejected, before the answer came
         if was_reported or (payment.payment == "out" and receipt.accepted):
             members = known | ANSWERED
-            return ProviderOutcome([payment.changing(stamp.write_id, **members)], payment.changed(**members))
-        party, original = self._concerned(payment)
+            return ProviderOutcome([payment.update(stamp.write_id, **members)], payment.with_changes(**members))
+        party, original = self._read_parties(payment)
         if receipt.accepted:
             sent = replace(payment, scheme=known["scheme"])
             change = self.booking.settle(sent, party, stamp, original=original, **known, **ANSWERED)
@@ -60,25 +60,27 @@ class PaymentOrders:
             reason = receipt.reason and receipt.reason[:LONGEST_WORDS]
             change = self.booking.reject(payment, party, stamp, reason=reason, **ANSWERED)
             of_original = {"returned_by": None}
-        events = change_told(payment, change.payment)
+        events = change_events(payment, change.payment)
         if original is None:
             return ProviderOutcome(change.operations, change.payment, events)
-        events += change_told(original, original.changed(**of_original))
-        with_original = [*change.operations, original.changing(stamp.write_id, **of_original)]
+        events += change_events(original, original.with_changes(**of_original))
+        with_original = [*change.operations, original.update(stamp.write_id, **of_original)]
         return ProviderOutcome(with_original, change.payment, events)
 
-    def told(self, payment: ExternalPayment, action: str, /) -> TransferWithDestination | None:
+    def answer(self, payment: ExternalPayment, action: str, /) -> TransferWithDestination | None:
         if payment.state == REJECTED:
             raise refused_by_provider(payment.reason)
         return None if action in _WITHOUT_DATA else serialize_payment(payment)
 
-    def _concerned(self, payment: ExternalPayment) -> tuple[PostingContext, ExternalPayment | None]:
+    def _read_parties(self, payment: ExternalPayment) -> tuple[PostingContext, ExternalPayment | None]:
         """The party of a payment, and the payment that it sends back, if it does."""
         account_ref = AccountRef.of(payment)
         others = [ExternalPayment.key(payment.returns)] if payment.returns is not None else []
         items = self.store.batch_get([*others, *account_ref.keys])
         original = ExternalPayment.from_item(items[0]) if others and items[0] else None
-        return account_ref.party(self.programmes.catalogue(payment.manager_id), items[len(others) :]), original
+        return account_ref.posting_context(
+            self.programmes.catalogue(payment.manager_id), items[len(others) :]
+        ), original
 
 
 def _order(payment: ExternalPayment) -> Order:

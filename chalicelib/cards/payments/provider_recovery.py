@@ -9,7 +9,7 @@ from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.payments.address_opening import AddressOpening
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.direct_debits import DirectDebits
-from chalicelib.cards.payments.event_payloads import change_told
+from chalicelib.cards.payments.event_payloads import change_events
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import DUE
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
@@ -51,8 +51,8 @@ class ProviderRecovery:
         """Raises: StoreError."""
         catalogue = self.programmes.catalogue(payment.manager_id)
         stamp = WriteStamp(milliseconds(self.clock), new_id())
-        change = self.debits.due(payment, catalogue, self.store.batch_get, stamp)
-        told = self.events.record(payment.manager_id, change_told(payment, change.payment))
+        change = self.debits.decide(payment, catalogue, self.store.batch_get, stamp)
+        told = self.events.record(payment.manager_id, change_events(payment, change.payment))
         try:
             self.store.transact([*change.operations, *told.operations])
         except (ConditionFailed, Conflict):  # it was changed meanwhile, or the account was: the next run sees to it

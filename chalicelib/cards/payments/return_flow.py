@@ -9,10 +9,10 @@ from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments.account_ref import AccountRef
-from chalicelib.cards.payments.event_payloads import payment_told
+from chalicelib.cards.payments.event_payloads import payment_event
 from chalicelib.cards.payments.payment_posting import PaymentPosting, amounts
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.payments.pending_index import asking
+from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.cards.payments.serializers import refused_by_provider, serialize_payment
@@ -29,7 +29,7 @@ from chalicelib.cards.protocol.states import CLOSED
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import RETURN_TYPES
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 
 Side = tuple[ExternalPayment, PostingContext]
 """A payment as one side has it, and whom it concerns there."""
@@ -82,17 +82,17 @@ class ReturnFlow:
         payment = self._payment(context, original, charge, reason, reference)
         if sender is not None:
             return _return_at_home(context, self.booking, payment, (original, party), sender)
-        waiting = asking(payment.id, context.action, context.claim, context.now)
+        waiting = waiting_members(payment.id, context.action, context.claim, context.now)
         payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
         movement = Movement("return held", context.at, context.write_id, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
         operations = [
-            payment.making(context.write_id),
-            original.changing(context.write_id, returned_by=payment.id),
+            payment.put(context.write_id),
+            original.update(context.write_id, returned_by=payment.id),
             *(movement.operations() if payment.held else []),
         ]
         asks = partial(self.completion.answer, self.orders, payment)
-        return Outcome(operations=operations, asks=asks, events=[payment_told(payment)])
+        return Outcome(operations=operations, asks=asks, events=[payment_event(payment)])
 
     def _parties(self, context: RequestContext, original: ExternalPayment) -> tuple[PostingContext, Side | None]:
         """Who gives a payment back; and the payment's other side, if that is here."""
@@ -102,12 +102,12 @@ class ReturnFlow:
             sender = AccountRef(**original.other_side or {})
             keys = [*keys, ExternalPayment.key(original.counterpart), *sender.keys]
         items = context.items(keys)
-        party = account_ref.party(context.catalogue, items[:count])
+        party = account_ref.posting_context(context.catalogue, items[:count])
         if sender is None:
             return party, None
         sent, *rest = items[count:]
         assert sent is not None, "payments stay"
-        payer = sender.party(self.programmes.catalogue(sender.manager_id), rest)
+        payer = sender.posting_context(self.programmes.catalogue(sender.manager_id), rest)
         return party, (ExternalPayment.from_item(sent), payer)
 
     def _payment(
@@ -132,7 +132,7 @@ class ReturnFlow:
             destination=original.source if original.payment == "in" else original.destination,
             schemes=None,
             reference=reference,
-            details=present({"description": original.remittance}) or None,
+            details=without_none({"description": original.remittance}) or None,
             provider_reference=None,
             original_reference=original.provider_reference,
             transaction_id=None,
@@ -153,7 +153,7 @@ def _return_at_home(
     if payer.account.status == CLOSED:
         raise refused_by_provider("the account that has paid is closed")
     movement = Movement("payment returned at home", context.at, context.write_id, epm_transaction_id=payment.id)
-    movement.list_by_card(*payee.listed, *payer.listed)
+    movement.list_by_card(*payee.card_counters, *payer.card_counters)
     payment = replace(
         payment, transaction_id=booking.enter(movement, payee.account, payment, original=came), state=SETTLED
     )
@@ -161,12 +161,12 @@ def _return_at_home(
     of_came = {"state": RETURNED, "returned_by": payment.id}
     of_sent = {"state": RETURNED, "return_transaction_id": back}
     operations = [
-        payment.making(context.write_id),
-        came.changing(context.write_id, **of_came),
-        sent.changing(context.write_id, **of_sent),
+        payment.put(context.write_id),
+        came.update(context.write_id, **of_came),
+        sent.update(context.write_id, **of_sent),
         *movement.operations(),
     ]
-    events = [payment_told(each) for each in (payment, came.changed(**of_came), sent.changed(**of_sent))]
+    events = [payment_event(each) for each in (payment, came.with_changes(**of_came), sent.with_changes(**of_sent))]
     return Outcome(serialize_payment(payment), operations, events=events)
 
 

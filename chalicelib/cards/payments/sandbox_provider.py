@@ -29,8 +29,8 @@ from chalicelib.cards.payments.provider import (
     Receipt,
 )
 from chalicelib.cards.payments.sandbox_account_numbers import BANK, SORT_CODE, british_iban, british_number, sepa_iban
-from chalicelib.cards.protocol.schemes import BRITAIN, METHOD_CURRENCIES, SEPA_COUNTRIES, UK, chosen
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.protocol.schemes import BRITAIN, METHOD_CURRENCIES, SEPA_COUNTRIES, UK, choose_scheme
+from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError, absent
 from chalicelib.foundation.identifiers import new_id
 
@@ -57,10 +57,10 @@ class SandboxProvider:
     def submit(self, order: Order) -> Receipt:
         if _is_to(order.destination, LOST):
             attempt = _item(order, "lost")
-            if self._standing(attempt) == attempt:
+            if self._put_or_read(attempt) == attempt:
                 raise ProviderSilent("the order never arrived")
-        item = _item(order, "order", **present(asdict(_decided(order))))
-        stands = self._standing(item)
+        item = _item(order, "order", **without_none(asdict(_decide(order))))
+        stands = self._put_or_read(item)
         if _is_to(order.destination, SILENT) and stands == item:
             raise ProviderSilent("the answer was lost")
         return _receipt(stands)
@@ -72,7 +72,7 @@ class SandboxProvider:
             raise ProviderSilent("the sandbox cannot be reached") from failure
         return _receipt(found) if found else None
 
-    def _standing(self, item: Item) -> Item:
+    def _put_or_read(self, item: Item) -> Item:
         """What stands there after this attempt to write it: ``item`` itself, or what somebody wrote earlier."""
         try:
             self._store.put(TABLE, item, absent("owner"))
@@ -88,10 +88,10 @@ def _is_to(destination: BankAccount, word: str) -> bool:
     return destination.name.upper().startswith(word)
 
 
-def _decided(order: Order) -> Receipt:
+def _decide(order: Order) -> Receipt:
     if _is_to(order.destination, REFUSE):
         return Receipt(accepted=False, reason="the sandbox refuses this name")
-    scheme = chosen(order.method, order.schemes, order.amount)
+    scheme = choose_scheme(order.method, order.schemes, order.amount)
     if scheme is None:
         return Receipt(accepted=False, reason="no scheme takes this amount")
     return Receipt(accepted=True, reference=_FIRST_REFERENCE + order.payment_id, scheme=scheme)

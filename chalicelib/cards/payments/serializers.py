@@ -17,7 +17,7 @@ from chalicelib.cards.protocol.payment_messages import (
 )
 from chalicelib.cards.protocol.schemes import UK
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 
 NUMBERS = ("account_number", "iban", "sort_code", "bic")
 
@@ -65,7 +65,7 @@ def serialize_address_with_status(address: ExternalAddress) -> AddressWithStatus
 def bank_account(address: ExternalAddress) -> dict[str, Any]:
     """An own address as a payment keeps it."""
     known = {name: getattr(address, name) for name in ("id", "account_name", *NUMBERS)}
-    return present(known)
+    return without_none(known)
 
 
 def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:

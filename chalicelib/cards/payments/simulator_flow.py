@@ -9,11 +9,11 @@ from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.direct_debits import DirectDebits
-from chalicelib.cards.payments.event_payloads import change_told, mandate_told, payment_told
+from chalicelib.cards.payments.event_payloads import change_events, mandate_event, payment_event
 from chalicelib.cards.payments.incoming_payments import IncomingPayments
 from chalicelib.cards.payments.mandate_record import Mandate
 from chalicelib.cards.payments.payment_posting import Change, PaymentPosting
-from chalicelib.cards.payments.payment_record import ExternalPayment, by_address, instructed
+from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
 from chalicelib.cards.payments.serializers import bank_account
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.payment_simulator_messages import (
@@ -56,7 +56,7 @@ class PaymentSimulatorFlow:
             raise refused_field("scheme", "value", "is none of the address's method")
         if request.currency_ison != address.currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address takes its own currency")
-        party = _party(context, address)
+        party = _posting_context(context, address)
         payment = ExternalPayment(
             payment="in",
             transaction_type=EXTERNAL_IN,
@@ -64,7 +64,7 @@ class PaymentSimulatorFlow:
             destination=bank_account(address),
             scheme=request.scheme,
             reference=request.reference,
-            **self._from_outside(context, address, request.amount),
+            **self._inbound_members(context, address, request.amount),
         )
         change = self.incoming.receive(payment, address, party, _stamp(context))
         answer: InboundPayment = {
@@ -75,7 +75,7 @@ class PaymentSimulatorFlow:
             "available_balance": change.account.available,
             "settled_balance": change.account.settled,
         }
-        return Outcome(leave_out_none(answer), change.operations, events=[payment_told(change.payment)])
+        return Outcome(leave_out_none(answer), change.operations, events=[payment_event(change.payment)])
 
     def simulate_mandate(self, request: SimulateMandate, context: RequestContext) -> Outcome[NewMandate]:
         address = context.find(ExternalAddress, request.epm_address_id)
@@ -89,16 +89,16 @@ class PaymentSimulatorFlow:
             reference=request.reference,
             created_at=context.now,
         )
-        made: list[Operation] = [mandate.making(context.write_id), address.unchanged()]
-        return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_told(mandate)])
+        made: list[Operation] = [mandate.put(context.write_id), address.check_unchanged()]
+        return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_event(mandate)])
 
     def simulate_direct_debit(self, request: SimulateDirectDebit, context: RequestContext) -> Outcome[Collection]:
         if request.epm_transaction_id is not None:
             payment = context.find(ExternalPayment, request.epm_transaction_id)
             payment.require(context.action)
-            change = self.debits.due(payment, context.catalogue, context.items, _stamp(context))
+            change = self.debits.decide(payment, context.catalogue, context.items, _stamp(context))
         else:
-            change = self._announced(request, context)
+            change = self._announce(request, context)
         payment = change.payment
         assert payment.cut_off is not None, "a direct debit has a cut-off"
         answer: Collection = {
@@ -109,13 +109,13 @@ class PaymentSimulatorFlow:
             "available_balance": change.account.available,
             "settled_balance": change.account.settled,
         }
-        return Outcome(leave_out_none(answer), change.operations, events=[payment_told(payment)])
+        return Outcome(leave_out_none(answer), change.operations, events=[payment_event(payment)])
 
     def simulate_outbound_result(
         self, request: SimulateOutboundResult, context: RequestContext
     ) -> Outcome[OutboundResult]:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
-        party = _party(context, payment)
+        party = _posting_context(context, payment)
         change = self.booking.report(payment, party, request.result, request.reason, _stamp(context))
         after = change.payment
         number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
@@ -125,11 +125,11 @@ class PaymentSimulatorFlow:
             "available_balance": change.account.available,
             "settled_balance": change.account.settled,
         }
-        return Outcome(leave_out_none(answer), change.operations, events=change_told(payment, after))
+        return Outcome(leave_out_none(answer), change.operations, events=change_events(payment, after))
 
     # -- inside
 
-    def _from_outside(self, context: RequestContext, address: ExternalAddress, amount: int) -> dict[str, Any]:
+    def _inbound_members(self, context: RequestContext, address: ExternalAddress, amount: int) -> dict[str, Any]:
         """What all payments have that come by an address from outside."""
         number = self.sequences.next("external_payment")
         return {
@@ -138,11 +138,11 @@ class PaymentSimulatorFlow:
             "state": PENDING,
             "created_at": context.now,
             "country": address.country,
-            **by_address(address),
-            **instructed(amount, address.currency),
+            **address_members(address),
+            **instructed_members(amount, address.currency),
         }
 
-    def _announced(self, request: SimulateDirectDebit, context: RequestContext) -> Change:
+    def _announce(self, request: SimulateDirectDebit, context: RequestContext) -> Change:
         """What a creditor announces by a mandate. Raises: Refused."""
         assert request.epm_mandate_id is not None and request.amount is not None
         mandate = context.find(Mandate, request.epm_mandate_id)
@@ -154,17 +154,19 @@ class PaymentSimulatorFlow:
             transaction_type=DIRECT_DEBIT,
             source=bank_account(address),
             destination={"account_name": mandate.creditor_name},
-            **self._from_outside(context, address, request.amount),
+            **self._inbound_members(context, address, request.amount),
         )
         payment = self.debits.announce(announced, mandate)
         return Change(
-            [payment.making(context.write_id), mandate.unchanged()], payment, _party(context, address).account
+            [payment.put(context.write_id), mandate.check_unchanged()],
+            payment,
+            _posting_context(context, address).account,
         )
 
 
-def _party(context: RequestContext, about: ExternalAddress | ExternalPayment) -> PostingContext:
+def _posting_context(context: RequestContext, about: ExternalAddress | ExternalPayment) -> PostingContext:
     account_ref = AccountRef.of(about)
-    return account_ref.party(context.catalogue, context.items(account_ref.keys))
+    return account_ref.posting_context(context.catalogue, context.items(account_ref.keys))
 
 
 def _stamp(context: RequestContext) -> WriteStamp:

@@ -12,23 +12,23 @@ from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Tally
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, find_key
-from chalicelib.cards.payments.event_payloads import payment_told
-from chalicelib.cards.payments.incoming_payments import credited
+from chalicelib.cards.payments.event_payloads import payment_event
+from chalicelib.cards.payments.incoming_payments import credit
 from chalicelib.cards.payments.modulus_check import fits
 from chalicelib.cards.payments.payment_posting import PaymentPosting, amounts
-from chalicelib.cards.payments.payment_record import ExternalPayment, by_address, instructed
-from chalicelib.cards.payments.pending_index import asking
+from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
+from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.cards.payments.serializers import bank_account, refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment, TransferWithDestination
 from chalicelib.cards.protocol.payment_states import PENDING, SETTLED
-from chalicelib.cards.protocol.schemes import UK, chosen, country_of
+from chalicelib.cards.protocol.schemes import UK, choose_scheme, country_of
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import EXTERNAL_IN, EXTERNAL_OUT
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.dynamodb.store import Item, Operation
 
 _DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "industry_id")
@@ -60,7 +60,7 @@ class TransferFlow:
             account_number=request.destination_account_number,
         )
         address_item, number = context.items([ExternalAddress.key(request.epm_address_id), wanted])
-        address = context.seen(ExternalAddress, address_item)
+        address = context.require_visible(ExternalAddress, address_item)
         schemes = _schemes(address, request)
         party, own = self._parties(context, address, number)
         address.require(context.action)
@@ -75,15 +75,15 @@ class TransferFlow:
         party.require_funds(charge.total)
         payment = replace(payment, counted=usage or None, **amounts(charge))
         if own is not None:
-            outcome = self._at_home(request, context, payment, party, own, tally)
-            return replace(outcome, operations=[*outcome.operations, address.unchanged()])
-        waiting = asking(payment.id, context.action, context.claim, context.now)
+            outcome = self._transfer_internally(request, context, payment, party, own, tally)
+            return replace(outcome, operations=[*outcome.operations, address.check_unchanged()])
+        waiting = waiting_members(payment.id, context.action, context.claim, context.now)
         payment = replace(payment, held=charge.total, **waiting)
         movement = Movement("payment out held", context.at, context.write_id, tally, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
-        operations = [payment.making(context.write_id), address.unchanged(), *movement.operations()]
+        operations = [payment.put(context.write_id), address.check_unchanged(), *movement.operations()]
         asks = partial(self.completion.answer, self.orders, payment)
-        return Outcome(operations=operations, asks=asks, events=[payment_told(payment)])
+        return Outcome(operations=operations, asks=asks, events=[payment_event(payment)])
 
     # -- inside
 
@@ -93,16 +93,16 @@ class TransferFlow:
         """Who pays, and who is paid if that is an address of this service."""
         account_ref, own_keys, home = AccountRef.of(address), [], None
         if number is not None:
-            home = AccountRef.led_to(number)
+            home = AccountRef.of_number_item(number)
             own_keys = [ExternalAddress.key(number["address_id"]), *home.keys]
         items = context.items([*account_ref.keys, *own_keys])
-        party = account_ref.party(context.catalogue, items[: len(account_ref.keys)])
+        party = account_ref.posting_context(context.catalogue, items[: len(account_ref.keys)])
         if home is None:
             return party, None
         own_item, *rest = items[len(account_ref.keys) :]
         assert own_item is not None, "a number leads to its address"
         return party, Own(
-            ExternalAddress.from_item(own_item), home.party(self.programmes.catalogue(home.manager_id), rest)
+            ExternalAddress.from_item(own_item), home.posting_context(self.programmes.catalogue(home.manager_id), rest)
         )
 
     def _payment(
@@ -126,17 +126,17 @@ class TransferFlow:
             transaction_type=EXTERNAL_OUT,
             created_at=context.now,
             source=bank_account(address),
-            destination=present(known),
+            destination=without_none(known),
             country=country_of(request.destination_iban),
             schemes=list(schemes) or None,
-            scheme=chosen(address.method, schemes, request.amount),
+            scheme=choose_scheme(address.method, schemes, request.amount),
             reference=request.reference_number,
-            details=present({name: getattr(request, name) for name in _DETAILS}) or None,
-            **by_address(address),
-            **instructed(request.amount, request.currency_ison),
+            details=without_none({name: getattr(request, name) for name in _DETAILS}) or None,
+            **address_members(address),
+            **instructed_members(request.amount, request.currency_ison),
         )
 
-    def _at_home(
+    def _transfer_internally(
         self,
         request: TransferToExternalPayment,
         context: RequestContext,
@@ -148,7 +148,7 @@ class TransferFlow:
         """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
         address, payee = own.address, own.party
         if payee.account.owner == payer.account.owner:
-            raise refused_field(_named(request), "value", "leads to the account that pays")
+            raise refused_field(_destination_field(request), "value", "leads to the account that pays")
         if address.currency != paid.instructed_currency:
             raise refused_by_provider("the destination takes another currency")
         number = self.booking.sequences.next("external_payment")
@@ -163,20 +163,20 @@ class TransferFlow:
             destination=bank_account(address),
             counted=None,
             details=None,
-            **by_address(address),
+            **address_members(address),
         )
         try:
-            came = credited(came, address, payee, context.now, tally)
+            came = credit(came, address, payee, context.now, tally)
         except Refused:
             raise refused_by_provider("the destination does not take this payment") from None
         movement = Movement("payment at home", context.at, context.write_id, tally, epm_transaction_id=paid.id)
-        movement.list_by_card(*payer.listed, *payee.listed)
+        movement.list_by_card(*payer.card_counters, *payee.card_counters)
         paid = replace(paid, counterpart=number, other_side=AccountRef.of(came).plain)
         paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
         came = replace(came, transaction_id=self.booking.enter(movement, payee.account, came))
-        made: list[Operation] = [paid.making(context.write_id), came.making(context.write_id), address.unchanged()]
+        made: list[Operation] = [paid.put(context.write_id), came.put(context.write_id), address.check_unchanged()]
         operations = [*made, *movement.operations()]
-        return Outcome(serialize_payment(paid), operations, events=[payment_told(paid), payment_told(came)])
+        return Outcome(serialize_payment(paid), operations, events=[payment_event(paid), payment_event(came)])
 
 
 def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:
@@ -193,14 +193,14 @@ def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Se
         raise refused_field("destination_iban", "required", "is required for an address in SEPA")
     elif country_of(request.destination_iban) is None:
         raise refused_field("destination_iban", "value", "must be one of SEPA for an address in SEPA")
-    if chosen(address.method, wished, 0) is None:
+    if choose_scheme(address.method, wished, 0) is None:
         raise refused_field("schemes", "value", "has none that the address can pay by")
-    if chosen(address.method, wished, request.amount) is None:
+    if choose_scheme(address.method, wished, request.amount) is None:
         raise refused_field("amount", "value", "is higher than the schemes allow")
     return wished
 
 
-def _named(request: TransferToExternalPayment) -> str:
+def _destination_field(request: TransferToExternalPayment) -> str:
     """The field that the destination is found by."""
     return "destination_account_number" if request.destination_iban is None else "destination_iban"
 

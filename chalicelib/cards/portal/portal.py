@@ -36,24 +36,24 @@ class Portal:
     api: Dispatcher
     simulator: Dispatcher
 
-    def see(self, manager_id: int, action: str, /, **members: Any) -> Mapping[str, Any]:
+    def read(self, manager_id: int, action: str, /, **members: Any) -> Mapping[str, Any]:
         """The envelope of one of its actions. Raises: Refused."""
-        return _answered(self.reading, manager_id, frozenset(self.reading.actions), action, members)
+        return _ask(self.reading, manager_id, frozenset(self.reading.actions), action, members)
 
     def act(self, manager_id: int, action: str, reference: str, /, **members: Any) -> Any:
         """The data of one of the simulator's actions, or of ``PREPARING``; once for each reference. Raises: Refused."""
         dispatch = self.api if action in PREPARING else self.simulator
         allowed = frozenset((*self.simulator.actions, *PREPARING))
         asked = {"request_reference_id": reference, **members}
-        return _answered(dispatch, manager_id, allowed, action, asked)["data"]
+        return _ask(dispatch, manager_id, allowed, action, asked)["data"]
 
 
-def _answered(
+def _ask(
     dispatch: Dispatcher, manager_id: int, allowed: frozenset[str], action: str, members: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     credential = Credential(manager_id, NAME, LEVEL, allowed, MODES, encryption_key=None, keys=())
     asked = {**members, "action": action, "api_version": API_VERSION}
-    answer: Mapping[str, Any] = jsontext.loads(dispatch.carry(credential, asked))
+    answer: Mapping[str, Any] = jsontext.loads(dispatch.answer_internally(credential, asked))
     if answer["status"] != "success":
         raise Refused(_STATUSES[answer["status_code"]], answer["message"])
     return answer

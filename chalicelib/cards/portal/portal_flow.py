@@ -59,11 +59,11 @@ class PortalFlow:
     secrets: CardSecrets
 
     def list_cards(self, request: ListCards, context: RequestContext) -> Outcome[list[ListedCard]]:
-        before = None if request.before is None else card_list_record.part(request.before)
+        before = None if request.before is None else card_list_record.row_part(request.before)
         lists = card_list_record.of_manager(context.manager_id)
         rows, more = time_ordered.latest_page(context.store, lists, request.item_count, before)
         items = context.items([Card.key(row["card_id"]) for row in rows]) if rows else []
-        cards = [Card.from_item(item) for item in items if item is not None and context.sees(item)]
+        cards = [Card.from_item(item) for item in items if item is not None and context.can_see(item)]
         holders, accounts = _beside(context, cards)
         listed: list[ListedCard] = [
             {
@@ -124,14 +124,14 @@ class PortalFlow:
         rows, more = time_ordered.latest_page(
             context.store, [Rows.of(each) for each in timelines], request.item_count, before
         )
-        return _list(context, [_message(row) for row in rows if context.sees(row)], more=more)
+        return _list(context, [_message(row) for row in rows if context.can_see(row)], more=more)
 
     # -- inside
 
     def _card(self, context: RequestContext, card: Card) -> NumberedCard:
         """A card as it is shown to this caller, with its number as disclosure has it."""
-        number = disclosure.shown(context.credential, card.id, "pan", self.secrets.number(card))
-        disclosure.revealed(context.credential, card.id, "pan")
+        number = disclosure.disclose(context.credential, card.id, "pan", self.secrets.number(card))
+        disclosure.audit_reveal(context.credential, card.id, "pan")
         programme = context.catalogue.card_programmes[card.program_id].name
         return {**serialize_card(card, context.now, None), "pan": number, "program_name": programme}
 
@@ -146,7 +146,7 @@ def _beside(context: RequestContext, cards: Sequence[Card]) -> tuple[Mapping[int
     accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[:ACCOUNTS]))
     keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
     items = context.items(keys) if keys else []
-    seen = [item if context.sees(item) else None for item in items]
+    seen = [item if context.can_see(item) else None for item in items]
     people = [Holder.from_item(item) for item in seen[: len(holders)] if item is not None]
     books = [Account.from_item(item) for item in seen[len(holders) :] if item is not None]
     return {each.id: each for each in people}, {each.id: each for each in books}
@@ -167,7 +167,7 @@ def _further(
     addresses = [number for account in accounts for number in sorted(account.address_ids or ())]
     keys: list[Key] = [*map(Authorization.key, numbers), *map(ExternalAddress.key, addresses)]
     items = context.items(keys) if keys else []
-    seen = [item for item in items if item is not None and context.sees(item)]
+    seen = [item for item in items if item is not None and context.can_see(item)]
     held = [Authorization.from_item(item) for item in seen if item["part"] == Authorization.kind]
     paid = [ExternalAddress.from_item(item) for item in seen if item["part"] == ExternalAddress.kind]
     return [_authorization(each) for each in held], [serialize_address(each) for each in paid if each.is_live]

@@ -369,7 +369,7 @@ def members(entry: Entry | GroupEntry | MccRange) -> dict[str, Any]:
 
 def entry(kind: str, plain: Mapping[str, Any]) -> Entry:
     """The entry that ``members`` gave; what is beside them in ``plain`` is not looked at."""
-    made: Entry = _made(KINDS[kind], plain)
+    made: Entry = _restore(KINDS[kind], plain)
     return made
 
 
@@ -381,15 +381,15 @@ def _plain(value: Any) -> Any:
     return members(value) if isinstance(value, GroupEntry | MccRange) else value
 
 
-def _made(made: type[Any], plain: Mapping[str, Any]) -> Any:
+def _restore(made: type[Any], plain: Mapping[str, Any]) -> Any:
     """What was kept before a member existed has the member's default."""
     there = [each.name for each in fields(made) if each.name in plain or each.default is MISSING]
-    return made(**{name: _read(made, name, plain.get(name)) for name in there})
+    return made(**{name: _restore_value(made, name, plain.get(name)) for name in there})
 
 
-def _read(made: type[Any], name: str, value: Any) -> Any:
+def _restore_value(made: type[Any], name: str, value: Any) -> Any:
     if name == "percent" and value is not None:
         return Decimal(value)
     if part := _PARTS.get((made, name)):
-        return tuple(_made(part, each) for each in value)
+        return tuple(_restore(part, each) for each in value)
     return tuple(value) if isinstance(value, list) else value

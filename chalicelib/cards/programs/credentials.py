@@ -119,11 +119,11 @@ class Credentials:
         if len(texts) < len(shown) or not all(map(re.Pattern.fullmatch, _SHAPES, texts)):
             return None
         found, *parts = map(digest, texts)
-        credential = self._cached(found, CACHED_SECONDS)
-        if _has(credential, parts):
+        credential = self._from_cache(found, CACHED_SECONDS)
+        if _has_key(credential, parts):
             return credential
-        credential = self._cached(found, NEW_SECONDS)  # it may have got a new key since
-        return credential if _has(credential, parts) else None
+        credential = self._from_cache(found, NEW_SECONDS)  # it may have got a new key since
+        return credential if _has_key(credential, parts) else None
 
     # -- what the operator does
 
@@ -145,7 +145,7 @@ class Credentials:
         found, credential = self._find(manager_id, name)
         secret = new_secret(with_access_key=False)
         made = new_key(secret, self._clock.time())
-        self._keep(found, credential, [*credential.keys, made][-KEYS_KEPT:])
+        self._update_keys(found, credential, [*credential.keys, made][-KEYS_KEPT:])
         return secret
 
     def drop_old(self, manager_id: int, name: str) -> None:
@@ -157,7 +157,7 @@ class Credentials:
         found, credential = self._find(manager_id, name)
         if len(credential.keys) < KEYS_KEPT:
             raise NoOldKey(f"{name} has one live key only: make a new one with `programme rotate-key` first")
-        self._keep(found, credential, list(credential.keys[1:]))
+        self._update_keys(found, credential, list(credential.keys[1:]))
 
     def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
         """A credential as it stands now, with the digest of its access key."""
@@ -167,7 +167,7 @@ class Credentials:
             raise UnknownCredential(f"programme manager {manager_id} has no credential {name}")
         return entry["access_key"], _credential(item)
 
-    def _keep(self, found: str, credential: Credential, keys: list[Key]) -> None:
+    def _update_keys(self, found: str, credential: Credential, keys: list[Key]) -> None:
         table, key = credential_key(found)
         try:
             self._store.update(
@@ -180,7 +180,7 @@ class Credentials:
             raise CredentialChanged("somebody else changed the credential at the same time: try again") from None
         self._cache.pop(found, None)
 
-    def _cached(self, found: str, seconds: int) -> Credential | None:
+    def _from_cache(self, found: str, seconds: int) -> Credential | None:
         """A credential as it was read at most so many seconds ago."""
         read_at, credential = self._cache.get(found, (0, None))
         if credential is None or self._clock.time() - read_at >= seconds:
@@ -193,7 +193,7 @@ class Credentials:
         return credential
 
 
-def _has(credential: Credential | None, parts: Sequence[str]) -> bool:
+def _has_key(credential: Credential | None, parts: Sequence[str]) -> bool:
     """Whether the digests of ``access_api_id`` and ``access_api_key`` are those of a live key; all are compared."""
     kept = [(key.api_id, key.api_key) for key in credential.keys] if credential else []
     kept += [(_NOBODY, _NOBODY)] * (KEYS_KEPT - len(kept))
@@ -222,7 +222,7 @@ def new_key(secret: Secret, now: int) -> Key:
     return Key(digest(secret.access_api_id), digest(secret.access_api_key), now)
 
 
-def adding(manager_id: int, name: str, rights: Rights, secret: Secret, now: int) -> list[Operation]:
+def put_credential(manager_id: int, name: str, rights: Rights, secret: Secret, now: int) -> list[Operation]:
     """What makes a credential with a whole new secret; one that has the name has to have ended."""
     assert secret.access_key is not None
     found = digest(secret.access_key)
@@ -235,7 +235,7 @@ def adding(manager_id: int, name: str, rights: Rights, secret: Secret, now: int)
     ]
 
 
-def changing(found: str, rights: Rights) -> Operation:
+def update_credential(found: str, rights: Rights) -> Operation:
     """What gives a credential other rights; its keys stay as they are."""
     table, key = credential_key(found)
     made = _rights_members(rights)
@@ -243,7 +243,7 @@ def changing(found: str, rights: Rights) -> Operation:
     return Update(table, key, set=made, remove=removed, condition=Attr("owner").exists())
 
 
-def ending(manager_id: int, name: str, found: str) -> list[Operation]:
+def delete_credential(manager_id: int, name: str, found: str) -> list[Operation]:
     """What ends a credential with all its keys."""
     return [Delete(*credential_key(found)), Delete(*name_key(manager_id, name))]
 

@@ -23,35 +23,35 @@ _MISSING = {
 
 def card_programme(catalogue: Catalogue, number: int) -> CardProgramme:
     """Raises: Refused."""
-    return _found(catalogue.card_programmes, number, Status.NO_PROGRAMME, "there is no such card programme")
+    return _require(catalogue.card_programmes, number, Status.NO_PROGRAMME, "there is no such card programme")
 
 
 def account_programme(catalogue: Catalogue, number: int) -> AccountProgramme:
     """Raises: Refused."""
-    return _found(catalogue.account_programmes, number, Status.NO_PROGRAMME, "there is no such account programme")
+    return _require(catalogue.account_programmes, number, Status.NO_PROGRAMME, "there is no such account programme")
 
 
 def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
     """A limit group of a type (1 card, 2 account, 3 holder). Raises: Refused."""
-    if _found(catalogue.limit_groups, number, Status.NO_LIMIT_GROUP).limit_type != limit_type:
+    if _require(catalogue.limit_groups, number, Status.NO_LIMIT_GROUP).limit_type != limit_type:
         raise Refused(Status.NO_LIMIT_GROUP, "there is no such limit group of this type")
     return "limit_group", number
 
 
-def allowed_one(
+def require_allowed(
     catalogue: Catalogue, kind: str, field: str, number: int, allowed: Sequence[int], limit_type: int = LIMIT_OF_CARD
 ) -> EntryId:
     """An entry that ``field`` names, if it is there and the programme allows it. Raises: Refused."""
     if kind == "limit_group":
         limit_group(catalogue, limit_type, number)
     else:
-        _found(catalogue.of(kind), number, _MISSING[kind])
+        _require(catalogue.of(kind), number, _MISSING[kind])
     if number not in allowed:
         raise refused_field(field, "value", "is not allowed by the programme")
     return kind, number
 
 
-def chosen(
+def choose(
     catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: int | None = None
 ) -> int:
     """What ``field`` asks for if the programme allows it; without a wish what there was, or the programme's default.
@@ -59,11 +59,11 @@ def chosen(
     Raises: Refused.
     """
     if number is None:
-        return fitting(kept, allowed)
-    return allowed_one(catalogue, kind, field, number, allowed)[1]
+        return keep_or_default(kept, allowed)
+    return require_allowed(catalogue, kind, field, number, allowed)[1]
 
 
-def fitting(kept: int | None, allowed: Sequence[int]) -> int:
+def keep_or_default(kept: int | None, allowed: Sequence[int]) -> int:
     """What there was if the programme allows it, else its default."""
     return kept if kept is not None and kept in allowed else allowed[0]
 
@@ -77,7 +77,7 @@ def account_limit_group(
     """
     if number is None:
         return default if default is not None else next(iter(allowed), None)
-    return allowed_one(catalogue, "limit_group", field, number, allowed or (number,), LIMIT_OF_ACCOUNT)[1]
+    return require_allowed(catalogue, "limit_group", field, number, allowed or (number,), LIMIT_OF_ACCOUNT)[1]
 
 
 def fee_groups_of(catalogue: Catalogue, programme: int) -> frozenset[int]:
@@ -112,7 +112,7 @@ def _programmes(catalogue: Catalogue, number: int) -> Sequence[CardProgramme | A
     return found
 
 
-def _found(entries: Mapping[int, T], number: int, missing: Status, message: str = "") -> T:
+def _require(entries: Mapping[int, T], number: int, missing: Status, message: str = "") -> T:
     found = entries.get(number)
     if found is None:
         raise Refused(missing, message)

@@ -68,7 +68,7 @@ class Programmes:
         """A programme manager's set-up. Raises: UnknownManager, StoreError when it was never read before."""
         read_at, catalogue = self._cache.get(manager_id, (0, None))
         if catalogue is None or self._clock.time() - read_at >= CACHED_SECONDS:
-            catalogue = self._read_again(manager_id, catalogue)
+            catalogue = self._refresh(manager_id, catalogue)
             self._cache[manager_id] = (self._clock.time(), catalogue)
         return catalogue
 
@@ -91,7 +91,7 @@ class Programmes:
         """What stands there now, for the operator's command line; an empty set-up for an unknown programme manager."""
         return _set_up(manager_id, self._store.rows(TABLE, ("owner", owner(manager_id))))
 
-    def _read_again(self, manager_id: int, before: Catalogue | None) -> Catalogue:
+    def _refresh(self, manager_id: int, before: Catalogue | None) -> Catalogue:
         try:
             found = self.set_up(manager_id)
         except Exception:
@@ -139,7 +139,7 @@ def head_members(catalogue: Catalogue) -> dict[str, Any]:
         "name": catalogue.name,
         "currencies": list(catalogue.currencies),
         "test_bins": list(catalogue.test_bins),
-        "rates": {f"{source}/{target}": _kept(rate) for (source, target), rate in catalogue.rates.items()},
+        "rates": {f"{source}/{target}": _plain_rate(rate) for (source, target), rate in catalogue.rates.items()},
         "events_url": catalogue.events_url,
         "events_encryption_key": catalogue.events_encryption_key,
         "delivers_validation_values": catalogue.delivers_validation_values or None,
@@ -174,7 +174,7 @@ def _set_up(manager_id: int, rows: Iterable[Item]) -> SetUp:
     return SetUp(catalogue, head.get("revision", 0), frozenset(used), credentials)
 
 
-def _kept(rate: Rate) -> dict[str, str]:
+def _plain_rate(rate: Rate) -> dict[str, str]:
     return {"base": str(rate.base), "markup_percent": str(rate.markup_percent)}
 
 

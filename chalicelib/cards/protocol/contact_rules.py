@@ -42,7 +42,7 @@ class FormRule(ValueRule):
             fault("value", f"must be {self.called}")
         return str(value)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": "string",
             "format": self.format,

@@ -41,8 +41,8 @@ class ListRule(ValueRule):
         except PydanticCustomError as error:
             return fault(cast(Kind, error.type), f"has a faulty entry: it {(error.context or {})['reason']}")
 
-    def described(self) -> Json:
-        entry = self.entry.described()
+    def json_schema(self) -> Json:
+        entry = self.entry.json_schema()
         return {
             "anyOf": [
                 {"type": "array", "items": entry, "maxItems": self.most, "uniqueItems": self.different},
@@ -76,7 +76,7 @@ class SeriesRule(ValueRule):
             entries.append(entry)
         return tuple(dict.fromkeys(entries))
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": "string",
             "minLength": 1,
@@ -104,7 +104,7 @@ class TextsRule(ValueRule):
             fault("characters", "must be printable text")
         return tuple(dict.fromkeys(entry.strip() for entry in value))
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": "array",
             "minItems": 1,
@@ -127,7 +127,7 @@ class ObjectRule(ValueRule):
             fault("length", f"must have at least one member, and at most {self.longest} bytes as JSON")
         return cast(dict[str, Any], value)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": "object",
             "minProperties": 1,

@@ -123,7 +123,7 @@ class Late:
     fields: frozenset[str]
     when: When
 
-    def among(self, problems: Iterable[Problem], members: Members) -> list[Problem]:
+    def select(self, problems: Iterable[Problem], members: Members) -> list[Problem]:
         """Those of ``problems`` that are to be told later."""
         return [problem for problem in problems if problem.field in self.fields] if self.when.holds(members) else []
 
@@ -154,12 +154,12 @@ class Request(Message):
         """The fields of a whole request body. Raises: Refused, with every faulty field."""
         if len(body) > _MEMBERS:
             raise refused_fields([Problem("", "unknown", f"the request has more than {_MEMBERS} fields")])
-        members, nulls = cls._meant(body)
+        members, nulls = cls._read_members(body)
         request, problems = cls._checked(members)
         problems += [
             Problem(printable_name(name), "unknown", "is not known here") for name in body if not _is_text(name)
         ]
-        late = cls.late.among(problems, members) if cls.late else []
+        late = cls.late.select(problems, members) if cls.late else []
         if len(late) < len(problems):
             raise refused_fields(_ordered(cls, [problem for problem in problems if problem not in late]))
         if request is None:
@@ -177,8 +177,8 @@ class Request(Message):
             request = cls.model_validate(members)
         except ValidationError as error:
             problems = list(problems_of(cls, error))
-        problems += cls._unmet(members, _fields(problems))
-        values = cls._right(members, problems) if request is None else request.__dict__
+        problems += cls._unmet_conditions(members, _fields(problems))
+        values = cls._valid_values(members, problems) if request is None else request.__dict__
         problems += [problem for check in cls.further for problem in check(values)]
         return request, problems
 
@@ -197,7 +197,7 @@ class Request(Message):
         return self._nulls
 
     @classmethod
-    def _meant(cls, body: Members) -> tuple[dict[str, Any], list[str]]:
+    def _read_members(cls, body: Members) -> tuple[dict[str, Any], list[str]]:
         """The members of a body that count, and the names of those that are ``null``; an unknown one always counts."""
         fields = cls.model_fields
         nulls = [name for name, value in body.items() if value is None and name in fields]
@@ -212,7 +212,7 @@ class Request(Message):
         return members, nulls
 
     @classmethod
-    def _unmet(cls, members: Members, faulty: frozenset[str]) -> list[Problem]:
+    def _unmet_conditions(cls, members: Members, faulty: frozenset[str]) -> list[Problem]:
         """The conditions that do not hold, but for fields that are ``faulty`` anyhow."""
         here = {name: value for name, value in members.items() if not cls._is_empty(name, value)}
         found = (problem for condition in cls.conditions for problem in condition.problems(here))
@@ -224,7 +224,7 @@ class Request(Message):
         return name in cls.lists and (value == [] or (isinstance(value, str) and not value.strip()))
 
     @classmethod
-    def _right(cls, members: Members, problems: Iterable[Problem]) -> dict[str, Any]:
+    def _valid_values(cls, members: Members, problems: Iterable[Problem]) -> dict[str, Any]:
         """What those fields mean that are right, in a request that is not."""
         faulty = {problem.field.partition(".")[0] for problem in problems}
         right = [name for name in cls.model_fields if name in members and name not in faulty]

@@ -29,19 +29,19 @@ class ValueRule:
     def check(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         """What JSON Schema says of a value that is taken."""
         raise NotImplementedError
 
-    def answered(self) -> Json:
+    def answer_schema(self) -> Json:
         """What JSON Schema says of a value that is answered."""
-        return self.described()
+        return self.json_schema()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.check)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
-        return self.described()
+        return self.json_schema()
 
 
 _DIGITS = re.compile(r"[0-9]*")
@@ -77,7 +77,7 @@ class NumberRule(ValueRule):
         check_length(text, self.shortest, self.longest, "digits")
         return int(text)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": ["integer", "string"],
             "minimum": 0 if self.shortest == 1 else 10 ** (self.shortest - 1),
@@ -87,7 +87,7 @@ class NumberRule(ValueRule):
             "examples": [int("1234567890123456789"[: max(self.shortest, min(self.longest, 4))])],
         }
 
-    def answered(self) -> Json:
+    def answer_schema(self) -> Json:
         return {"type": "integer", "minimum": 0, "maximum": 10**self.longest - 1}
 
 
@@ -104,7 +104,7 @@ class DigitsRule(ValueRule):
         check_length(text, self.shortest, self.longest, "digits")
         return text
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": ["string", "integer"],
             "minimum": 0 if self.shortest == 1 else 10 ** (self.shortest - 1),
@@ -114,7 +114,7 @@ class DigitsRule(ValueRule):
             "examples": [self.example or "4929123412341234123"[: self.longest]],
         }
 
-    def answered(self) -> Json:
+    def answer_schema(self) -> Json:
         return {"type": "string", "pattern": f"^[0-9]{{{self.shortest},{self.longest}}}$"}
 
 
@@ -137,7 +137,7 @@ class RangeRule(ValueRule):
             fault("value", f"must be from {self.lowest} to {self.highest}")
         return int(text)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": ["integer", "string"],
             "minimum": self.lowest,
@@ -147,7 +147,7 @@ class RangeRule(ValueRule):
             "examples": [min(100, self.highest)],
         }
 
-    def answered(self) -> Json:
+    def answer_schema(self) -> Json:
         return {"type": "integer", "minimum": self.lowest, "maximum": self.highest}
 
 
@@ -174,13 +174,13 @@ class PaginatorRule(ValueRule):
             fault("value", f"must have an item_count from 1 to {self.most}")
         return found[0], found[1]
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         count = {"type": ["integer", "string"], "minimum": 1, "maximum": self.most, "pattern": "^[0-9]{1,11}$"}
         return {
             "type": "object",
             "properties": {
                 "item_count": count | {"description": f"Entries of a page, at most {self.most}"},
-                "offset": NumberRule(1, self.digits).described() | {"description": "Zero-based, of the first entry"},
+                "offset": NumberRule(1, self.digits).json_schema() | {"description": "Zero-based, of the first entry"},
             },
             "required": ["item_count", "offset"],
             "additionalProperties": False,
@@ -203,7 +203,7 @@ class OneOfRule(ValueRule):
             fault("value", f"must be {_either(map(str, self.meanings))}")
         return number
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         numbers = list(self.meanings)
         return {
             "enum": [*numbers, *map(str, numbers)],
@@ -211,8 +211,8 @@ class OneOfRule(ValueRule):
             "examples": numbers[:1],
         }
 
-    def answered(self) -> Json:
-        return {"type": "integer", "enum": list(self.meanings), "description": self.described()["description"]}
+    def answer_schema(self) -> Json:
+        return {"type": "integer", "enum": list(self.meanings), "description": self.json_schema()["description"]}
 
     def __hash__(self) -> int:
         return hash((tuple(self.meanings), self.digits))
@@ -241,7 +241,7 @@ class CodeWordRule(ValueRule):
             fault("value", f"must be {_either(self.meanings)}")
         return str(value)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         described = "; ".join(f"{letter} {meaning}" for letter, meaning in self.meanings.items())
         return {"type": "string", "enum": list(self.meanings), "description": described}
 
@@ -264,12 +264,12 @@ class CodeRule(ValueRule):
             fault("value", f"is not a {self.called}")
         return int(text)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         codes = sorted(self.registry())
         spellings = [f"{code:03}" for code in codes] + [str(code) for code in codes if code < 100]
         return {"enum": [*codes, *spellings], "description": f"A {self.called}", "examples": [self.example]}
 
-    def answered(self) -> Json:
+    def answer_schema(self) -> Json:
         return {"type": "integer", "enum": sorted(self.registry()), "description": f"A {self.called}"}
 
 
@@ -292,7 +292,7 @@ class TextRule(ValueRule):
             fault("characters", f"must be {self.reason}")
         return str(value)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         example = (self.example * (self.shortest // len(self.example) + 1))[: max(self.shortest, len(self.example))]
         return {
             "type": "string",
@@ -318,7 +318,7 @@ class IbanRule(ValueRule):
             fault("value", "must be an IBAN with the right check digits")
         return str(value.upper())
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": "string",
             "minLength": 15,
@@ -346,7 +346,7 @@ class DayRule(ValueRule):
             fault("value", "must be a date, YYYY-MM-DD")
         return str(value)
 
-    def described(self) -> Json:
+    def json_schema(self) -> Json:
         return {
             "type": "string",
             "format": "date",

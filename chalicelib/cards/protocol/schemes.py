@@ -76,7 +76,7 @@ SEPA_COUNTRIES: Mapping[str, int] = {
 """What IBANs of the Single Euro Payments Area begin with, and the countries' numbers (ISO 3166-1)."""
 
 
-def chosen(method: int, schemes: Sequence[str], amount: int) -> str | None:
+def choose_scheme(method: int, schemes: Sequence[str], amount: int) -> str | None:
     """The first of the wished schemes that the method has and that takes the amount; the default ones if none is."""
     limits = SCHEMES[method]
     return next((name for name in schemes or DEFAULT_SCHEMES[method] if _takes(limits, name, amount)), None)

@@ -13,9 +13,9 @@ from chalicelib.cards.authorization.dispute_record import Dispute
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.special_account_record import SpecialAccount
-from chalicelib.cards.reconciliation.ledger_proof import Broken, Fold, Shared, money
+from chalicelib.cards.reconciliation.ledger_proof import Broken, Fold, Shared, format_amount
 from chalicelib.cards.reconciliation.ledger_reader import Reading
-from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim, mismatched
+from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim, find_mismatches
 from chalicelib.cards.storage.record import Record
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces
@@ -44,17 +44,17 @@ def prove_account(store: Store, account: Item, noted: Sequence[Claim], shared: S
 def _prove_once(store: Store, account: Item, noted: Sequence[Claim], shared: Shared) -> Fold:
     fold = Fold(account["owner"], account["currency"])
     reading = Reading(store, fold, shared)
-    reading.go_on()
+    reading.read()
     if reading.beyond is not None:  # it was written just now, and then the account counts it by now
         was = fold.rows
         beyond = reading.beyond
-        reading.go_on()
+        reading.read()
         if fold.rows == was:
             raise Broken(fold.owner, beyond)
     records = _read_records(store, {*fold.claims, *noted})
-    wrong = mismatched(fold.claims, records)
+    wrong = find_mismatches(fold.claims, records)
     if wrong:  # what was changed after the account was read is in its next rows
-        reading.go_on()
+        reading.read()
     _compare_reservations(fold, {claim: records[claim] for claim in wrong})
     return fold
 
@@ -70,8 +70,8 @@ def _read_records(store: Store, claims: Iterable[Claim]) -> dict[Claim, Item | N
 
 def _compare_reservations(fold: Fold, records: Mapping[Claim, Item | None]) -> None:
     """Hold the records of claims against the rows of their account. Raises: Broken."""
-    for claim in mismatched(fold.claims, records):
+    for claim in find_mismatches(fold.claims, records):
         verb, record = claim.verb, records[claim]
-        by_rows = money(fold.claims.get(claim, 0), fold.currency)
-        said = f"{verb} {money(claim.amount(record), fold.currency)}" if record else "is not there"
+        by_rows = format_amount(fold.claims.get(claim, 0), fold.currency)
+        said = f"{verb} {format_amount(claim.amount(record), fold.currency)}" if record else "is not there"
         raise Broken(fold.owner, f"its rows {verb.removesuffix('s')} {by_rows} for {claim}, which {said}")

@@ -22,7 +22,7 @@ from chalicelib.cards.ledger.entries import (
     Balance,
     Entry,
     entries_of,
-    unbalanced,
+    imbalance,
 )
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import RETURNS
@@ -57,8 +57,8 @@ class Broken(Exception):
         self.owner = owner
         self.problem = problem
         self.row = number_of(row) if row else None
-        place = f", row {self.row} ({row['cause']}, {moment(row['at'])})" if row else ""
-        super().__init__(f"{spoken(owner)}{place}: {problem}")
+        place = f", row {self.row} ({row['cause']}, {format_time(row['at'])})" if row else ""
+        super().__init__(f"{describe_owner(owner)}{place}: {problem}")
 
 
 class Fold:
@@ -82,17 +82,17 @@ class Fold:
         self.last_at = 0
 
     def take(self, row: Item, shown: Sequence[Item]) -> None:
-        """The next row, with the transactions that ``paired`` gives it. Raises: Broken."""
+        """The next row, with the transactions that ``pair_rows`` gives it. Raises: Broken."""
         number = number_of(row)
         if lost := _MEMBERS - row.keys():
             raise Broken(self.owner, f"row {number} has no {', '.join(sorted(lost))}")
         if number != self.rows + 1:
             raise Broken(self.owner, f"row {self.rows + 1} is missing before it", row)
         if row["at"] <= self.last_at:
-            raise Broken(self.owner, f"it is not later than the row before it, of {moment(self.last_at)}", row)
+            raise Broken(self.owner, f"it is not later than the row before it, of {format_time(self.last_at)}", row)
         entries = entries_of(row)
-        if left := unbalanced(entries):
-            amounts = ", ".join(money(amount, currency) for currency, amount in left.items())
+        if left := imbalance(entries):
+            amounts = ", ".join(format_amount(amount, currency) for currency, amount in left.items())
             raise Broken(self.owner, f"its entries do not sum to zero but to {amounts}", row)
         changes = self._changes(row, entries)
         for name in BALANCES:
@@ -112,10 +112,10 @@ class Fold:
             raise Broken(self.owner, f"it counts {account['movements']} rows, and there are {self.rows}")
         for name, amount in self.balances.items():
             if account[name] != amount:
-                said, summed = money(account[name], self.currency), money(amount, self.currency)
+                said, summed = format_amount(account[name], self.currency), format_amount(amount, self.currency)
                 raise Broken(self.owner, f"its {name} balance is {said}, its {self.rows} rows come to {summed}")
         if account["last_at"] != self.last_at:
-            noted, last = moment(account["last_at"]), moment(self.last_at)
+            noted, last = format_time(account["last_at"]), format_time(self.last_at)
             raise Broken(self.owner, f"it was last moved at {noted} as it says, and at {last} by its last row")
 
     # -- inside
@@ -130,7 +130,9 @@ class Fold:
             if owner != self.owner:
                 continue
             if entry.currency != self.currency:
-                raise Broken(self.owner, f"{money(entry.amount, entry.currency)} is not in the account's currency", row)
+                raise Broken(
+                    self.owner, f"{format_amount(entry.amount, entry.currency)} is not in the account's currency", row
+                )
             changes[name] += entry.amount  # type: ignore[index]
         return changes
 
@@ -139,10 +141,12 @@ class Fold:
             return
         claim = claim_of(row, balance)
         if claim is None:
-            raise Broken(self.owner, f"it {VERBS[balance]} {money(change, self.currency)} for nothing", row)
+            raise Broken(self.owner, f"it {VERBS[balance]} {format_amount(change, self.currency)} for nothing", row)
         left = self.claims.pop(claim, 0) + change
         if left < 0:
-            raise Broken(self.owner, f"it releases {money(-left, self.currency)} more than {claim} {balance}", row)
+            raise Broken(
+                self.owner, f"it releases {format_amount(-left, self.currency)} more than {claim} {balance}", row
+            )
         if left:
             self.claims[claim] = left
 
@@ -157,7 +161,7 @@ class Fold:
             self._fail(row, "what it books", change, "its transactions come to", told)
 
     def _fail(self, row: Item, what: str, noted: int, instead: str, found: int) -> None:
-        said, summed = money(noted, self.currency), money(found, self.currency)
+        said, summed = format_amount(noted, self.currency), format_amount(found, self.currency)
         raise Broken(self.owner, f"{what} is {said}, {instead} {summed}", row)
 
     def _count(self, entries: Sequence[Entry]) -> None:
@@ -169,7 +173,7 @@ class Fold:
                 self.books[place] = self.books.get(place, 0) + entry.amount
 
 
-def paired(owner: str, rows: Iterable[Item], shown: Iterable[Item]) -> Iterator[tuple[Item, list[Item]]]:
+def pair_rows(owner: str, rows: Iterable[Item], shown: Iterable[Item]) -> Iterator[tuple[Item, list[Item]]]:
     """Each row with the transactions up to its time, both in the order of time; they are the row's own, or nobody's.
 
     Raises: Broken, for a transaction after the last row.
@@ -187,17 +191,19 @@ def paired(owner: str, rows: Iterable[Item], shown: Iterable[Item]) -> Iterator[
 
 
 def _without_row(owner: str, transaction: Item) -> Broken:
-    return Broken(owner, f"transaction {transaction['id']} of {moment(transaction['at'])} belongs to no row")
+    return Broken(owner, f"transaction {transaction['id']} of {format_time(transaction['at'])} belongs to no row")
 
 
 def check_pointer(transaction: Item, pointer: Item | None) -> None:
     """Hold a transaction against the item that its id leads to. Raises: Broken."""
     owner, number = transaction["owner"], transaction["id"]
     if pointer is None:
-        raise Broken(owner, f"the id {number} of its transaction of {moment(transaction['at'])} leads nowhere")
+        raise Broken(owner, f"the id {number} of its transaction of {format_time(transaction['at'])} leads nowhere")
     leads_elsewhere = (pointer["account"], pointer["part_of_account"]) != (owner, transaction["part"])
     if leads_elsewhere or any(pointer.get(name) != transaction.get(name) for name in _AT_ITS_ID):
-        raise Broken(owner, f"the id {number} of its transaction of {moment(transaction['at'])} leads to another one")
+        raise Broken(
+            owner, f"the id {number} of its transaction of {format_time(transaction['at'])} leads to another one"
+        )
 
 
 def copies_of(transaction: Item) -> list[Key]:
@@ -209,7 +215,7 @@ def copies_of(transaction: Item) -> list[Key]:
 
 def check_copy(transaction: Item, copy: Item | None) -> None:
     """Hold a transaction against its copy in a list of its card. Raises: Broken."""
-    said = f"its transaction {transaction['id']} of {moment(transaction['at'])}"
+    said = f"its transaction {transaction['id']} of {format_time(transaction['at'])}"
     if copy is None:
         raise Broken(transaction["owner"], f"{said} is not in both lists of card {transaction['card_id']}")
     place = {"owner": copy["owner"], "part": copy["part"]}
@@ -254,7 +260,9 @@ class Shared:
                 return
             if half is not None and half.fingerprint != fingerprint:
                 raise Broken(
-                    owner, f"its entries are not those of row {number_of(half.row)} of {spoken(half.owner)}", row
+                    owner,
+                    f"its entries are not those of row {number_of(half.row)} of {describe_owner(half.owner)}",
+                    row,
                 )
             missing = (half.missing if half else owners) - {owner}
             self._halves.pop(movement, None)
@@ -281,18 +289,18 @@ def number_of(row: Item) -> int:
     return int(row["part"].partition("#")[2])
 
 
-def spoken(owner: str) -> str:
+def describe_owner(owner: str) -> str:
     """An account in words: ``account 17``, ``special account 1.801``."""
     kind, _, number = owner.partition("#")
     return f"{kind.replace('_', ' ')} {number}"
 
 
-def moment(milliseconds: int) -> str:
+def format_time(milliseconds: int) -> str:
     """A time in Unix milliseconds as ISO 8601 writes it."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
 
 
-def money(amount: int, currency: int) -> str:
+def format_amount(amount: int, currency: int) -> str:
     """An amount in minor units for people; in a currency without any as it is."""
     decimals = registries.minor_units().get(currency, 0)
     name = registries.currency_numbers().get(currency, f"of currency {currency}")

@@ -16,7 +16,7 @@ from chalicelib.cards.reconciliation.ledger_proof import (
     check_pointer,
     copies_of,
     number_of,
-    paired,
+    pair_rows,
 )
 from chalicelib.cards.storage.record import TABLE as CARDS
 from chalicelib.cards.storage.record import Key
@@ -39,11 +39,11 @@ class Reading:
     after: dict[str, Item | None] = field(default_factory=lambda: {"movement#": None, "transaction#": None})
     beyond: str | None = None
 
-    def go_on(self) -> None:
+    def read(self) -> None:
         """Read the account, and the rows that it counts. Raises: Broken."""
         account = _account(self.store, self.fold.owner)
         self.beyond = None
-        for row, shown in paired(self.fold.owner, self._rows(account), self._shown(account)):
+        for row, shown in pair_rows(self.fold.owner, self._rows(account), self._transactions(account)):
             self.fold.take(row, shown)
             self.shared.note(self.fold.owner, row)
         self.fold.compare(account)
@@ -51,19 +51,19 @@ class Reading:
     # -- inside
 
     def _rows(self, account: Item) -> Iterator[Item]:
-        for row in self._all("movement#"):
+        for row in self._query_all("movement#"):
             if number_of(row) > account["movements"]:
                 self.beyond = f"it has row {number_of(row)} that it does not count"
                 return
-            self._passed("movement#", row)
+            self._mark_read("movement#", row)
             yield row
 
-    def _shown(self, account: Item) -> Iterator[Item]:
-        for rows in batches(self._all("transaction#"), READ_TOGETHER):
+    def _transactions(self, account: Item) -> Iterator[Item]:
+        for rows in batches(self._query_all("transaction#"), READ_TOGETHER):
             known = [row for row in rows if row["at"] <= account["last_at"]]
             self._look_up(known)
             for row in known:
-                self._passed("transaction#", row)
+                self._mark_read("transaction#", row)
                 yield row
             if len(known) < len(rows):
                 self.beyond = f"its transaction {rows[len(known)]['id']} belongs to no row"
@@ -79,11 +79,11 @@ class Reading:
         for row, _ in copies:
             check_copy(row, next(found))
 
-    def _all(self, prefix: str) -> Iterator[Item]:
+    def _query_all(self, prefix: str) -> Iterator[Item]:
         partition, rows = ("owner", self.fold.owner), ("part", prefix)
         return self.store.each(LEDGER, partition, sort_prefix=rows, after=self.after[prefix], limit=PAGE)
 
-    def _passed(self, prefix: str, row: Item) -> None:
+    def _mark_read(self, prefix: str, row: Item) -> None:
         self.after[prefix] = {"owner": row["owner"], "part": row["part"]}
 
 
@@ -98,7 +98,7 @@ def account_key(owner: str) -> Key:
     return CARDS, {"owner": owner, "part": owner.partition("#")[0]}
 
 
-def as_moved(account: Item) -> Item:
+def with_row_count(account: Item) -> Item:
     """An account's item; one that was made before there was a ledger, and has not been moved since, counts no rows."""
     return {"movements": 0, "last_at": 0} | account
 
@@ -119,4 +119,4 @@ def _account(store: Store, owner: str) -> Item:
     item = store.get(*account_key(owner))
     if item is None:
         raise Broken(owner, "it is not there any more")
-    return as_moved(item)
+    return with_row_count(item)

@@ -56,26 +56,26 @@ class Progress:
         """Every account was proved within so many seconds; in the first round, some perhaps not yet."""
         return now - (self.began_at if self.is_over or self.before_began_at is None else self.before_began_at)
 
-    def resumed(self, now: int) -> Progress:
+    def resume(self, now: int) -> Progress:
         """A new round, where this one is over and it is time for another."""
         if not self.is_over or now - self.began_at < ROUND_SECONDS:
             return self
         return replace(self, began_at=now, before_began_at=self.began_at, stretch=STRETCHES[0], number=0, proved=0)
 
-    def passed(self, number: int, proved: int) -> Progress:
+    def advance(self, number: int, proved: int) -> Progress:
         """Everything up to a number was looked at, and so many more accounts hold or do not."""
         return replace(self, number=number, proved=self.proved + proved)
 
-    def turned(self) -> Progress:
+    def next_stretch(self) -> Progress:
         """At the next stretch, or over."""
         left = STRETCHES[STRETCHES.index(self.stretch) + 1 :]
         return replace(self, stretch=left[0] if left else None, number=0)
 
-    def found(self, broken: frozenset[str], held: frozenset[str]) -> Progress:
+    def with_findings(self, broken: frozenset[str], held: frozenset[str]) -> Progress:
         """With accounts that were seen broken, and without those that were seen to hold."""
         return replace(self, broken=tuple(sorted({*self.broken, *broken} - held))[:MOST_BROKEN])
 
-    def saving(self) -> tuple[Progress, Put]:
+    def put(self) -> tuple[Progress, Put]:
         """The write of it, which fails if another run was faster; and how it stands then."""
         after = replace(self, version=self.version + 1)
         as_read = Attr("version").eq(self.version) if self.version else absent("owner")

@@ -57,12 +57,12 @@ def claim_of(row: Item, balance: Balance) -> Claim | None:
     return next(found, None)
 
 
-def about(row: Item) -> str:
+def describe_row(row: Item) -> str:
     """What a row of the ledger is about, in words; nothing, where it is about itself."""
     return ", ".join(str(Claim(kind, row[name])) for name, kind in ABOUT.items() if row.get(name) is not None)
 
 
-def mismatched(claims: Mapping[Claim, int], records: Mapping[Claim, Item | None]) -> list[Claim]:
+def find_mismatches(claims: Mapping[Claim, int], records: Mapping[Claim, Item | None]) -> list[Claim]:
     """Those whose records do not claim what the rows of their account do."""
     return [
         claim for claim, record in records.items() if record is None or claim.amount(record) != claims.get(claim, 0)

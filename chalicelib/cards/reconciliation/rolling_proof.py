@@ -17,8 +17,8 @@ from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.special_account_record import special_account_key
 from chalicelib.cards.protocol.values import SPECIAL
 from chalicelib.cards.reconciliation.account_proof import prove_account
-from chalicelib.cards.reconciliation.ledger_proof import Broken, Shared, number_of, spoken
-from chalicelib.cards.reconciliation.ledger_reader import account_key, as_moved, latest_first
+from chalicelib.cards.reconciliation.ledger_proof import Broken, Shared, describe_owner, number_of
+from chalicelib.cards.reconciliation.ledger_reader import account_key, latest_first, with_row_count
 from chalicelib.cards.reconciliation.progress_record import PROGRESS, STRETCHES, Progress
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.sequences import SEQUENCES
@@ -58,64 +58,64 @@ class RollingProof:
     clock: Clock
     metrics: Metrics
 
-    def go_on(self, until: float) -> Progress:
+    def prove(self, until: float) -> Progress:
         """Prove until the clock's monotonic ``until``, or until the round is over; answers how far it has come.
 
         Raises: StoreError.
         """
         run = _Run()
         progress = Progress.of(self.store.get(*PROGRESS), self.clock.time())
-        progress = self._again(progress, run, until).resumed(self.clock.time())
+        progress = self._prove_broken(progress, run, until).resume(self.clock.time())
         was_over = progress.is_over
         while (stretch := progress.stretch) is not None and self.clock.monotonic() < until:
             progress = self._step(progress, stretch, run)
-            saved = self._saved(progress)
+            saved = self._save(progress)
             if saved is None:
                 return progress
             progress = saved
         self._compare(run, until + COMPARING_SECONDS)
-        progress = progress.found(frozenset(run.broken), frozenset())
-        self._tell(progress, run, ended=progress.is_over and not was_over)
-        return self._saved(progress) or progress
+        progress = progress.with_findings(frozenset(run.broken), frozenset())
+        self._log_findings(progress, run, ended=progress.is_over and not was_over)
+        return self._save(progress) or progress
 
     # -- inside
 
-    def _again(self, progress: Progress, run: _Run, until: float) -> Progress:
+    def _prove_broken(self, progress: Progress, run: _Run, until: float) -> Progress:
         """Look at what was broken before, as far as there is time. Raises: StoreError."""
         held = set()
         for owner in progress.broken:
             if self.clock.monotonic() >= until:
                 break
-            broken = self._alone(owner, until + COMPARING_SECONDS)
+            broken = self._prove_alone(owner, until + COMPARING_SECONDS)
             if broken is not None:
                 run.broken[owner] = broken
             elif self._has_time(until + COMPARING_SECONDS)():
                 held.add(owner)
                 log.info("ledger holds again", account=owner)
-        return progress.found(frozenset(), frozenset(held))
+        return progress.with_findings(frozenset(), frozenset(held))
 
-    def _alone(self, owner: str, until: float) -> Broken | None:
+    def _prove_alone(self, owner: str, until: float) -> Broken | None:
         """What is wrong with one account, its movements with others among it. Raises: StoreError."""
         item, shared = self.store.get(*account_key(owner)), Shared(MOST_SHARED)
         if item is None:
             return Broken(owner, "it is not there any more")
-        return self._prove(item, shared) or next(missing(self.store, shared, self._has_time(until)), None)
+        return self._prove(item, shared) or next(find_missing(self.store, shared, self._has_time(until)), None)
 
     def _step(self, progress: Progress, stretch: str, run: _Run) -> Progress:
         """The next accounts of a stretch, or the next stretch. Raises: StoreError."""
         last = (self.store.get(*SEQUENCES) or {}).get(stretch, 0)
         numbers = range(progress.number + 1, min(progress.number + LOOKED_UP, last) + 1)
         if not numbers:
-            return progress.turned()
+            return progress.next_stretch()
         found = self._accounts(stretch, numbers)
-        taken = _together(found)
+        taken = _first_batch(found)
         accounts = [item for _, item in taken if self._is_short(item)]
         failures = together([partial(self._prove, item, run.shared) for item in accounts])
         broken = {failure.owner: failure for failure in failures if failure is not None}
         run.broken |= broken
         run.proved += len(accounts)
         reached = taken[-1][0] if len(taken) < len(found) else numbers[-1]
-        return progress.passed(reached, len(accounts)).found(frozenset(broken), frozenset())
+        return progress.advance(reached, len(accounts)).with_findings(frozenset(broken), frozenset())
 
     def _accounts(self, stretch: str, numbers: Sequence[int]) -> list[tuple[int, Item]]:
         """The accounts that numbers lead to, with them; a special account by the lowest of its addresses only."""
@@ -123,15 +123,15 @@ class RollingProof:
             items = self.store.batch_get([Account.key(number) for number in numbers])
             return [(number, item) for number, item in zip(numbers, items, strict=True) if item is not None]
         leading: dict[str, set[int]] = {}
-        for address in self._there([ExternalAddress.key(number) for number in numbers]):
+        for address in self._read_existing([ExternalAddress.key(number) for number in numbers]):
             if address["account_type"] == SPECIAL:
                 _, key = special_account_key(address["manager_id"], address["account_id"])
                 leading.setdefault(key["owner"], set()).add(address["id"])
-        there = self._there([account_key(owner) for owner in leading])
+        there = self._read_existing([account_key(owner) for owner in leading])
         lowest = [(min(item.get("address_ids") or leading[item["owner"]]), item) for item in there]
         return sorted((each for each in lowest if each[0] in leading[each[1]["owner"]]), key=lambda each: each[0])
 
-    def _there(self, keys: Sequence[Key]) -> list[Item]:
+    def _read_existing(self, keys: Sequence[Key]) -> list[Item]:
         return [item for item in (self.store.batch_get(keys) if keys else ()) if item is not None]
 
     def _is_short(self, account: Item) -> bool:
@@ -153,26 +153,28 @@ class RollingProof:
 
     def _compare(self, run: _Run, until: float) -> None:
         """Hold movements of several accounts against their rows in the others."""
-        for broken in missing(self.store, run.shared, self._has_time(until)):
+        for broken in find_missing(self.store, run.shared, self._has_time(until)):
             run.broken.setdefault(broken.owner, broken)
 
     def _has_time(self, until: float) -> Callable[[], bool]:
         return lambda: self.clock.monotonic() < until
 
-    def _saved(self, progress: Progress) -> Progress | None:
+    def _save(self, progress: Progress) -> Progress | None:
         """How it stands after it was written; ``None``, if another run is at it, too."""
-        after, put = progress.saving()
+        after, put = progress.put()
         try:
             self.store.put(put.table, put.item, put.condition)
         except ConditionFailed:
             return None
         return after
 
-    def _tell(self, progress: Progress, run: _Run, *, ended: bool) -> None:
+    def _log_findings(self, progress: Progress, run: _Run, *, ended: bool) -> None:
         for owner, broken in sorted(run.broken.items()):
             log.defect("ledger broken", broken, account=owner, row=broken.row, problem=broken.problem)
         if ended:
-            log.info("ledger proved", accounts=progress.proved, broken=[spoken(owner) for owner in progress.broken])
+            log.info(
+                "ledger proved", accounts=progress.proved, broken=[describe_owner(owner) for owner in progress.broken]
+            )
         self.metrics.write(
             {
                 "LedgerBreaks": len(progress.broken),
@@ -183,7 +185,7 @@ class RollingProof:
         )
 
 
-def _together(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
+def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
     """The first of them, as many as are proved at the same time; at least one, if there is one."""
     rows = list(accumulate(_rows(item) for _, item in accounts))
     fitting = sum(total <= MOST_ROWS for total in rows)
@@ -191,7 +193,7 @@ def _together(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]
 
 
 def _rows(account: Item) -> int:
-    return int(as_moved(account).get("movements") or 0)
+    return int(with_row_count(account).get("movements") or 0)
 
 
 def _unreadable(account: Item, error: Exception) -> Broken:
@@ -200,7 +202,7 @@ def _unreadable(account: Item, error: Exception) -> Broken:
     return broken
 
 
-def missing(store: Store, shared: Shared, has_time: Callable[[], bool]) -> Iterator[Broken]:
+def find_missing(store: Store, shared: Shared, has_time: Callable[[], bool]) -> Iterator[Broken]:
     """What does not fit in the accounts that were read, as far as there is time to look; the latest rows come first."""
     for owner, halves in shared.missing().items():
         waiting = set(halves)
@@ -215,8 +217,8 @@ def missing(store: Store, shared: Shared, has_time: Callable[[], bool]) -> Itera
                     shared.note(owner, row)
                 except Broken:
                     half = halves[row["movement"]]
-                    other = f"row {number_of(row)} of {spoken(owner)}"
+                    other = f"row {number_of(row)} of {describe_owner(owner)}"
                     yield Broken(half.owner, f"its entries are not those of {other}", half.row)
         if waiting:
             half = halves[min(waiting)]
-            yield Broken(half.owner, f"it moves {spoken(owner)}, too, which has no such row", half.row)
+            yield Broken(half.owner, f"it moves {describe_owner(owner)}, too, which has no such row", half.row)

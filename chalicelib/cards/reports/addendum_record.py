@@ -57,7 +57,7 @@ def next_at(transaction: Item, at: int) -> int:
     return max(at, int(transaction.get(_LAST_AT, 0)) + 1)
 
 
-def recording(addendum: Addendum, transaction: Item, write_id: str) -> Sequence[Operation]:
+def put_addendum(addendum: Addendum, transaction: Item, write_id: str) -> Sequence[Operation]:
     """The writes of a new addendum; they fail if the transaction's item is not as it was read any more."""
     members = {name: getattr(addendum, name) for name in Addendum.__slots__}
     row = members | {"data": jsontext.dumps(addendum.data), "written_by": write_id}

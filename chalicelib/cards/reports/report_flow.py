@@ -34,7 +34,7 @@ from chalicelib.cards.reports.addendum_record import Addendum, addendum_key
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, certain, page
+from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, certain_rows, page
 from chalicelib.foundation.dynamodb.store import Item
 
 A = TypeVar("A", bound=Answer)
@@ -55,9 +55,11 @@ class ReportFlow:
                 request, context, request.card_id, activity_record.of_card(request.card_id), serializers.activity
             )
         [last] = _items(context, _key(Authorization.key, request.last_id))
-        after = _after(request, context, last, lambda item: context.sees(item) and _is_listed(ACTIVITY, item))
+        after = _after(request, context, last, lambda item: context.can_see(item) and _is_listed(ACTIVITY, item))
         span = Span.of_seconds(request.date_from, request.date_to, after)
-        return _over_all(request, context, activity_record.of_manager(context.manager_id), span, serializers.activity)
+        return _sharded_page(
+            request, context, activity_record.of_manager(context.manager_id), span, serializers.activity
+        )
 
     def get_financial_authorizes(
         self, request: GetFinancialAuthorizes, context: RequestContext
@@ -78,8 +80,8 @@ class ReportFlow:
             _key(transaction_key, request.transaction_id),
             _key(transaction_key, request.last_id),
         )
-        card = context.seen(Card, of_card) if request.card_id is not None else None
-        account = context.seen(Account, of_account) if request.account_id is not None else None
+        card = context.require_visible(Card, of_card) if request.card_id is not None else None
+        account = context.require_visible(Account, of_account) if request.account_id is not None else None
         if card is not None and account is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         belongs = partial(_belongs, card, account)
@@ -89,28 +91,28 @@ class ReportFlow:
             return _page(request, context, [timeline], span, serializers.transaction)
         if wanted is None or not belongs(wanted):
             raise Refused(Status.NO_TRANSACTION)
-        return _the_one(context, request.transaction_id, wanted, span)
+        return _single_transaction_page(context, request.transaction_id, wanted, span)
 
     def get_financial_detail_addendums(
         self, request: GetFinancialDetailAddendums, context: RequestContext
     ) -> Outcome[list[AddendumRecord]]:
         number = request.transaction_id
         transaction, last = _items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
-        if number is not None and not context.sees(transaction):
+        if number is not None and not context.can_see(transaction):
             raise Refused(Status.NO_TRANSACTION)
         after = _after(
-            request, context, last, lambda item: context.sees(item) and number in (None, item["transaction_id"])
+            request, context, last, lambda item: context.can_see(item) and number in (None, item["transaction_id"])
         )
         span = Span.of_seconds(request.date_imported_from, request.date_imported_to, after)
         if number is None:
-            return _over_all(
+            return _sharded_page(
                 request, context, addendum_record.of_manager(context.manager_id), span, serializers.addendum
             )
         return _page(request, context, [addendum_record.of_transaction(number)], span, serializers.addendum)
 
     def simulate_addendum(self, request: SimulateAddendum, context: RequestContext) -> Outcome[NewAddendum]:
         [transaction] = _items(context, transaction_key(request.transaction_id))
-        if transaction is None or not context.sees(transaction):
+        if transaction is None or not context.can_see(transaction):
             raise Refused(Status.NO_TRANSACTION)
         addendum = Addendum(
             id=self.sequences.next("addendum"),
@@ -121,7 +123,7 @@ class ReportFlow:
             data=request.data,
             at=addendum_record.next_at(transaction, context.at),
         )
-        return Outcome({"id": addendum.id}, addendum_record.recording(addendum, transaction, context.write_id))
+        return Outcome({"id": addendum.id}, addendum_record.put_addendum(addendum, transaction, context.write_id))
 
 
 def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
@@ -158,7 +160,7 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
     return account is None or bool(found["account"] == account.owner)
 
 
-def _the_one(
+def _single_transaction_page(
     context: RequestContext, transaction_id: int, wanted: Item, span: Span
 ) -> Outcome[list[TransactionRecord]]:
     """A page of one transaction, if it is among those that are wanted besides."""
@@ -179,19 +181,19 @@ def _of_card(
 ) -> Outcome[list[A]]:
     """A page of the network's messages about a card."""
     found, last = _items(context, Card.key(card_id), _key(Authorization.key, request.last_id))
-    card = context.seen(Card, found)
+    card = context.require_visible(Card, found)
     after = _after(
         request, context, last, lambda item: item.get("card_id") == card.id and _is_listed(timeline.name, item)
     )
     return _page(request, context, [timeline], Span.of_seconds(request.date_from, request.date_to, after), serialize)
 
 
-def _over_all(
+def _sharded_page(
     request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
 ) -> Outcome[list[A]]:
     """A page of a list that is spread over partitions, of the rows that are certain by now."""
     until = min(span.until, context.at - CERTAIN_AFTER)
-    return _page(request, context, timelines, Span(span.since, until, span.after), serialize, context.sees)
+    return _page(request, context, timelines, Span(span.since, until, span.after), serialize, context.can_see)
 
 
 def _page(
@@ -203,7 +205,7 @@ def _page(
     is_shown: Callable[[Item], bool] | None = None,
 ) -> Outcome[list[A]]:
     found, more = page(context.store, timelines, span, request.item_count, is_shown)
-    rows = certain(found, context.at)
+    rows = certain_rows(found, context.at)
     return _outcome([serialize(row) for row in rows], more=more and len(rows) == len(found))
 
 

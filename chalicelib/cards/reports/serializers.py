@@ -26,7 +26,7 @@ from chalicelib.cards.protocol.values import (
     RISK_ACTIONS,
     SECURITY_CHECKS,
 )
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields.registries import country_letters
@@ -74,7 +74,7 @@ def transaction(row: Item) -> TransactionRecord:
     """
     network: Mapping[str, Any] = row.get("network") or {}
     books = _booked(row) | _amounts(row) | _outside(row)
-    members = {**_UNCHECKED, **network, **_merchant(row, network), **present(books), **row.get("counterparty", {})}
+    members = {**_UNCHECKED, **network, **_merchant(row, network), **without_none(books), **row.get("counterparty", {})}
     null = ("card_id",) if row["transaction_type"] in EXTERNAL_TYPES else ()
     return _record(TransactionRecord, members, null)
 

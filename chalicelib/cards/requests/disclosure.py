@@ -30,51 +30,51 @@ def is_absent(credential: Credential, field: CardField) -> bool:
     return credential.modes[field] == ABSENT
 
 
-def shown(credential: Credential, card_id: int, field: CardField, clear: str) -> str | None:
+def disclose(credential: Credential, card_id: int, field: CardField, clear: str) -> str | None:
     """A value of a card as the credential gets to see it; ``None``: the member is left out.
 
     Encrypted is base64 of RSA-OAEP with SHA-256 and MGF1 of SHA-256, labelled ``<card_id>|<field>``.
     """
-    return None if is_absent(credential, field) else _shown(credential, card_id, field, clear)
+    return None if is_absent(credential, field) else _disclose(credential, card_id, field, clear)
 
 
-def shown_expiry(credential: Credential, card_id: int, year: int, month: int) -> tuple[int | str, int | str] | None:
+def disclose_expiry(credential: Credential, card_id: int, year: int, month: int) -> tuple[int | str, int | str] | None:
     """The year and month of a card's expiry as the credential gets to see them: numbers, or each of them encrypted."""
     if is_absent(credential, "expiry"):
         return None
     if credential.modes["expiry"] == PLAIN:
         return year, month
-    return _shown(credential, card_id, "expiry", str(year)), _shown(credential, card_id, "expiry", str(month))
+    return _disclose(credential, card_id, "expiry", str(year)), _disclose(credential, card_id, "expiry", str(month))
 
 
-def in_event(catalogue: Catalogue, auth_request_id: int, value: str) -> str | None:
+def encrypt_for_event(catalogue: Catalogue, auth_request_id: int, value: str) -> str | None:
     """A validation value as the event of its request holds it; ``None``: its programme manager does not deliver it.
 
     It is encrypted as card data are, labelled ``<auth_request_id>|validation_value``.
     """
     if not catalogue.delivers_validation_values or catalogue.events_encryption_key is None:
         return None
-    return _encrypted(catalogue.events_encryption_key, f"{auth_request_id}|validation_value", value)
+    return _encrypt(catalogue.events_encryption_key, f"{auth_request_id}|validation_value", value)
 
 
-def revealed(credential: Credential, card_id: int, field: CardField) -> None:
+def audit_reveal(credential: Credential, card_id: int, field: CardField) -> None:
     """Leave the audit line of a datum that leaves the service, for the first time or in a kept answer."""
     mode = credential.modes[field]
     log.audit("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
 
 
-def _shown(credential: Credential, card_id: int, field: CardField, clear: str) -> str:
+def _disclose(credential: Credential, card_id: int, field: CardField, clear: str) -> str:
     mode = credential.modes[field]
     if mode == PLAIN:
         return clear
     if mode == MASKED and field == "pan":
-        return numbers.masked(clear)
+        return numbers.mask(clear)
     if mode == ENCRYPTED and credential.encryption_key:
-        return _encrypted(credential.encryption_key, f"{card_id}|{field}", clear)
+        return _encrypt(credential.encryption_key, f"{card_id}|{field}", clear)
     raise ValueError(f"{credential.identity} cannot be shown {field} in the mode {mode}")
 
 
-def _encrypted(pem: str, label: str, clear: str) -> str:
+def _encrypt(pem: str, label: str, clear: str) -> str:
     scheme = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), label.encode())
     return base64.b64encode(_public_key(pem).encrypt(clear.encode(), scheme)).decode("ascii")
 

@@ -88,22 +88,22 @@ class Dispatcher:
         came = self.clock.monotonic()
 
         def asked() -> str:
-            members = _parsed(body)
+            members = _parse(body)
             return self._answer(self._credential(members), members, came)
 
-        return _enveloped(asked)
+        return _answer_or_error(asked)
 
-    def carry(self, credential: Credential, members: Mapping[str, Any]) -> str:
+    def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
         """The same for a request of this service's own, by a credential that nobody has to prove (see ``desk``)."""
         came = self.clock.monotonic()
-        return _enveloped(lambda: self._answer(credential, members, came))
+        return _answer_or_error(lambda: self._answer(credential, members, came))
 
     # -- inside
 
     def _answer(self, credential: Credential, members: Mapping[str, Any], came: float) -> str:
         action = self._action(members)
         reference = _reference(members)
-        _permit(credential, action, members)
+        _check_access(credential, action, members)
         request = action.request.read_fields(members)
         claim = self._claim(credential, action, request, reference) if reference is not None else None
         log.bind(action=action.name, credential=credential.identity)
@@ -208,7 +208,7 @@ class Dispatcher:
             if refusal.status.is_kept:
                 self._write(asked, context, counted, answer, None)
             elif context.claim is not None and not context.has_looked:
-                self._look_again(context.claim, context.now)  # a repeat comes before what is wrong with it now
+                self._check_repeat(context.claim, context.now)  # a repeat comes before what is wrong with it now
             return _Written(answer)
         self.programmes.mark_used(context.catalogue, outcome.uses)
         told = self.events.record(context.manager_id, outcome.events)
@@ -260,7 +260,7 @@ class Dispatcher:
             self.store.transact(all_operations)
         except ConditionFailed as failure:
             if claim is not None and 0 in failure.failed:
-                self._look_again(claim, context.now)
+                self._check_repeat(claim, context.now)
             if not (failure.repeated and _is_own(context, failure)):
                 if claim is None or 0 not in failure.failed:  # nobody queues for claims
                     asked.queue_place.contend(all_operations[failure.failed[0]])
@@ -271,20 +271,20 @@ class Dispatcher:
         self, action: Action, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int
     ) -> list[Put]:
         if answer is None:
-            return [self.references.beginning(claim, now)]
+            return [self.references.put_claim(claim, now)]
         kept = None if action.effect == "reveal" else answer
-        return self.references.keeping(claim, kept, whole, now)
+        return self.references.put_answer(claim, kept, whole, now)
 
     def _claim_alone(self, claim: IdempotencyClaim, now: int, put: Put) -> None:
         """Claim a reference that nothing else is written with."""
         try:
             self.store.put(put.table, put.item, put.condition)
         except ConditionFailed:
-            self._look_again(claim, now)
+            self._check_repeat(claim, now)
             raise
 
-    def _look_again(self, claim: IdempotencyClaim, now: int) -> None:
-        self.references.look(claim, self.store.batch_get(self.references.keys(claim)), now)
+    def _check_repeat(self, claim: IdempotencyClaim, now: int) -> None:
+        self.references.check_repeat(claim, self.store.batch_get(self.references.keys(claim)), now)
 
     def _method(self, handler: Handler[Any]) -> Callable[[Request, RequestContext], Outcome[Any]]:
         """What a row names, as a method of the flow that has it."""
@@ -295,7 +295,7 @@ class Dispatcher:
         return method
 
 
-def _enveloped(asked: Callable[[], str]) -> str:
+def _answer_or_error(asked: Callable[[], str]) -> str:
     """What was asked for, or the error that came of it."""
     try:
         return asked()
@@ -308,7 +308,7 @@ def _enveloped(asked: Callable[[], str]) -> str:
     return envelope.error(Refused(Status.INTERNAL))
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def _parse(body: bytes) -> dict[str, Any]:
     """Raises: Refused."""
     if len(body) > BODY_BYTES:
         raise Refused(Status.TOO_LARGE)
@@ -335,7 +335,7 @@ def _reference(members: Mapping[str, Any]) -> str | None:
     return reference
 
 
-def _permit(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
+def _check_access(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
     """Hold a request against the credential's level, its actions and its modes. Raises: Refused."""
     for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
         asked = str(members.get(name, ""))
@@ -353,7 +353,7 @@ def _audit(credential: Credential, request: Any, data: Any) -> None:
         return
     for member, field_shown in ANSWERED.items():
         if data.get(member):
-            disclosure.revealed(credential, data.get("card_id") or request.card_id, field_shown)
+            disclosure.audit_reveal(credential, data.get("card_id") or request.card_id, field_shown)
 
 
 def _is_own(context: RequestContext, failure: ConditionFailed) -> bool:

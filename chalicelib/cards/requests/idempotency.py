@@ -69,10 +69,10 @@ class RequestReferences:
 
     def keys(self, claim: IdempotencyClaim) -> list[tuple[str, Item]]:
         """Where the claim is, and the whole answer if there may be one."""
-        names = [claim.name] if claim.view is None else [claim.name, _whole(claim)]
+        names = [claim.name] if claim.view is None else [claim.name, _whole_answer_key(claim)]
         return [(TABLE, {"claim": name}) for name in names]
 
-    def look(self, claim: IdempotencyClaim, items: Sequence[Item | None], now: int) -> None:
+    def check_repeat(self, claim: IdempotencyClaim, items: Sequence[Item | None], now: int) -> None:
         """Compare a request with what ``keys`` led to.
 
         Raises:
@@ -92,44 +92,44 @@ class RequestReferences:
             whole = next((each for each in rest if each and each["attempt"] == item["attempt"]), None)
             if whole is None:
                 raise Conflict("the answer with card data has not been seen yet")
-            raise Repeated(self._vault.unseal(whole["answer"], _whole(claim)))
+            raise Repeated(self._vault.unseal(whole["answer"], _whole_answer_key(claim)))
         answer = None if item.get("again") else self._vault.unseal(item["answer"], claim.name)
         raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view)
 
-    def keeping(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
+    def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
         """The writes that claim the reference; the first of them fails for all requests but the first.
 
         ``answer`` is what repeats get, for a day ``whole`` in its place if there is one; without an answer they are
         carried out again.
         """
-        item = _claimed(claim, now)
+        item = _claim_item(claim, now)
         item |= {"again": True} if answer is None else {"answer": self._vault.seal(answer, claim.name)}
-        first = _unclaimed(now)
+        first = _is_unclaimed(now)
         if whole is None:
             return [Put(TABLE, item, first)]
         until = now + CARD_DATA_KEPT
-        sealed = self._vault.seal(whole, _whole(claim))
-        kept = {"claim": _whole(claim), "attempt": claim.attempt, "answer": sealed, "expires_at": until}
+        sealed = self._vault.seal(whole, _whole_answer_key(claim))
+        kept = {"claim": _whole_answer_key(claim), "attempt": claim.attempt, "answer": sealed, "expires_at": until}
         return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
 
-    def beginning(self, claim: IdempotencyClaim, now: int) -> Put:
+    def put_claim(self, claim: IdempotencyClaim, now: int) -> Put:
         """The write that claims the reference before the answer is known; it fails for all requests but the first."""
-        return Put(TABLE, _claimed(claim, now) | {"unanswered": True}, _unclaimed(now))
+        return Put(TABLE, _claim_item(claim, now) | {"unanswered": True}, _is_unclaimed(now))
 
-    def answering(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
+    def put_late_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
         """The write that gives a claim its answer; it fails if the claim is another request's, or has one."""
         waiting = Attr("attempt").eq(claim.attempt) & Attr("unanswered").exists()
-        return Put(TABLE, _claimed(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, waiting)
+        return Put(TABLE, _claim_item(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, waiting)
 
 
-def _claimed(claim: IdempotencyClaim, now: int) -> Item:
+def _claim_item(claim: IdempotencyClaim, now: int) -> Item:
     kept = {"claim": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt}
     return kept | {"expires_at": now + KEPT}
 
 
-def _unclaimed(now: int) -> ConditionBase:
+def _is_unclaimed(now: int) -> ConditionBase:
     return absent("claim") | Attr("expires_at").lte(now)
 
 
-def _whole(claim: IdempotencyClaim) -> str:
+def _whole_answer_key(claim: IdempotencyClaim) -> str:
     return f"{claim.name}#card-data"

@@ -102,7 +102,7 @@ class RequestContext:
         self.at = milliseconds(self.clock)
         if claim is not None:
             self.has_looked = True
-            self.references.look(claim, found[: len(own)], self.now)
+            self.references.check_repeat(claim, found[: len(own)], self.now)
         return found[len(own) :]
 
     def _read(self, keys: Sequence[Key]) -> list[Item | None]:
@@ -114,15 +114,15 @@ class RequestContext:
 
     def find(self, kind: type[R], number: int) -> R:
         """A record that the caller may see. Raises: Repeated, Refused."""
-        return self.seen(kind, self.items([kind.key(number)])[0])
+        return self.require_visible(kind, self.items([kind.key(number)])[0])
 
-    def seen(self, kind: type[R], item: Item | None) -> R:
+    def require_visible(self, kind: type[R], item: Item | None) -> R:
         """The record in ``item``. Raises: Refused, when there is none, or none for this caller."""
-        if item is None or not self.sees(item):
+        if item is None or not self.can_see(item):
             raise Refused(kind.missing)
         return kind.from_item(item)
 
-    def sees(self, item: Item | None) -> bool:
+    def can_see(self, item: Item | None) -> bool:
         """Whether there is a record that the caller may see."""
         return (
             item is not None

@@ -61,23 +61,23 @@ class DueItems:
         for item in self.store.batch_get([(self.due.table, _key(row)) for row in rows]):
             if item is not None:
                 lanes.setdefault(item.get("account_id", item["owner"]), []).append(item)
-        seen = together([partial(self._lane, look_after, items) for items in lanes.values()])
+        seen = together([partial(self._run_lane, look_after, items) for items in lanes.values()])
         return [outcome for lane in seen for outcome in lane]
 
-    def _lane(self, look_after: Callable[[Item], bool], items: Sequence[Item]) -> list[_Outcome]:
-        return [self._one(look_after, item) for item in items]
+    def _run_lane(self, look_after: Callable[[Item], bool], items: Sequence[Item]) -> list[_Outcome]:
+        return [self._run_one(look_after, item) for item in items]
 
-    def _one(self, look_after: Callable[[Item], bool], item: Item) -> _Outcome:
+    def _run_one(self, look_after: Callable[[Item], bool], item: Item) -> _Outcome:
         if item.get("due_at", self.clock.time() + 1) > self.clock.time():  # the index was behind
             return "not due"
         try:
             return "moved on" if look_after(item) else "stuck"
         except Exception:
             log.exception(f"{self.what} not finished", kind=item["part"], id=item["id"])
-            self._put_off(item)
+            self._postpone(item)
             return "stuck"
 
-    def _put_off(self, item: Item) -> None:
+    def _postpone(self, item: Item) -> None:
         """Have others have their turn before one that cannot be finished is looked at again."""
         later = {"due_at": self.clock.time() + PUT_OFF_SECONDS}
         try:

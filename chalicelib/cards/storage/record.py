@@ -47,24 +47,24 @@ class Record:
     def from_item(cls: type[R], item: Item) -> R:
         return cls(**{name: item[name] for name in _names(cls) if name in item})
 
-    def making(self, write_id: str) -> Put:
+    def put(self, write_id: str) -> Put:
         """The write that makes the record; it fails if one stands there."""
         table, key = self.place
-        return Put(table, {**key, **present(vars(self)), "written_by": write_id}, absent("owner"))
+        return Put(table, {**key, **without_none(vars(self)), "written_by": write_id}, absent("owner"))
 
-    def unchanged(self) -> Check:
+    def check_unchanged(self) -> Check:
         """The condition that the record is still as it was read."""
         return Check(*self.place, Attr("version").eq(self.version))
 
-    def changed(self: R, **members: Any) -> R:
-        """The record as it stands after ``changing`` it so."""
+    def with_changes(self: R, **members: Any) -> R:
+        """The record as it stands after ``update`` with these members."""
         return replace(self, version=self.version + 1, **members)
 
-    def changing(self, write_id: str, **members: Any) -> Update:
+    def update(self, write_id: str, **members: Any) -> Update:
         """The write that sets members, and removes those that are ``None``; it fails if somebody else was first."""
         return Update(
             *self.place,
-            set=present(members) | {"written_by": write_id},
+            set=without_none(members) | {"written_by": write_id},
             remove=[name for name, value in members.items() if value is None],
             add={"version": 1},
             condition=Attr("version").eq(self.version),
@@ -81,12 +81,12 @@ def _names(record: type[Record]) -> tuple[str, ...]:
     return _NAMES[record.kind]
 
 
-def either(wished: T | None, otherwise: T) -> T:
+def or_default(wished: T | None, otherwise: T) -> T:
     """What was wished, if anything was: 0 is a wish, too."""
     return otherwise if wished is None else wished
 
 
-def present(members: Mapping[str, Any]) -> dict[str, Any]:
+def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
     """Members without those that have no value."""
     return {name: value for name, value in members.items() if value is not None}
 

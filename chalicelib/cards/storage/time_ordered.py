@@ -75,14 +75,14 @@ class Timeline:
         """The place of a row."""
         return self.table, {"owner": self.owner, "part": self.part(at, number)}
 
-    def begin(self, span: Span) -> str:
+    def first_part(self, span: Span) -> str:
         """What the parts of a span's rows are not before."""
         first = f"{self.name}#{span.since:013}#"
-        return first if span.after is None else max(first, _past(self.part(*span.after)))
+        return first if span.after is None else max(first, _after_part(self.part(*span.after)))
 
     def rows(self, store: Store, first: str, until: int, limit: int) -> Page:
         """The first rows from the part ``first`` on that were recorded by the end of a millisecond; one call."""
-        last = _past(f"{self.name}#{until:013}#")
+        last = _after_part(f"{self.name}#{until:013}#")
         if first > last:
             return Page([], None)
         return store.query(self.table, ("owner", self.owner), between=("part", first, last), limit=limit)
@@ -97,29 +97,31 @@ def page(
     have more are asked again.
     """
     found: list[Item] = []
-    begins = {timeline: timeline.begin(span) for timeline in timelines}
-    limit = _enough(count + 1, len(timelines))
-    while begins and _known(found, begins) <= count:
+    begins = {timeline: timeline.first_part(span) for timeline in timelines}
+    limit = _rows_per_partition(count + 1, len(timelines))
+    while begins and _count_certain(found, begins) <= count:
         pages = together([partial(each.rows, store, first, span.until, limit) for each, first in begins.items()])
         answers = dict(zip(begins, pages, strict=True))
         found += [row for answer in answers.values() for row in answer.items if is_shown is None or is_shown(row)]
-        begins = {each: _past(answer.items[-1]["part"]) for each, answer in answers.items() if answer.next is not None}
+        begins = {
+            each: _after_part(answer.items[-1]["part"]) for each, answer in answers.items() if answer.next is not None
+        }
         limit = _MANY
     found.sort(key=lambda row: str(row["part"]))
     return found[:count], len(found) > count
 
 
-def out_of_turn(now: int, last_at: int) -> int:
+def time_out_of_turn(now: int, last_at: int) -> int:
     """Where a row stands that is written at ``now``, after one of ``last_at``, and waits for no other."""
     return max(now, last_at) + CERTAIN_AFTER
 
 
-def certain(rows: Sequence[Item], now: int) -> list[Item]:
+def certain_rows(rows: Sequence[Item], now: int) -> list[Item]:
     """The first rows of a page, up to one written out of turn that another may still come before."""
     return list(takewhile(lambda row: row.get("certain_at", 0) <= now, rows))
 
 
-def _enough(rows: int, partitions: int) -> int:
+def _rows_per_partition(rows: int, partitions: int) -> int:
     """So many rows of each partition that the first ``rows`` of all are among them.
 
     Rows are spread evenly, as if by chance: eight standard deviations more than the average of a partition is as good
@@ -129,13 +131,13 @@ def _enough(rows: int, partitions: int) -> int:
     return min(rows, ceil(average + 8 * sqrt(average)))
 
 
-def _known(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int:
+def _count_certain(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int:
     """How many rows there are that nothing can come before which has not been read."""
     first = min(begins.values())
     return sum(row["part"] < first for row in found)
 
 
-def _past(part: str) -> str:
+def _after_part(part: str) -> str:
     """What comes right after a part, and all parts that begin with it."""
     return f"{part}~"
 

@@ -34,7 +34,7 @@ class Authentication(Record):
     wrong_values: int = 0
     method: int | None = None
 
-    def waits(self, now: int) -> bool:
+    def is_pending(self, now: int) -> bool:
         """Whether it can still be answered."""
         return self.status == WAITING and now < self.valid_until
 

@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS, REJECTED
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import present
+from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import whitelist_record
 from chalicelib.cards.three_ds.authentication_record import KEPT, VALID_SECONDS, Authentication, proof
@@ -52,9 +52,9 @@ class ThreeDsSimulatorFlow:
             valid_until=context.now + VALID_SECONDS,
             expires_at=context.now + KEPT,
         )
-        encrypted = disclosure.in_event(context.catalogue, number, value)
+        encrypted = disclosure.encrypt_for_event(context.catalogue, number, value)
         event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))
-        operations: list[Operation] = [asked.making(context.write_id), card.unchanged()]
+        operations: list[Operation] = [asked.put(context.write_id), card.check_unchanged()]
         return Outcome(_answer(CHALLENGE, asked, value), operations, events=[event])
 
 
@@ -99,4 +99,4 @@ def _facts(request: SimulateAuthentication) -> dict[str, str]:
         "merchant_country_ison": None if country is None else f"{country:03}",
         "merchant_name": request.merchant_name,
     }
-    return present(facts)
+    return without_none(facts)

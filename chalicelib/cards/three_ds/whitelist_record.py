@@ -44,7 +44,7 @@ class WhitelistRule:
         return bool(self.lists) and all(purchase.facts.get(name) in entries for name, entries in self.lists.items())
 
 
-def making(card_id: int, rule: WhitelistRule, name: str, code: Key | None, write_id: str) -> list[Operation]:
+def put_rule(card_id: int, rule: WhitelistRule, name: str, code: Key | None, write_id: str) -> list[Operation]:
     """The writes that make a rule; they fail when its code is taken."""
     owner = f"card#{card_id}"
     head: dict[str, Any] = {"name": name, "lists": sorted(rule.lists), "written_by": write_id}

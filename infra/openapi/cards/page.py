@@ -201,7 +201,7 @@ def _rule(model: Model, name: str) -> str:
     if isinstance(rule, OneOfRule | CodeWordRule) and notation.rule_notation(rule) == "choice":
         return f"{said}: {_values(rule)}"
     if isinstance(rule, SeriesRule | TextsRule):
-        kind = rule.described()["description"]
+        kind = rule.json_schema()["description"]
         return f"{said}: {kind[0].lower()}{kind[1:]}"
     return said
 

@@ -233,7 +233,7 @@ def _required_members(model: Model) -> list[str]:
 
 
 def _rule_schema(rule: ValueRule, way: Way) -> Json:
-    schema = rule.described() if way == "taken" else rule.answered()
+    schema = rule.json_schema() if way == "taken" else rule.answer_schema()
     # nobody has to be told which characters not to expect
     left_out = {"pattern"} if way == "answered" and isinstance(rule, TextRule) else set()
     return {key: _without_examples(value) for key, value in schema.items() if key not in {"examples", *left_out}}

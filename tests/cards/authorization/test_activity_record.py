@@ -353,7 +353,7 @@ def _sorted(row: Item) -> list[tuple[str, Any]]:
 
 
 def test_a_row_is_seen_by_whom_its_card_is_seen_by() -> None:
-    puts = message(code="51").recording(WriteStamp(NOW * 1000 + 1, "attempt"))
+    puts = message(code="51").put_rows(WriteStamp(NOW * 1000 + 1, "attempt"))
 
     assert {put.table for put in puts} == {"card-activity"}
     assert [put.item["owner"] for put in puts] == ["card#11", f"manager#5#{shard_of(7)}"]

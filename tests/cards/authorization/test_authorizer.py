@@ -322,7 +322,7 @@ def total(attempt: Attempt, amount: int) -> int:
     """What an amount comes to, fees and conversion included."""
     card_context, asked = attempt.card_context, attempt.asked
     facts = asked.use.facts(asked.currency, card_context.holder_country)
-    party = card_context.party(card_context.accounts[0])
+    party = card_context.posting_context(card_context.accounts[0])
     return party.charge(facts, amount, debit=True, fee_group_id=card_context.card.fee_group_id).total
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.authorization_record import Authorization, divided, joined, portion
+from chalicelib.cards.authorization.authorization_record import Authorization, join_usage, portion, split_usage
 from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, AUTHORIZATION_STATES, HELD
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
 from chalicelib.foundation.dynamodb.store import Item
@@ -76,15 +76,15 @@ def test_what_was_counted_is_divided_without_a_rest_and_its_number_goes_one_way(
     usage = {"card#1": [counted]}
     bare = {"key": "1.1", "start": 60, "count": 0}
 
-    assert divided(usage, 1, 2, with_count=True) == (
+    assert split_usage(usage, 1, 2, with_count=True) == (
         {"card#1": [counted | {"amount": 51}]},
         {"card#1": [bare | {"amount": 50}]},
     )
-    assert divided(usage, 1, 2, with_count=False) == (
+    assert split_usage(usage, 1, 2, with_count=False) == (
         {"card#1": [bare | {"amount": 51}]},
         {"card#1": [counted | {"amount": 50}]},
     )
-    assert divided(None, 1, 2, with_count=True) == ({}, {})
+    assert split_usage(None, 1, 2, with_count=True) == ({}, {})
 
 
 def test_what_is_joined_has_each_window_once_and_nothing_that_counts_nothing() -> None:
@@ -93,11 +93,11 @@ def test_what_is_joined_has_each_window_once_and_nothing_that_counts_nothing() -
     later = {"key": "1.1", "start": 90, "amount": 1, "count": 0}
     nothing = {"key": "1.2", "start": 60, "amount": 0, "count": 0}
 
-    assert joined({"card#1": [first, nothing]}, {"card#1": [more, later], "card#2": [nothing]}) == {
+    assert join_usage({"card#1": [first, nothing]}, {"card#1": [more, later], "card#2": [nothing]}) == {
         "card#1": [first | {"amount": 12}, later]
     }
-    assert joined(None, {"card#1": [first]}) == {"card#1": [first]}
-    assert joined({"card#1": [nothing]}, None) is joined(None, None) is None
+    assert join_usage(None, {"card#1": [first]}) == {"card#1": [first]}
+    assert join_usage({"card#1": [nothing]}, None) is join_usage(None, None) is None
 
 
 # -- reversals

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.risk_rules import Fired, fired
-from chalicelib.cards.ledger.limits import Window, Windows, counting, released, status
+from chalicelib.cards.authorization.risk_rules import Fired, evaluate_rules
+from chalicelib.cards.ledger.limits import Window, Windows, count_movement, list_left, release_counts
 from chalicelib.cards.ledger.transaction_attributes import Facts
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup, Rate, Region, RiskGroup, RiskRule
 from chalicelib.cards.protocol.values import RISK_ACTIONS
@@ -54,7 +54,7 @@ class Card:
 
     def tries(self, amount: int = 1000, currency: int = EUR, facts: Facts = PURCHASE) -> Fired:
         groups = [self.group]
-        self.windows, found = fired(self.catalogue, groups, self.windows, facts, amount, currency, self.now)
+        self.windows, found = evaluate_rules(self.catalogue, groups, self.windows, facts, amount, currency, self.now)
         return found
 
 
@@ -175,8 +175,8 @@ def test_the_rules_of_all_groups_are_looked_at_and_of_a_group_that_is_named_twic
     card = Card(rule(count=1, duration=DAY))
     other = RiskGroup(8, "Others", (rule(actions=(SUSPEND,)),))
 
-    windows, first = fired(card.catalogue, [card.group, None, other, card.group], {}, PURCHASE, 1, EUR, NOON)
-    _, second = fired(card.catalogue, [card.group, other], windows, PURCHASE, 1, EUR, NOON)
+    windows, first = evaluate_rules(card.catalogue, [card.group, None, other, card.group], {}, PURCHASE, 1, EUR, NOON)
+    _, second = evaluate_rules(card.catalogue, [card.group, other], windows, PURCHASE, 1, EUR, NOON)
 
     assert first == Fired(("8.1",), (SUSPEND,))
     assert second == Fired(("7.1", "8.1"), (MARK, SUSPEND))
@@ -184,7 +184,7 @@ def test_the_rules_of_all_groups_are_looked_at_and_of_a_group_that_is_named_twic
 
 
 def test_without_a_group_nothing_fires() -> None:
-    assert fired(Card().catalogue, [None], {}, PURCHASE, 1, EUR, NOON) == ({}, Fired((), ()))
+    assert evaluate_rules(Card().catalogue, [None], {}, PURCHASE, 1, EUR, NOON) == ({}, Fired((), ()))
 
 
 # -- beside limits
@@ -218,12 +218,14 @@ def test_counting_a_limit_keeps_what_rules_have_counted_until_it_is_over() -> No
     over = {"risk.8.1": Window(year - 1, 1)}
     group = card.catalogue.limit_groups[3]
 
-    windows, counted = counting(card.catalogue, group, {**card.windows, **unknown, **over}, PURCHASE, 1000, EUR, NOON)
+    windows, counted = count_movement(
+        card.catalogue, group, {**card.windows, **unknown, **over}, PURCHASE, 1000, EUR, NOON
+    )
 
     assert windows == {**card.windows, **unknown, "3.1": Window(TODAY, 1)}
-    assert released(windows, counted)["risk.7.1"] == Window(TODAY, 1)
-    assert status(group, windows, NOON)[0].count == 1
-    tomorrow, _ = counting(card.catalogue, group, windows, PURCHASE, 1000, EUR, NOON + 24 * 3600)
+    assert release_counts(windows, counted)["risk.7.1"] == Window(TODAY, 1)
+    assert list_left(group, windows, NOON)[0].count == 1
+    tomorrow, _ = count_movement(card.catalogue, group, windows, PURCHASE, 1000, EUR, NOON + 24 * 3600)
     assert "risk.7.1" not in tomorrow
 
 

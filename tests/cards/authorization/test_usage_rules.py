@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.usage_rules import CHANNELS, channels, declined
+from chalicelib.cards.authorization.usage_rules import CHANNELS, channels, decline_code
 from chalicelib.cards.ledger.transaction_attributes import Facts
 from chalicelib.cards.programs.catalogue import MccRange, UsageGroup
 from chalicelib.cards.protocol.values import ECI_INDICATORS, ENTRY_MODES, RESPONSE_CODES, TRANSACTION_TYPES
@@ -32,7 +32,7 @@ def group(**members: Any) -> UsageGroup:
 
 
 def code(facts: Facts = PURCHASE, eci_indicator: int | None = None, **members: Any) -> str | None:
-    return declined(group(**members), facts, eci_indicator)
+    return decline_code(group(**members), facts, eci_indicator)
 
 
 @pytest.mark.parametrize("entry_mode", ENTRY_MODES)
@@ -40,8 +40,8 @@ def code(facts: Facts = PURCHASE, eci_indicator: int | None = None, **members: A
 def test_a_group_that_blocks_nothing_permits_everything(entry_mode: int, transaction_type: int) -> None:
     facts = Facts(transaction_type, EUR, entry_mode=entry_mode)
 
-    assert declined(group(), facts, None) is None
-    assert declined(None, facts, None) is None
+    assert decline_code(group(), facts, None) is None
+    assert decline_code(None, facts, None) is None
 
 
 @pytest.mark.parametrize("entry_mode", ENTRY_MODES)

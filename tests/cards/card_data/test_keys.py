@@ -59,13 +59,13 @@ def test_of_two_that_make_them_at_once_the_first_is_right(secrets: FakeSecrets) 
 
     assert not second.initialise()
     assert second.cvk(1) == first.cvk(1)
-    assert second.derived("purpose") == first.derived("purpose")
+    assert second.derive_key("purpose") == first.derive_key("purpose")
 
 
 def test_no_key_is_stored_in_clear(keys: CardKeys, secrets: FakeSecrets) -> None:
     stored = secrets.values[NAME]
 
-    for key in (keys.cvk(1), keys.pvk(1), keys.derived("purpose")):
+    for key in (keys.cvk(1), keys.pvk(1), keys.derive_key("purpose")):
         assert key.hex() not in stored
     assert set(secrets.get(NAME)) == {"lookup", "versions"}
 
@@ -76,8 +76,8 @@ def test_every_key_is_another_one(keys: CardKeys) -> None:
 
     assert len(made) == 4
     assert {len(key) for key in made} == {16}
-    assert keys.derived("one") != keys.derived("other")
-    assert len(keys.derived("one")) == 32
+    assert keys.derive_key("one") != keys.derive_key("other")
+    assert len(keys.derive_key("one")) == 32
 
 
 def test_a_rotated_key_leaves_an_old_cards_values_as_they_were(keys: CardKeys) -> None:

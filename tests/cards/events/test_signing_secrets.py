@@ -25,12 +25,12 @@ def secrets(world: World) -> Iterator[EventSecrets]:
 
 def in_use(world: World, manager_id: int = NEW) -> list[str]:
     """What events are signed with now."""
-    return world.hub.cards.event_secrets.opened(manager_id, world.hub.store.get(*secrets_key(NEW)))
+    return world.hub.cards.event_secrets.open_secrets(manager_id, world.hub.store.get(*secrets_key(NEW)))
 
 
 def first(secrets: EventSecrets) -> str:
     """The first secret, made."""
-    plain, made = secrets.first(NEW)
+    plain, made = secrets.create_first(NEW)
     secrets.store.transact([made])
     return plain
 

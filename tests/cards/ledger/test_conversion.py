@@ -14,11 +14,11 @@ from chalicelib.cards.ledger.conversion import (
     NEAREST,
     UP,
     NoRate,
-    at_base_rate,
     conversion,
-    converted,
+    convert,
+    convert_at_base_rate,
     percentage,
-    rounded,
+    round_exact,
 )
 from chalicelib.cards.programs.catalogue import Catalogue, Rate
 
@@ -73,7 +73,7 @@ def catalogue(markup: str = "0", **rates: str) -> Catalogue:
     ],
 )
 def test_half_a_minor_unit_is_rounded_away_from_zero(exact: str, whole: int) -> None:
-    assert rounded(Decimal(exact)) == whole
+    assert round_exact(Decimal(exact)) == whole
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_national_currencies_became_euros_as_regulation_1103_97_rounds(
     """Pounds stand in for the old currencies: ISO 4217 does not list these any more."""
     rate = 1 / Decimal(SIX_FIGURES[currency])
 
-    assert converted(amount * 100, rate, GBP, EUR) == euro_cents
+    assert convert(amount * 100, rate, GBP, EUR) == euro_cents
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_national_currencies_became_euros_as_regulation_1103_97_rounds(
 )
 def test_euros_are_worth_what_the_irrevocable_rates_say(euros: int, currency: str, stand_in: int, minor: int) -> None:
     """Yen and pounds stand in for the old currencies without and with hundredths."""
-    assert converted(euros * 100, Decimal(SIX_FIGURES[currency]), EUR, stand_in) == minor
+    assert convert(euros * 100, Decimal(SIX_FIGURES[currency]), EUR, stand_in) == minor
 
 
 @pytest.mark.parametrize(
@@ -169,14 +169,14 @@ def test_euros_are_worth_what_the_irrevocable_rates_say(euros: int, currency: st
 def test_a_conversion_minds_the_minor_units_of_both_currencies(
     amount: int, rate: str, of: int, to: int, result: int
 ) -> None:
-    assert converted(amount, Decimal(rate), of, to) == result
+    assert convert(amount, Decimal(rate), of, to) == result
 
 
 def test_no_digit_of_the_longest_amounts_and_rates_is_lost() -> None:
     rate = Decimal("123456789.123456789")
     exact = Fraction(999_999_999_999_999) * Fraction(rate)
 
-    assert converted(999_999_999_999_999, rate, EUR, USD) == int(exact + Fraction(1, 2))
+    assert convert(999_999_999_999_999, rate, EUR, USD) == int(exact + Fraction(1, 2))
 
 
 @settings(deadline=None, max_examples=100)
@@ -185,7 +185,7 @@ def test_a_conversion_is_the_fraction_rounded_half_up(amount: int, rate: Decimal
     digits = {EUR: 2, USD: 2, JPY: 0, KWD: 3, CLF: 4}
     exact = Fraction(amount) * Fraction(rate) * Fraction(10) ** (digits[to] - digits[of])
 
-    assert converted(amount, rate, of, to) == (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)
+    assert convert(amount, rate, of, to) == (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)
 
 
 @settings(deadline=None, max_examples=100)
@@ -193,7 +193,7 @@ def test_a_conversion_is_the_fraction_rounded_half_up(amount: int, rate: Decimal
 def test_more_money_is_never_converted_to_less(one: int, other: int, rate: Decimal, of: int, to: int) -> None:
     less, more = sorted((one, other))
 
-    assert 0 <= converted(less, rate, of, to) <= converted(more, rate, of, to)
+    assert 0 <= convert(less, rate, of, to) <= convert(more, rate, of, to)
 
 
 @pytest.mark.parametrize(
@@ -266,16 +266,16 @@ def test_the_same_currency_is_converted_for_nothing() -> None:
     assert made is not None
     assert (made.base_amount, made.holder_amount, made.fee) == (12_345, 12_345, 0)
     assert made.base_rate == made.holder_rate == 1
-    assert at_base_rate(catalogue(), 12_345, EUR, EUR) == 12_345
+    assert convert_at_base_rate(catalogue(), 12_345, EUR, EUR) == 12_345
 
 
 def test_a_rate_holds_in_its_direction_only() -> None:
     there = catalogue(markup="2", EUR_USD="1.08")
 
-    assert at_base_rate(there, 100_00, EUR, USD) == 108_00
+    assert convert_at_base_rate(there, 100_00, EUR, USD) == 108_00
     assert conversion(there, 100_00, USD, EUR, debit=True) is None
     with pytest.raises(NoRate) as missing:
-        at_base_rate(there, 100_00, USD, EUR)
+        convert_at_base_rate(there, 100_00, USD, EUR)
     assert (missing.value.of, missing.value.to) == (USD, EUR)
 
 
@@ -285,7 +285,7 @@ def test_what_has_no_minor_units_is_not_converted() -> None:
     assert conversion(gold, 100, EUR, XAU, debit=True) is None
     assert conversion(gold, 100, XAU, EUR, debit=True) is None
     with pytest.raises(NoRate):
-        at_base_rate(gold, 100, XAU, EUR)
+        convert_at_base_rate(gold, 100, XAU, EUR)
 
 
 @settings(deadline=None, max_examples=100)

@@ -15,7 +15,7 @@ from chalicelib.cards.ledger.entries import (
     Movement,
     Unbalanced,
     entries_of,
-    unbalanced,
+    imbalance,
 )
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.payments.special_account_record import SpecialAccount
@@ -56,7 +56,7 @@ def test_what_is_booked_held_and_reserved_has_its_other_side() -> None:
         ("reserved", EUR): 200,
         ("disputed", EUR): -200,
     }
-    assert (row["settled"], row["held"], row["reserved"], made.after(mine).available) == (1000, 300, 200, 500)
+    assert (row["settled"], row["held"], row["reserved"], made.account_after(mine).available) == (1000, 300, 200, 500)
     assert (row["owner"], row["part"], row["at"]) == ("account#7", "movement#000000000001", AT)
     assert (row["cause"], row["movement"], row["epm_transaction_id"]) == ("test", "W1", 5)
 
@@ -107,7 +107,7 @@ def test_a_movement_that_does_not_balance_is_not_written() -> None:
     ],
 )
 def test_entries_balance_in_each_currency(lines: list[tuple[str, int, int]], left: dict[int, int]) -> None:
-    assert unbalanced([Entry(*line) for line in lines]) == left
+    assert imbalance([Entry(*line) for line in lines]) == left
     assert entries_of({"entries": [[*line] for line in lines]}) == [Entry(*line) for line in lines]
 
 
@@ -129,7 +129,11 @@ def test_a_row_is_recorded_after_the_accounts_last_one_whatever_the_clock_says()
 
     [row] = rows(made.operations())
 
-    assert (row["at"], made.after(late).last_at, made.after(late).updated_at) == (AT + 5001, AT + 5001, AT // 1000 + 5)
+    assert (row["at"], made.account_after(late).last_at, made.account_after(late).updated_at) == (
+        AT + 5001,
+        AT + 5001,
+        AT // 1000 + 5,
+    )
 
 
 def test_a_special_account_has_books_of_its_own() -> None:
@@ -166,7 +170,7 @@ def test_a_movements_transactions_are_written_with_it(stage: Scene) -> None:
     mine, made = Account.from_item(item), Movement("test", AT, "W3")
     made.book(mine, -100, FEES)
     members: dict[str, Any] = {"transaction_type": 70, "direction": "debit", "trans_link": "F1", "currency": EUR}
-    made.show(mine, Transaction(id=77_000_000_001, amount=100, holder_amount=100, **members))
+    made.list_transaction(mine, Transaction(id=77_000_000_001, amount=100, holder_amount=100, **members))
 
     stage.hub.store.transact(made.operations())
 

@@ -18,9 +18,9 @@ from chalicelib.cards.ledger.limits import (
     LimitExceeded,
     Window,
     Windows,
-    counting,
-    released,
-    status,
+    count_movement,
+    list_left,
+    release_counts,
     window,
 )
 from chalicelib.cards.ledger.transaction_attributes import Facts
@@ -61,7 +61,7 @@ class Owner:
 
     def moves(self, amount: int, currency: int = EUR, *, forced: bool = False, **facts: Any) -> list[Counted]:
         moved = replace(PURCHASE, currency=currency, **facts)
-        self.windows, counted = counting(
+        self.windows, counted = count_movement(
             self.catalogue, self.group, self.windows, moved, amount, currency, self.now, forced=forced
         )
         return counted
@@ -74,10 +74,10 @@ class Owner:
         return refusal.value
 
     def releases(self, counted: list[Counted]) -> None:
-        self.windows = released(self.windows, counted)
+        self.windows = release_counts(self.windows, counted)
 
     def left(self, position: int = 0) -> Left:
-        return status(self.group, self.windows, self.now)[position]
+        return list_left(self.group, self.windows, self.now)[position]
 
 
 # -- windows
@@ -326,8 +326,8 @@ def test_money_in_is_counted_apart_from_money_out() -> None:
 def test_without_a_group_nothing_is_limited() -> None:
     owner = Owner()
 
-    assert counting(owner.catalogue, None, {}, PURCHASE, LARGE, EUR, NOON) == ({}, [])
-    assert status(None, {}, NOON) == []
+    assert count_movement(owner.catalogue, None, {}, PURCHASE, LARGE, EUR, NOON) == ({}, [])
+    assert list_left(None, {}, NOON) == []
 
 
 # -- currencies
@@ -435,8 +435,8 @@ def test_a_release_of_what_no_window_knows_changes_nothing() -> None:
     owner = Owner(entry(amount=100))
     owner.moves(60)
 
-    assert released(owner.windows, [Counted("3.2", TODAY, 60, 1)]) == owner.windows
-    assert released({}, [Counted("3.1", TODAY, 60, 1)]) == {}
+    assert release_counts(owner.windows, [Counted("3.2", TODAY, 60, 1)]) == owner.windows
+    assert release_counts({}, [Counted("3.1", TODAY, 60, 1)]) == {}
 
 
 def test_what_was_counted_can_be_kept_in_an_item_and_released_later() -> None:
@@ -482,7 +482,7 @@ def test_windows_of_another_group_stay_while_it_exists() -> None:
     owner.moves(10)
 
     assert owner.windows == {"4.1": Window(TODAY, 1, 30), "3.1": Window(TODAY, 1, 10)}
-    assert [left.amount for left in status(other, owner.windows, NOON)] == [470]
+    assert [left.amount for left in list_left(other, owner.windows, NOON)] == [470]
 
 
 def test_counting_leaves_the_windows_that_it_was_given_as_they_were() -> None:
@@ -490,7 +490,7 @@ def test_counting_leaves_the_windows_that_it_was_given_as_they_were() -> None:
     owner.moves(10)
     before = owner.windows
     copy = {key: replace(found, countries=dict(found.countries)) for key, found in before.items()}
-    released(before, owner.moves(10, country=DE))
+    release_counts(before, owner.moves(10, country=DE))
 
     assert before == copy
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.ledger.transaction_attributes import Facts, in_category, is_charged, is_counted, is_meant
+from chalicelib.cards.ledger.transaction_attributes import Facts, in_category, is_charged, is_counted, is_in_risk_rule
 from chalicelib.cards.programs.catalogue import Catalogue, FeeEntry, LimitEntry, MccRange, Region, RiskRule
 from chalicelib.cards.protocol.values import (
     ANY_TYPE,
@@ -51,7 +51,7 @@ def counted(facts: Facts, **members: Any) -> bool:
 
 
 def meant(facts: Facts, **members: Any) -> bool:
-    return is_meant(CATALOGUE, RiskRule(1, "rule", actions=("reject_transaction",), **members), facts)
+    return is_in_risk_rule(CATALOGUE, RiskRule(1, "rule", actions=("reject_transaction",), **members), facts)
 
 
 EVERY = pytest.mark.parametrize("matches", [charged, counted, meant])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.issuing.account_record import Account
-from chalicelib.cards.ledger.transaction_record import Transaction, recording, timeline, transaction_key
+from chalicelib.cards.ledger.transaction_record import Transaction, put_transaction, timeline, transaction_key
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from tests.cards.ledgers import transactions
 from tests.cards.scenes import EUR, GBP, Scene
@@ -27,7 +27,7 @@ def account(**members: Any) -> Account:
 
 
 def test_a_transaction_is_a_row_of_its_account_and_an_item_of_its_own() -> None:
-    row, pointer = recording(fee(card_id=5, parent_id=41, mti=1740), account(), AT, "W1")
+    row, pointer = put_transaction(fee(card_id=5, parent_id=41, mti=1740), account(), AT, "W1")
 
     assert (row.item["owner"], row.item["part"]) == ("account#7", f"transaction#{AT}#00000000042")
     assert (row.item["holder_amount"], row.item["holder_currency"], row.item["currency"]) == (125, EUR, GBP)
@@ -52,7 +52,7 @@ def test_a_transaction_is_a_row_of_its_account_and_an_item_of_its_own() -> None:
 
 
 def test_in_a_cards_lists_it_is_the_same_row_by_card_and_by_card_and_account() -> None:
-    row, *copies, pointer = recording(fee(card_id=5, authorization_id=17), account(), AT, "W1", by_card=True)
+    row, *copies, pointer = put_transaction(fee(card_id=5, authorization_id=17), account(), AT, "W1", by_card=True)
 
     assert [(copy.item["owner"], copy.item["part"]) for copy in copies] == [
         ("card#5", f"transaction#{AT}#00000000042"),
@@ -64,10 +64,10 @@ def test_in_a_cards_lists_it_is_the_same_row_by_card_and_by_card_and_account() -
 
 
 def test_no_two_transactions_have_one_id(stage: Scene) -> None:
-    stage.hub.store.transact([*recording(fee(900_000_042), account(), AT, "W1")])
+    stage.hub.store.transact([*put_transaction(fee(900_000_042), account(), AT, "W1")])
 
     with pytest.raises(ConditionFailed):
-        stage.hub.store.transact([*recording(fee(900_000_042), account(), AT + 1, "W2")])
+        stage.hub.store.transact([*put_transaction(fee(900_000_042), account(), AT + 1, "W2")])
 
 
 def test_an_accounts_transactions_stand_in_the_order_of_recording(stage: Scene) -> None:

@@ -34,11 +34,11 @@ def test_nothing_was_used_before_there_is_an_item() -> None:
 
 
 def test_windows_come_back_as_they_were() -> None:
-    written = Counters.from_item("card", 5, None).becoming(Counters("card#5", windows=WINDOWS), "W1")
+    written = Counters.from_item("card", 5, None).put(Counters("card#5", windows=WINDOWS), "W1")
     again = Counters.from_item("card", 5, unpack(pack(written.item)))
 
     assert again == Counters("card#5", 1, WINDOWS)
-    assert again.becoming(Counters("card#5"), "W2").item == {
+    assert again.put(Counters("card#5"), "W2").item == {
         "owner": "card#5",
         "part": "limits",
         "version": 2,
@@ -52,13 +52,13 @@ def test_only_the_first_of_two_who_read_the_same_counters_writes_them(store: Sto
     for version in (0, 1):
         read = Counters.from_item("card", 900_000_005, store.get(*place))
         assert read.version == version
-        store.transact([read.becoming(replace(read, windows=WINDOWS), "W1")])
+        store.transact([read.put(replace(read, windows=WINDOWS), "W1")])
         with pytest.raises(ConditionFailed):
-            store.transact([read.becoming(replace(read, windows={}), "W2")])
+            store.transact([read.put(replace(read, windows={}), "W2")])
 
     assert Counters.from_item("card", 900_000_005, store.get(*place)) == Counters("card#900000005", 2, WINDOWS)
 
 
 def test_counters_that_are_gone_are_not_written_again(store: Store) -> None:
     with pytest.raises(ConditionFailed):
-        store.transact([Counters("account#900000017", 1, WINDOWS).becoming(Counters("account#900000017"), "W1")])
+        store.transact([Counters("account#900000017", 1, WINDOWS).put(Counters("account#900000017"), "W1")])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.payments.address_record import ExternalAddress, find_key, number_keys, taking_numbers
+from chalicelib.cards.payments.address_record import ExternalAddress, find_key, number_keys, put_numbers
 from chalicelib.cards.payments.sandbox_account_numbers import SORT_CODE, british_iban, british_number
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES
 from chalicelib.cards.protocol.schemes import BRITAIN, SEPA, UK
@@ -59,7 +59,7 @@ def german() -> ExternalAddress:
 
 
 def opened(room: World, made: ExternalAddress) -> ExternalAddress:
-    room.hub.store.transact([made.making("attempt"), *taking_numbers(made, "attempt")])
+    room.hub.store.transact([made.put("attempt"), *put_numbers(made, "attempt")])
     return made
 
 

@@ -39,14 +39,14 @@ def card(stage: Scene) -> MadeCard:
 
 
 def shown(desk: Portal, card_id: int, manager_id: int = MANAGER, **counts: int) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = desk.see(
+    found: Mapping[str, Any] = desk.read(
         manager_id, "showCard", card_id=card_id, **{"item_count": 10, "balance_count": 60} | counts
     )["data"]
     return found
 
 
 def listed(desk: Portal, **members: Any) -> Mapping[str, Any]:
-    return desk.see(MANAGER, "listCards", **{"item_count": 20} | members)
+    return desk.read(MANAGER, "listCards", **{"item_count": 20} | members)
 
 
 def refused(call: Any, *arguments: Any, **members: Any) -> Status:
@@ -124,10 +124,10 @@ def test_cards_are_listed_the_newest_first_page_by_page(desk: Portal, stage: Sce
 def test_activity_is_listed_the_latest_first_page_by_page(desk: Portal, stage: Scene, card: MadeCard) -> None:
     other = stage.card_in("A")
     stage.purchase(other.card_id, 1_00)
-    of_all = desk.see(MANAGER, "listActivity", item_count=2)
+    of_all = desk.read(MANAGER, "listActivity", item_count=2)
     place = {"before_at": of_all["data"][-1]["at"], "before_id": of_all["data"][-1]["authorize_id"]}
-    further = desk.see(MANAGER, "listActivity", item_count=2, **place)
-    of_card = desk.see(MANAGER, "listActivity", item_count=2, card_id=card.card_id)
+    further = desk.read(MANAGER, "listActivity", item_count=2, **place)
+    of_card = desk.read(MANAGER, "listActivity", item_count=2, card_id=card.card_id)
 
     assert [row["card_id"] for row in of_all["data"]] == [other.card_id, card.card_id]
     assert ([row["card_id"] for row in further["data"]], further["has_more_records"]) == ([card.card_id], "N")
@@ -171,9 +171,9 @@ def test_each_number_leaves_an_audit_line_that_says_who_saw_it(desk: Portal, car
 def test_another_programme_managers_cards_do_not_exist(desk: Portal, card: MadeCard) -> None:
     asked = {"item_count": 10, "card_id": card.card_id}
     assert refused(shown, desk, card.card_id, OTHER_MANAGER) is Status.NO_CARD
-    assert refused(desk.see, OTHER_MANAGER, "listActivity", **asked) is Status.NO_CARD
-    assert desk.see(OTHER_MANAGER, "listCards", item_count=20)["data"] == []
-    assert desk.see(OTHER_MANAGER, "listActivity", item_count=20)["data"] == []
+    assert refused(desk.read, OTHER_MANAGER, "listActivity", **asked) is Status.NO_CARD
+    assert desk.read(OTHER_MANAGER, "listCards", item_count=20)["data"] == []
+    assert desk.read(OTHER_MANAGER, "listActivity", item_count=20)["data"] == []
     assert refused(desk.act, OTHER_MANAGER, "activateCard", "reference-other", card_id=card.card_id) is Status.NO_CARD
     assert refused(shown, desk, NOWHERE) is Status.NO_CARD
 
@@ -182,7 +182,7 @@ def test_another_programme_managers_cards_do_not_exist(desk: Portal, card: MadeC
 def test_nothing_else_of_the_card_api_is_done_at_the_desk(desk: Portal, card: MadeCard, action: str) -> None:
     members = {"card_id": card.card_id}
 
-    assert refused(desk.see, MANAGER, action, **members) is Status.UNKNOWN_ACTION
+    assert refused(desk.read, MANAGER, action, **members) is Status.UNKNOWN_ACTION
     assert refused(desk.act, MANAGER, action, "reference-desk", **members) is Status.UNKNOWN_ACTION
 
 
@@ -214,7 +214,7 @@ def test_what_is_done_twice_with_one_reference_is_done_once(desk: Portal, stage:
 def test_a_page_takes_the_same_calls_however_much_there_is(desk: Portal, stage: Scene, card: MadeCard) -> None:
     with counted(stage.world) as calls:
         listed(desk)
-        desk.see(MANAGER, "listActivity", item_count=25)
+        desk.read(MANAGER, "listActivity", item_count=25)
         shown(desk, card.card_id)
 
     of_card = [READS, READS, *["Query"] * 5, READS]

@@ -14,7 +14,7 @@ from chalicelib.cards.protocol.schemes import (
     SEPA,
     SEPA_COUNTRIES,
     UK,
-    chosen,
+    choose_scheme,
     country_of,
 )
 
@@ -28,12 +28,12 @@ def test_every_method_has_a_currency_and_schemes_and_tries_its_own() -> None:
 
 @pytest.mark.parametrize(("method", "name", "limit"), LARGEST)
 def test_a_scheme_takes_its_largest_amount_and_nothing_beyond(method: int, name: str, limit: int) -> None:
-    assert chosen(method, [name], limit) == name
-    assert chosen(method, [name], limit + 1) is None
+    assert choose_scheme(method, [name], limit) == name
+    assert choose_scheme(method, [name], limit + 1) is None
 
 
 def test_chaps_takes_any_amount() -> None:
-    assert chosen(UK, ["CHAPS"], 10**15 - 1) == "CHAPS"
+    assert choose_scheme(UK, ["CHAPS"], 10**15 - 1) == "CHAPS"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_first_wished_scheme_that_takes_the_amount_is_chosen(
     method: int, schemes: list[str], amount: int, expected: str | None
 ) -> None:
     """Those of another method take nothing; without a wish the default order holds."""
-    assert chosen(method, schemes, amount) == expected
+    assert choose_scheme(method, schemes, amount) == expected
 
 
 def test_the_countries_of_sepa_have_the_numbers_of_iso_3166() -> None:

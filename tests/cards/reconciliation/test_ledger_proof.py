@@ -25,9 +25,9 @@ from chalicelib.cards.reconciliation.ledger_proof import (
     check_copy,
     check_pointer,
     copies_of,
-    money,
-    paired,
-    spoken,
+    describe_owner,
+    format_amount,
+    pair_rows,
 )
 from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim
 from chalicelib.foundation.dynamodb.store import Item, Put
@@ -68,7 +68,7 @@ class Books:
     def write(self, movement: Movement, *accounts: Account) -> list[Account]:
         """The accounts as they stand afterwards."""
         self.items += [deepcopy(each.item) for each in movement.operations() if isinstance(each, Put)]
-        return [movement.after(each) for each in accounts]  # type: ignore[misc]
+        return [movement.account_after(each) for each in accounts]  # type: ignore[misc]
 
     def movement(self, cause: str, **about: Any) -> Movement:
         self.written += 1
@@ -81,7 +81,7 @@ class Books:
 
 def folded(books: Books, owner: str = "account#17", currency: int = GBP) -> Fold:
     fold = Fold(owner, currency)
-    for row, shown in paired(owner, books.of("movement#", owner), books.of("transaction#", owner)):
+    for row, shown in pair_rows(owner, books.of("movement#", owner), books.of("transaction#", owner)):
         fold.take(row, shown)
     return fold
 
@@ -107,7 +107,7 @@ def lived() -> Lived:
     books, stands = Books(), account()
     came = books.movement("payment in", epm_transaction_id=1)
     came.book(stands, 100_000, EXTERNAL)
-    came.show(stands, transaction(101, 100_000))
+    came.list_transaction(stands, transaction(101, 100_000))
     (stands,) = books.write(came, stands)
     for payment, amount in ((5, 2_500), (6, 4_000), (7, 300)):
         held = books.movement("payment out held", epm_transaction_id=payment)
@@ -117,8 +117,8 @@ def lived() -> Lived:
     paid.hold(stands, -4_000)
     paid.book(stands, -4_000, EXTERNAL)
     paid.book(stands, -150, FEES)
-    paid.show(stands, transaction(102, -4_000))
-    paid.show(stands, transaction(103, -150))
+    paid.list_transaction(stands, transaction(102, -4_000))
+    paid.list_transaction(stands, transaction(103, -150))
     (stands,) = books.write(paid, stands)
     return Lived(books, stands)
 
@@ -144,7 +144,7 @@ def test_rows_may_be_taken_up_where_they_were_left(lived: Lived) -> None:
     whole, parts = folded(lived.books), Fold("account#17", GBP)
     shown = lived.books.of("transaction#")
     for rows, with_them in ((lived.rows[:2], shown[:1]), (lived.rows[2:], shown[1:])):
-        for row, transactions in paired("account#17", rows, with_them):
+        for row, transactions in pair_rows("account#17", rows, with_them):
             parts.take(row, transactions)
 
     assert vars(parts) == vars(whole)
@@ -276,8 +276,8 @@ def test_transactions_come_to_what_a_charge_books_and_what_its_reversal_does(deb
     ):
         movement = books.movement("payment out settled", epm_transaction_id=1)
         of.book(movement, stands, EXTERNAL)
-        main = Transaction(id=10 + kind, transaction_type=kind, trans_link="E1", **of.shown)
-        of.show(movement, stands, main, numbers)
+        main = Transaction(id=10 + kind, transaction_type=kind, trans_link="E1", **of.transaction_members)
+        of.list_transactions(movement, stands, main, numbers)
         (stands,) = books.write(movement, stands)
 
     fold = folded(books)
@@ -312,7 +312,7 @@ def spent() -> Spent:
     books, stands, card = Books(), account(), Counters("card#3")
     came = books.movement("payment in", epm_transaction_id=1)
     came.book(stands, 100_000, EXTERNAL)
-    came.show(stands, transaction(101, 100_000))
+    came.list_transaction(stands, transaction(101, 100_000))
     (stands,) = books.write(came, stands)
     held = books.movement("authorization", authorization_id=8)
     held.hold(stands, 6_000)
@@ -321,13 +321,13 @@ def spent() -> Spent:
     paid.list_by_card(card)
     paid.hold(stands, -4_000)
     paid.book(stands, -4_000, NETWORK)
-    paid.show(stands, transaction(102, -4_000, card_id=3))
+    paid.list_transaction(stands, transaction(102, -4_000, card_id=3))
     (stands,) = books.write(paid, stands)
     disputed = books.movement("dispute opened", authorization_id=8, transaction_id=102)
     disputed.list_by_card(replace(card, last_at=stands.last_at))
     disputed.book(stands, 1_500, NETWORK)
     disputed.reserve(stands, 1_500)
-    disputed.show(stands, transaction(103, 1_500, card_id=3))
+    disputed.list_transaction(stands, transaction(103, 1_500, card_id=3))
     (stands,) = books.write(disputed, stands)
     return Spent(books, stands)
 
@@ -404,8 +404,8 @@ def at_home() -> Books:
     movement.exchange(EUR, 2_500, EXTERNAL)
     movement.book(payer, -100, FEES)
     movement.book(payee, 2_500, EXTERNAL)
-    movement.show(payer, transaction(1, -2_250))
-    movement.show(payee, transaction(2, 2_500, currency=EUR))
+    movement.list_transaction(payer, transaction(1, -2_250))
+    movement.list_transaction(payee, transaction(2, 2_500, currency=EUR))
     books.write(movement, payer, payee)
     return books
 
@@ -492,9 +492,9 @@ def test_what_is_too_much_to_be_remembered_is_counted(at_home: Books) -> None:
     ],
 )
 def test_amounts_are_told_in_whole_units(amount: int, currency: int, said: str) -> None:
-    assert money(amount, currency) == said
+    assert format_amount(amount, currency) == said
 
 
 def test_accounts_are_told_in_words() -> None:
-    assert spoken("account#17") == "account 17"
-    assert spoken("special_account#1.801") == "special account 1.801"
+    assert describe_owner("account#17") == "account 17"
+    assert describe_owner("special_account#1.801") == "special account 1.801"

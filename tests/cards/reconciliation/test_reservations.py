@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim, about, mismatched
+from chalicelib.cards.reconciliation.reservations import (
+    AUTHORIZATION,
+    DISPUTE,
+    PAYMENT,
+    Claim,
+    describe_row,
+    find_mismatches,
+)
 from chalicelib.foundation.dynamodb.store import Item
 
 
@@ -28,7 +35,7 @@ from chalicelib.foundation.dynamodb.store import Item
 def test_a_record_claims_what_the_rows_do(kind: str, record: Item | None, is_wrong: bool) -> None:
     claim = Claim(kind, 5)
 
-    assert mismatched({claim: 2_500}, {claim: record}) == ([claim] if is_wrong else [])
+    assert find_mismatches({claim: 2_500}, {claim: record}) == ([claim] if is_wrong else [])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +53,7 @@ def test_a_record_claims_what_the_rows_do(kind: str, record: Item | None, is_wro
 def test_what_no_row_claims_is_not_claimed(kind: str, record: Item, is_wrong: bool) -> None:
     claim = Claim(kind, 5)
 
-    assert mismatched({}, {claim: record}) == ([claim] if is_wrong else [])
+    assert find_mismatches({}, {claim: record}) == ([claim] if is_wrong else [])
 
 
 @pytest.mark.parametrize(
@@ -60,4 +67,4 @@ def test_what_no_row_claims_is_not_claimed(kind: str, record: Item, is_wrong: bo
     ],
 )
 def test_what_a_row_is_about_is_told_in_words(row: Item, said: str) -> None:
-    assert about(row) == said
+    assert describe_row(row) == said

@@ -49,23 +49,23 @@ def audited(lines: Lines) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("field", CLEAR)
 def test_plain_is_the_value_itself(field: str) -> None:
-    assert disclosure.shown(credential("plain"), 1001, field, CLEAR[field]) == CLEAR[field]
+    assert disclosure.disclose(credential("plain"), 1001, field, CLEAR[field]) == CLEAR[field]
 
 
 def test_masked_is_a_number_without_its_middle() -> None:
-    assert disclosure.shown(credential("plain", pan="masked"), 1001, "pan", PAN) == "411111******4823"
+    assert disclosure.disclose(credential("plain", pan="masked"), 1001, "pan", PAN) == "411111******4823"
 
 
 @pytest.mark.parametrize("field", CLEAR)
 def test_absent_reveals_nothing(field: str) -> None:
     assert disclosure.is_absent(credential("absent"), field)
-    assert disclosure.shown(credential("absent"), 1001, field, CLEAR[field]) is None
-    assert disclosure.shown_expiry(credential("absent"), 1001, 2029, 7) is None
+    assert disclosure.disclose(credential("absent"), 1001, field, CLEAR[field]) is None
+    assert disclosure.disclose_expiry(credential("absent"), 1001, 2029, 7) is None
 
 
 @pytest.mark.parametrize("field", CLEAR)
 def test_an_encrypted_answer_opens_with_the_key_and_the_label_only(field: str) -> None:
-    text = disclosure.shown(credential("encrypted"), 1001, field, CLEAR[field])
+    text = disclosure.disclose(credential("encrypted"), 1001, field, CLEAR[field])
     assert text is not None
 
     assert opened(text, f"1001|{field}") == CLEAR[field]
@@ -75,20 +75,20 @@ def test_an_encrypted_answer_opens_with_the_key_and_the_label_only(field: str) -
 
 
 def test_the_same_value_is_never_encrypted_alike() -> None:
-    assert len({disclosure.shown(credential("encrypted"), 1001, "pin", "4823") for _ in range(5)}) == 5
+    assert len({disclosure.disclose(credential("encrypted"), 1001, "pin", "4823") for _ in range(5)}) == 5
 
 
 def test_the_longest_password_can_be_encrypted_for_the_shortest_key() -> None:
     longest = "ä" * (LONGEST_BYTES // 2)
-    text = disclosure.shown(credential("encrypted"), 1001, "acs_password", longest)
+    text = disclosure.disclose(credential("encrypted"), 1001, "acs_password", longest)
 
     assert text is not None
     assert opened(text, "1001|acs_password") == longest
 
 
 def test_an_expiry_is_two_numbers_or_each_of_them_encrypted() -> None:
-    assert disclosure.shown_expiry(credential("plain"), 1001, 2029, 7) == (2029, 7)
-    sealed = disclosure.shown_expiry(credential("encrypted"), 1001, 2029, 7)
+    assert disclosure.disclose_expiry(credential("plain"), 1001, 2029, 7) == (2029, 7)
+    sealed = disclosure.disclose_expiry(credential("encrypted"), 1001, 2029, 7)
 
     assert sealed is not None
     assert [opened(str(part), "1001|expiry") for part in sealed] == ["2029", "7"]
@@ -97,7 +97,7 @@ def test_an_expiry_is_two_numbers_or_each_of_them_encrypted() -> None:
 @pytest.mark.parametrize("field", CARD_FIELDS)
 @pytest.mark.parametrize("mode", ["plain", "masked", "encrypted"])
 def test_a_reveal_leaves_a_line_that_says_who_saw_what_of_which_card(field: str, mode: str, lines: Lines) -> None:
-    disclosure.revealed(credential(mode), 1001, field)
+    disclosure.audit_reveal(credential(mode), 1001, field)
 
     assert audited(lines) == [("card data revealed", "1.web-shop", 1001, field, mode)]
 
@@ -105,7 +105,7 @@ def test_a_reveal_leaves_a_line_that_says_who_saw_what_of_which_card(field: str,
 def test_no_level_of_the_log_keeps_the_line_of_a_reveal_back(lines: Lines) -> None:
     log.set_level("CRITICAL")
     try:
-        disclosure.revealed(credential("plain"), 1001, "pin")
+        disclosure.audit_reveal(credential("plain"), 1001, "pin")
     finally:
         log.set_level("INFO")
 
@@ -115,18 +115,18 @@ def test_no_level_of_the_log_keeps_the_line_of_a_reveal_back(lines: Lines) -> No
 @pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])
 def test_nothing_but_a_card_number_is_ever_masked(field: str) -> None:
     with pytest.raises(ValueError, match=f"1.web-shop cannot be shown {field} in the mode masked"):
-        disclosure._shown(credential("masked"), 1001, field, "4823")
+        disclosure._disclose(credential("masked"), 1001, field, "4823")
 
 
 def test_without_a_key_nothing_is_shown_in_its_place() -> None:
     with pytest.raises(ValueError, match="in the mode encrypted"):
-        disclosure.shown(replace(credential("encrypted"), encryption_key=None), 1001, "pan", PAN)
+        disclosure.disclose(replace(credential("encrypted"), encryption_key=None), 1001, "pan", PAN)
 
 
 def test_a_key_of_3072_bits_is_taken_and_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     disclosure.check_key(PEM)
     monkeypatch.setattr(signatures, "load_public_key", lambda pem: pytest.fail("parsed again"))
-    disclosure.shown(credential("encrypted"), 1001, "pan", PAN)
+    disclosure.disclose(credential("encrypted"), 1001, "pan", PAN)
 
 
 SHORT = rsa.generate_private_key(public_exponent=65537, key_size=2048)

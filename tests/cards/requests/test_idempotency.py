@@ -259,7 +259,7 @@ def test_who_is_shown_less_by_now_is_told_less_again(stage: Scene) -> None:
 
     digest_of = identifiers.digest(stage.secrets[name]["access_key"])
     rights = credentials.Rights(1000, None, dict.fromkeys(ALL_PLAIN, "absent"))
-    stage.hub.store.transact([credentials.changing(digest_of, rights)])
+    stage.hub.store.transact([credentials.update_credential(digest_of, rights)])
     again = caller.apart().do("createCard", **members)
 
     assert (again.status, again.duplicated) == ("success", 1)

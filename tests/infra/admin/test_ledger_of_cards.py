@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.authorization_record import Authorization, waiting
+from chalicelib.cards.authorization.authorization_record import Authorization, due_members
 from chalicelib.cards.authorization.dispute_record import Dispute
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.reconciliation import account_proof
@@ -199,7 +199,7 @@ def test_what_does_not_fit_between_cards_and_accounts_is_named(spent: Spent, mon
 
 
 def test_a_hold_that_no_row_knows_of_is_found(spent: Spent) -> None:
-    set_authorization(the_cleared, state="H", left=1, held=7, **waiting(spent.over, 1))(spent)
+    set_authorization(the_cleared, state="H", left=1, held=7, **due_members(spent.over, 1))(spent)
 
     told = run("ledger", "verify")
 

@@ -271,7 +271,7 @@ EVENTS_URL = "https://manager.example.com/events"
 
 def signing(world: World, manager_id: int) -> list[str]:
     """The secrets that a programme manager's events are signed with."""
-    return world.hub.cards.event_secrets.opened(manager_id, world.hub.store.get(*secrets_key(manager_id)))
+    return world.hub.cards.event_secrets.open_secrets(manager_id, world.hub.store.get(*secrets_key(manager_id)))
 
 
 def test_the_secret_of_events_is_made_and_shown_with_the_first_events_url_only(world: World, path: Path) -> None:

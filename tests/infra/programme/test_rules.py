@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from chalicelib.cards.authorization.risk_rules import fired
-from chalicelib.cards.authorization.usage_rules import CHANNELS, declined
+from chalicelib.cards.authorization.risk_rules import evaluate_rules
+from chalicelib.cards.authorization.usage_rules import CHANNELS, decline_code
 from chalicelib.cards.ledger.transaction_attributes import Facts
 from chalicelib.cards.programs.catalogue import MccRange, RiskGroup, RiskRule, UsageGroup
 from chalicelib.cards.programs.programmes import entry_key
@@ -66,7 +66,7 @@ def test_the_demonstrations_default_usage_group_blocks_nothing() -> None:
 def test_the_demonstrations_other_usage_groups_block_what_their_names_say(
     group: int, facts: Facts, eci_indicator: int | None, said: str | None
 ) -> None:
-    assert declined(DEMO.usage_groups[group], facts, eci_indicator) == said
+    assert decline_code(DEMO.usage_groups[group], facts, eci_indicator) == said
 
 
 @pytest.mark.parametrize("country", [276, 826, 840])
@@ -81,7 +81,7 @@ def test_the_demonstrations_default_risk_groups_let_ordinary_use_pass(
     windows: Any = {}
     for _ in range(5):
         found = [DEMO.risk_groups[number] for number in groups]
-        windows, told = fired(DEMO, found, windows, facts, 1_000_000, 826, 1_800_000_000)
+        windows, told = evaluate_rules(DEMO, found, windows, facts, 1_000_000, 826, 1_800_000_000)
         assert told.rules == ()
 
 
