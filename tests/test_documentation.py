@@ -20,7 +20,7 @@ from chalicelib.cards.storage import due_index, time_ordered
 from chalicelib.delivery import delivery_record, sealed_bodies, slots, sweeper
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.references import REFERENCES
-from chalicelib.demo_bank.refusals import no_funds, not_paid
+from chalicelib.demo_bank.refusals import refuse_insufficient_funds, refuse_payment
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb import sharded_index
@@ -230,7 +230,7 @@ def test_the_test_references_are_the_demonstration_banks() -> None:
 
     assert [row[:3] for row in found] == [[each.name, each.when, each.what.removesuffix(".")] for each in REFERENCES]
     assert all(row[3] for row in found)
-    for row, refusal in zip(found, (no_funds(), not_paid()), strict=False):
+    for row, refusal in zip(found, (refuse_insufficient_funds(), refuse_payment()), strict=False):
         assert f"{refusal.number}: … or {refusal.name}: …" in row[3]
 
 

@@ -47,7 +47,7 @@ def nothing_changes(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
         for name in WRITES:
             patch.setattr(world.hub.store, name, refuse)
         patch.setattr(world.hub.outbound, "post", refuse)
-        patch.setattr(runtime.Bank, "exchange", refuse)
+        patch.setattr(runtime.DemoBank, "call_hub", refuse)
         yield
 
 

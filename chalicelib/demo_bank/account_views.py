@@ -7,39 +7,39 @@ from datetime import date
 
 from chalice.app import Response
 
-from chalicelib.demo_bank.customers import Account
-from chalicelib.demo_bank.execution import book
-from chalicelib.demo_bank.pages import Visit, message, page
-from chalicelib.demo_bank.sessions import Session
-from chalicelib.demo_bank.sign_in_views import session_of, sign_in_page
+from chalicelib.demo_bank.customers import CustomerAccount
+from chalicelib.demo_bank.execution import current_statement
+from chalicelib.demo_bank.pages import Visit, message_page, page
+from chalicelib.demo_bank.sessions import CustomerSession
+from chalicelib.demo_bank.sign_in_views import find_session, sign_in_page
 from chalicelib.demo_bank.transactions import Statement, first_of_month
 from chalicelib.foundation.http.pages import see_other
 
-PLACE = "/my-accounts"
+PATH = "/my-accounts"
 _MONTH = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 
 
-def listed(visit: Visit) -> Response:
+def list_accounts(visit: Visit) -> Response:
     """``GET /my-accounts``: the customer's accounts, or the form to sign in."""
-    session = session_of(visit)
+    session = find_session(visit)
     if session is None:
-        return sign_in_page(visit, PLACE, "My accounts", "Sign in to see balances and transactions.")
-    rows = [(account, book(visit.bank, account)) for account in session.customer.accounts]
+        return sign_in_page(visit, PATH, "My accounts", "Sign in to see balances and transactions.")
+    rows = [(account, current_statement(visit.bank, account)) for account in session.customer.accounts]
     return page(visit, "accounts.html", session=session, rows=rows)
 
 
-def single(visit: Visit, account_id: str) -> Response:
+def show_account(visit: Visit, account_id: str) -> Response:
     """``GET /my-accounts/<id>?month=2026-03``: one account's transactions of a month, newest first."""
-    session = session_of(visit)
+    session = find_session(visit)
     if session is None:
-        return see_other(visit.link(PLACE))
+        return see_other(visit.link(PATH))
     account = session.customer.account(account_id)
     if account is None:
-        return message(visit, "Not found", "You have no such account.", status=404)
-    return _account_page(visit, session, account, book(visit.bank, account))
+        return message_page(visit, "Not found", "You have no such account.", status=404)
+    return _account_page(visit, session, account, current_statement(visit.bank, account))
 
 
-def _account_page(visit: Visit, session: Session, account: Account, statement: Statement) -> Response:
+def _account_page(visit: Visit, session: CustomerSession, account: CustomerAccount, statement: Statement) -> Response:
     today = visit.bank.clock.now().date()
     earliest = first_of_month(statement.booked[0].booked_on, 0)
     wanted = visit.field("month")

@@ -13,10 +13,10 @@ from chalice.app import Response
 
 from chalicelib.demo_bank import consents, customers, durations, hub_client, journeys
 from chalicelib.demo_bank.customers import Customer
-from chalicelib.demo_bank.execution import book
-from chalicelib.demo_bank.hub_client import HubRefused
-from chalicelib.demo_bank.journeys import Journey, Moved, UnknownJourney
-from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message, page, set_cookie
+from chalicelib.demo_bank.execution import current_statement
+from chalicelib.demo_bank.hub_client import HubRefusal
+from chalicelib.demo_bank.journeys import PsuJourney, PsuJourneyChanged, UnknownJourney
+from chalicelib.demo_bank.pages import NO_REFERRER, Visit, cookie_header, message_page, page
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
@@ -26,16 +26,16 @@ from chalicelib.foundation.identifiers import SECRET_LENGTH, new_secret
 
 COOKIE = "demo_bank_browser"
 _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
-_PLACES: Mapping[journeys.State, str] = {"open": "/sign-in", "signed_in": "/choose"}
+_STEP_PATHS: Mapping[journeys.State, str] = {"open": "/sign-in", "signed_in": "/choose"}
 
-Step = Callable[[Visit, Journey], Response]
+StepView = Callable[[Visit, PsuJourney], Response]
 
 
-def arrive(visit: Visit) -> Response:
+def begin_authorization(visit: Visit) -> Response:
     """``GET /authorize``: show the whole address to the service, and begin a journey."""
     bank = visit.bank
     if not visit.incoming.query:
-        return message(
+        return message_page(
             visit,
             "Nothing to authorize",
             "This page is opened by an application that asks for access to your accounts. Start there.",
@@ -47,16 +47,16 @@ def arrive(visit: Visit) -> Response:
     request_url = f"{bank.profile.authorization_url(bank.settings.public_url)}?{query}"
     try:
         request = hub_client.init_authorization(bank, request_url)
-    except HubRefused as refusal:
-        return _hub_refused(visit, refusal.code, refusal.message, link="", label="")
+    except HubRefusal as refusal:
+        return _hub_refusal_page(visit, refusal.code, refusal.message, link="", label="")
     browser = visit.cookie(COOKIE)
     browser = browser if _SECRET.fullmatch(browser) else new_secret()
     journey_id = journeys.begin(bank, request_url, request, browser)
-    cookie = set_cookie(bank, COOKIE, browser, journeys.LIFETIME)
+    cookie = cookie_header(bank, COOKIE, browser, journeys.LIFETIME)
     return see_other(visit.link("/sign-in", journey=journey_id), cookie)
 
 
-def journey_step(step: Step) -> Callable[[Visit], Response]:
+def journey_step(step: StepView) -> Callable[[Visit], Response]:
     """A view for one step of a journey: finds the journey, and answers for one that is over or was taken on."""
 
     @wraps(step)
@@ -64,88 +64,88 @@ def journey_step(step: Step) -> Callable[[Visit], Response]:
         try:
             journey = journeys.find(visit.bank, visit.field("journey"), visit.cookie(COOKIE))
         except UnknownJourney:
-            return _over(visit)
+            return _unknown_journey_page(visit)
         if journey.state in journeys.FINISHED:
-            return _finished(visit, journey)
+            return _answer_finished(visit, journey)
         try:
             return step(visit, journey)
-        except Moved:
-            return _go_to_current(visit, journey.journey_id)
+        except PsuJourneyChanged:
+            return _redirect_to_current_step(visit, journey.journey_id)
 
     return view
 
 
 @journey_step
-def sign_in(visit: Visit, journey: Journey) -> Response:
+def sign_in(visit: Visit, journey: PsuJourney) -> Response:
     """Who is the PSU? After too many wrong passwords the bank refuses."""
     if journey.state == "consenting":
-        return _go(visit, journey)
+        return _redirect_to_step(visit, journey)
     if not visit.is_post:
         return _sign_in_page(visit, journey)
-    customer = customers.sign_in(visit.bank.profile.name, visit.field("username"), visit.field("password"))
+    customer = customers.authenticate(visit.bank.profile.name, visit.field("username"), visit.field("password"))
     if customer:
-        return _go(visit, journeys.sign_in(visit.bank, journey, customer))
-    journey = journeys.wrong_sign_in(visit.bank, journey)
+        return _redirect_to_step(visit, journeys.sign_in(visit.bank, journey, customer))
+    journey = journeys.count_failed_sign_in(visit.bank, journey)
     if journey.sign_in_attempts >= journeys.SIGN_IN_ATTEMPTS:
-        return _refuse(visit, journey, "The customer could not be authenticated")
-    return _again(visit, journey, "/sign-in")
+        return _refuse_journey(visit, journey, "The customer could not be authenticated")
+    return _redirect_with_error(visit, journey, "/sign-in")
 
 
 @journey_step
-def choose(visit: Visit, journey: Journey) -> Response:
+def choose_accounts(visit: Visit, journey: PsuJourney) -> Response:
     """Which accounts is the consent for?"""
     if journey.customer is None or journey.state == "consenting":
-        return _go(visit, journey)
+        return _redirect_to_step(visit, journey)
     if not visit.is_post:
         return _choose_page(visit, journey, journey.customer)
     wanted = set(visit.chosen("account"))
     chosen = [account.account_id for account in journey.customer.accounts if account.account_id in wanted]
     if not chosen and journey.needs_accounts(visit.bank):
-        return _again(visit, journey, "/choose")
-    return _go(visit, journeys.choose(visit.bank, journey, chosen))
+        return _redirect_with_error(visit, journey, "/choose")
+    return _redirect_to_step(visit, journeys.choose_accounts(visit.bank, journey, chosen))
 
 
 @journey_step
-def confirm(visit: Visit, journey: Journey) -> Response:
+def confirm_consent(visit: Visit, journey: PsuJourney) -> Response:
     """The key code makes the consent; three wrong ones refuse it."""
     if journey.state not in ("confirming", "consenting"):
-        return _go(visit, journey)
+        return _redirect_to_step(visit, journey)
     if not visit.is_post:
         return _confirm_page(visit, journey)
     if journey.state == "consenting":  # the right key code was given before
-        return _send(visit, journey)
+        return _send_consent(visit, journey)
     given = "".join(visit.field("key_code").split())
     if hmac.compare_digest(given.encode(), journey.key_code(visit.bank).encode()):
-        return _send(visit, journey)
-    journey = journeys.wrong_key_code(visit.bank, journey)
+        return _send_consent(visit, journey)
+    journey = journeys.count_wrong_key_code(visit.bank, journey)
     if journey.attempts >= journeys.ATTEMPTS:
-        return _refuse(visit, journey, "The key code was wrong three times")
-    return _again(visit, journey, "/confirm")
+        return _refuse_journey(visit, journey, "The key code was wrong three times")
+    return _redirect_with_error(visit, journey, "/confirm")
 
 
 @journey_step
-def refuse(visit: Visit, journey: Journey) -> Response:
+def refuse_consent(visit: Visit, journey: PsuJourney) -> Response:
     """The PSU says no."""
-    return _refuse(visit, journey, "The customer refused")
+    return _refuse_journey(visit, journey, "The customer refused")
 
 
 # -- towards the service
 
 
-def _send(visit: Visit, journey: Journey) -> Response:
+def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
     """Give the consent to the service, keep what it answers, and let the PSU go back to the TPP."""
     bank = visit.bank
-    journey = journeys.claim(bank, journey)
+    journey = journeys.claim_submission(bank, journey)
     try:
         given = hub_client.save_consent(
             bank, journey.request_url, journey.scopes, _identifiers(journey), journey.request_id
         )
-    except HubRefused as refusal:
-        return _finished(visit, journeys.fail(bank, journey, refusal.code, refusal.message))
+    except HubRefusal as refusal:
+        return _answer_finished(visit, journeys.record_failure(bank, journey, refusal.code, refusal.message))
     except HubUnreachable:
         log.exception("demo bank: consent unanswered", bank=bank.profile.name)
-        return _confirm_page(visit, journeys.release(bank, journey), status=502)
-    kept = consents.saving(
+        return _confirm_page(visit, journeys.release_claim(bank, journey), status=502)
+    kept = consents.put_consent(
         bank,
         given.access_token,
         customer_id=journey.customer_id,
@@ -155,17 +155,17 @@ def _send(visit: Visit, journey: Journey) -> Response:
         valid_until=given.valid_until,
         is_one_time=_is_one_time(journey),
     )
-    kept += consents.remembering_days(bank, given.valid_until)
-    kept += durations.keeping(bank, "consent", journey.request_id, journey.begun_at)
+    kept += consents.put_consent_days(bank, given.valid_until)
+    kept += durations.put_duration(bank, "consent", journey.request_id, journey.begun_at)
     try:
-        bank.store.transact([journeys.approving(bank, journey, given.callback_url), *kept])
+        bank.store.transact([journeys.update_approval(bank, journey, given.callback_url), *kept])
     except ConditionFailed:
-        raise Moved from None
+        raise PsuJourneyChanged from None
     log.info("demo bank: consent given", bank=bank.profile.name)
     return see_other(given.callback_url)
 
 
-def _identifiers(journey: Journey) -> dict[str, list[str]]:
+def _identifiers(journey: PsuJourney) -> dict[str, list[str]]:
     """The chosen accounts by each kind of identifier; currencies of one account share an IBAN."""
     accounts = journey.accounts
     return {
@@ -175,72 +175,72 @@ def _identifiers(journey: Journey) -> dict[str, list[str]]:
     }
 
 
-def _refuse(visit: Visit, journey: Journey, reason: str) -> Response:
+def _refuse_journey(visit: Visit, journey: PsuJourney, reason: str) -> Response:
     query = urlencode({"error": "access_denied", "error_description": reason})
     joint = "&" if urlsplit(journey.cancel_url).query else "?"
-    journey = journeys.refuse(visit.bank, journey, f"{journey.cancel_url}{joint}{query}")
+    journey = journeys.record_refusal(visit.bank, journey, f"{journey.cancel_url}{joint}{query}")
     return see_other(journey.result)
 
 
 # -- pages
 
 
-def _go(visit: Visit, journey: Journey) -> Response:
+def _redirect_to_step(visit: Visit, journey: PsuJourney) -> Response:
     """To the page of the step that the journey is at."""
-    return see_other(visit.link(_PLACES.get(journey.state, "/confirm"), journey=journey.journey_id))
+    return see_other(visit.link(_STEP_PATHS.get(journey.state, "/confirm"), journey=journey.journey_id))
 
 
-def _go_to_current(visit: Visit, journey_id: str) -> Response:
+def _redirect_to_current_step(visit: Visit, journey_id: str) -> Response:
     try:
         journey = journeys.find(visit.bank, journey_id, visit.cookie(COOKIE))
     except UnknownJourney:
-        return _over(visit)
-    return _finished(visit, journey) if journey.state in journeys.FINISHED else _go(visit, journey)
+        return _unknown_journey_page(visit)
+    return _answer_finished(visit, journey) if journey.state in journeys.FINISHED else _redirect_to_step(visit, journey)
 
 
-def _again(visit: Visit, journey: Journey, place: str) -> Response:
+def _redirect_with_error(visit: Visit, journey: PsuJourney, place: str) -> Response:
     """Back to a page that says what was wrong: pages that a form answers with cannot be gone back to."""
     return see_other(visit.link(place, journey=journey.journey_id, again="1"))
 
 
 def _journey_page(
-    visit: Visit, journey: Journey, template: str, step: int, error: str = "", status: int = 200, **context: Any
+    visit: Visit, journey: PsuJourney, template: str, step: int, error: str = "", status: int = 200, **context: Any
 ) -> Response:
     return page(
         visit,
         template,
         status=status,
-        leads_to=_ends(journey),
+        leads_to=_redirect_targets(journey),
         journey=journey,
         step=step,
         error=error if visit.field("again") else "",
-        returns_to=safe_origin(_parameter(journey, "redirect_uri")),
+        returns_to=safe_origin(_request_parameter(journey, "redirect_uri")),
         **context,
     )
 
 
-def _sign_in_page(visit: Visit, journey: Journey) -> Response:
+def _sign_in_page(visit: Visit, journey: PsuJourney) -> Response:
     error = "User name and password do not match. Please try again."
-    people = customers.customers(visit.bank.profile.name).values()
+    people = customers.customers_by_id(visit.bank.profile.name).values()
     return _journey_page(visit, journey, "sign_in.html", 1, error, customers=people)
 
 
-def _choose_page(visit: Visit, journey: Journey, customer: Customer) -> Response:
-    rows = [(account, book(visit.bank, account).balance) for account in customer.accounts]
+def _choose_page(visit: Visit, journey: PsuJourney, customer: Customer) -> Response:
+    rows = [(account, current_statement(visit.bank, account).balance) for account in customer.accounts]
     required = journey.needs_accounts(visit.bank)
     return _journey_page(
         visit, journey, "choose.html", 2, "Please choose at least one account.", rows=rows, required=required
     )
 
 
-def _confirm_page(visit: Visit, journey: Journey, status: int = 200) -> Response:
+def _confirm_page(visit: Visit, journey: PsuJourney, status: int = 200) -> Response:
     if journey.state == "consenting":
-        waiting = journey.is_waiting(visit.bank.clock.time())
+        waiting = journey.is_claim_active(visit.bank.clock.time())
         return _journey_page(visit, journey, "sending.html", 3, status=status, waiting=waiting)
     left = journeys.ATTEMPTS - journey.attempts
     times = "one more try" if left == 1 else f"{left} more tries"
     error = f"This is not the key code that we sent. You have {times}."
-    days = consents.days(visit.bank)
+    days = consents.consent_days(visit.bank)
     return _journey_page(
         visit,
         journey,
@@ -254,28 +254,30 @@ def _confirm_page(visit: Visit, journey: Journey, status: int = 200) -> Response
     )
 
 
-def _finished(visit: Visit, journey: Journey) -> Response:
+def _answer_finished(visit: Visit, journey: PsuJourney) -> Response:
     """A form leads where the journey led. A page that is merely looked at again (the back button) does not send the
     browser there by itself: a code that reaches the TPP twice would cost the PSU the consent.
     """
     if journey.state == "failed":
-        return _hub_refused(visit, *journey.error, link=journey.cancel_url, label=f"Back to {journey.tpp_name}")
+        return _hub_refusal_page(visit, *journey.error, link=journey.cancel_url, label=f"Back to {journey.tpp_name}")
     if visit.is_post or visit.field("waiting"):
         return see_other(journey.result)
     return page(visit, "finished.html", referrer=NO_REFERRER, journey=journey)
 
 
-def _hub_refused(visit: Visit, code: str, reason: str, *, link: str, label: str) -> Response:
+def _hub_refusal_page(visit: Visit, code: str, reason: str, *, link: str, label: str) -> Response:
     text = (
         "The open banking service does not know this request, or not any more: links like this one work once, and for "
         "half an hour. Nothing was shared by opening it. Go back to the application that you came from and start again."
     )
     code = f"{code}: {reason}" if reason else code
-    return message(visit, "This link has been used or has expired", text, status=400, code=code, link=link, label=label)
+    return message_page(
+        visit, "This link has been used or has expired", text, status=400, code=code, link=link, label=label
+    )
 
 
-def _over(visit: Visit) -> Response:
-    return message(
+def _unknown_journey_page(visit: Visit) -> Response:
+    return message_page(
         visit,
         "This session is over",
         "It has expired, or it was started in another browser. Nothing was shared. "
@@ -284,16 +286,16 @@ def _over(visit: Visit) -> Response:
     )
 
 
-def _parameter(journey: Journey, name: str) -> str:
+def _request_parameter(journey: PsuJourney, name: str) -> str:
     """A parameter of the address that the service has accepted; empty when it is not there."""
     return next(iter(parse_qs(urlsplit(journey.request_url).query).get(name, ())), "")
 
 
-def _is_one_time(journey: Journey) -> bool:
+def _is_one_time(journey: PsuJourney) -> bool:
     """Whether the consent is for a single payment."""
-    return _parameter(journey, "consent_type") == "one_time"
+    return _request_parameter(journey, "consent_type") == "one_time"
 
 
-def _ends(journey: Journey) -> tuple[str, ...]:
+def _redirect_targets(journey: PsuJourney) -> tuple[str, ...]:
     """Where the redirects after this journey's forms lead: the cancel address, and the TPP's callback."""
-    return journey.cancel_url, _parameter(journey, "redirect_uri")
+    return journey.cancel_url, _request_parameter(journey, "redirect_uri")

@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.demo_bank.customers import Account, Customer, customers
-from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id
+from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Update
 from chalicelib.foundation.identifiers import digest
 
-LISTED = 50
+LIST_LIMIT = 50
 _DAY = 86400
-_KEPT = 30 * _DAY
+_RETENTION_SECONDS = 30 * _DAY
 _DAYS = "days"
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
+class DemoConsent:
     """One consent. Times in Unix seconds; ``record`` is the key it is stored under.
 
     ``told`` is false while the bank has ended a consent but could not tell the service yet. ``payment_id`` is the
@@ -47,20 +47,20 @@ class Consent:
     def is_active(self, now: int) -> bool:
         return self.status == "active" and now < self.valid_until
 
-    def customer(self, bank: Bank) -> Customer:
-        return customers(bank.profile.name)[self.customer_id]
+    def customer(self, bank: DemoBank) -> Customer:
+        return customers_by_id(bank.profile.name)[self.customer_id]
 
-    def accounts(self, bank: Bank) -> tuple[Account, ...]:
+    def accounts(self, bank: DemoBank) -> tuple[CustomerAccount, ...]:
         """The approved accounts, in the bank's order."""
         return tuple(account for account in self.customer(bank).accounts if account.account_id in self.account_ids)
 
-    def accounts_to_pay_from(self, bank: Bank) -> tuple[Account, ...]:
+    def accounts_to_pay_from(self, bank: DemoBank) -> tuple[CustomerAccount, ...]:
         """The approved accounts, or all of the customer's when none was named: the customer chooses when paying."""
         return self.accounts(bank) or self.customer(bank).accounts
 
 
-def saving(
-    bank: Bank,
+def put_consent(
+    bank: DemoBank,
     token: str,
     *,
     customer_id: str,
@@ -71,8 +71,8 @@ def saving(
     is_one_time: bool = False,
 ) -> list[Operation]:
     """The writes that store a new consent, for the transaction that ends the PSU's journey."""
-    now, record = bank.clock.time(), _record(token)
-    expires_at = valid_until + _KEPT
+    now, record = bank.clock.time(), _record_id(token)
+    expires_at = valid_until + _RETENTION_SECONDS
     members = {
         "customer_id": customer_id,
         "account_ids": list(account_ids),
@@ -89,43 +89,43 @@ def saving(
     listed = {"token_record": record, "expires_at": expires_at}
     return [
         Put(TABLE, bank.key(record) | members),
-        Put(TABLE, bank.key(f"{_given(customer_id)}{now:012d}#{record[-16:]}") | listed),
+        Put(TABLE, bank.key(f"{_customer_prefix(customer_id)}{now:012d}#{record[-16:]}") | listed),
     ]
 
 
-def days(bank: Bank) -> int:
+def consent_days(bank: DemoBank) -> int:
     """For how many days a consent is valid: as the service said of the latest, before the first as agreed."""
     item = bank.store.get(TABLE, bank.key(_DAYS))
     return item["days"] if item else bank.profile.consent_days
 
 
-def remembering_days(bank: Bank, valid_until: int) -> list[Operation]:
+def put_consent_days(bank: DemoBank, valid_until: int) -> list[Operation]:
     """The write that keeps for how many days the service makes consents valid, if that is news."""
     said = round((valid_until - bank.clock.time()) / _DAY)
-    return [Put(TABLE, bank.key(_DAYS) | {"days": said})] if said != days(bank) else []
+    return [Put(TABLE, bank.key(_DAYS) | {"days": said})] if said != consent_days(bank) else []
 
 
-def find(bank: Bank, token: str) -> Consent | None:
+def find_by_token(bank: DemoBank, token: str) -> DemoConsent | None:
     """The consent that a token stands for, whatever its status."""
-    return read(bank, _record(token))
+    return get_consent(bank, _record_id(token))
 
 
-def read(bank: Bank, record: str) -> Consent | None:
+def get_consent(bank: DemoBank, record: str) -> DemoConsent | None:
     """The consent stored under ``record``."""
     item = bank.store.get(TABLE, bank.key(record)) if record.startswith("token#") else None
     return _consent(item) if item else None
 
 
-def of_customer(bank: Bank, customer_id: str) -> list[Consent]:
-    """A customer's consents, newest first, at most ``LISTED``."""
+def list_consents(bank: DemoBank, customer_id: str) -> list[DemoConsent]:
+    """A customer's consents, newest first, at most ``LIST_LIMIT``."""
     partition = ("bank", bank.profile.name)
-    prefix = ("id", _given(customer_id))
-    page = bank.store.query(TABLE, partition, sort_prefix=prefix, newest_first=True, limit=LISTED)
+    prefix = ("id", _customer_prefix(customer_id))
+    page = bank.store.query(TABLE, partition, sort_prefix=prefix, newest_first=True, limit=LIST_LIMIT)
     keys = [(TABLE, bank.key(item["token_record"])) for item in page.items]
     return [_consent(item) for item in (bank.store.batch_get(keys) if keys else []) if item]
 
 
-def token_of(bank: Bank, consent: Consent) -> str | None:
+def unseal_token(bank: DemoBank, consent: DemoConsent) -> str | None:
     """The token itself, to name the consent to the service; ``None`` if it was sealed with a key that is lost."""
     try:
         return bank.unseal(consent.sealed_token, consent.record)
@@ -133,14 +133,14 @@ def token_of(bank: Bank, consent: Consent) -> str | None:
         return None
 
 
-def using(bank: Bank, consent: Consent, payment_id: str) -> Operation:
+def update_payment(bank: DemoBank, consent: DemoConsent, payment_id: str) -> Operation:
     """The write that spends a one-time consent; it fails when that was spent on another payment, or has ended."""
     unspent = Attr("payment_id").not_exists() | Attr("payment_id").eq(payment_id)
     condition = Attr("status").eq("active") & unspent
     return Update(TABLE, bank.key(consent.record), set={"payment_id": payment_id}, condition=condition)
 
 
-def end(bank: Bank, record: str, *, told: bool) -> bool:
+def revoke(bank: DemoBank, record: str, *, told: bool) -> bool:
     """Mark a consent as revoked; ``told`` says whether the service knows. Answers whether there is such a consent."""
     changes = {"status": "revoked", "told": told}
     try:
@@ -150,21 +150,21 @@ def end(bank: Bank, record: str, *, told: bool) -> bool:
     return True
 
 
-def end_by_token(bank: Bank, token: str) -> bool:
+def revoke_by_token(bank: DemoBank, token: str) -> bool:
     """The service says that a token's consent has ended."""
-    return end(bank, _record(token), told=True)
+    return revoke(bank, _record_id(token), told=True)
 
 
-def _record(token: str) -> str:
+def _record_id(token: str) -> str:
     return f"token#{digest(token)}"
 
 
-def _given(customer_id: str) -> str:
+def _customer_prefix(customer_id: str) -> str:
     return f"given#{customer_id}#"
 
 
-def _consent(item: Item) -> Consent:
-    return Consent(
+def _consent(item: Item) -> DemoConsent:
+    return DemoConsent(
         record=item["id"],
         customer_id=item["customer_id"],
         account_ids=tuple(item["account_ids"]),

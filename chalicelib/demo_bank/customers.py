@@ -10,7 +10,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from chalicelib.demo_bank.profiles import BankName
 
-Kind = Literal["current", "savings", "business", "foreign", "card"]
+AccountKind = Literal["current", "savings", "business", "foreign", "card"]
 
 MINOR_DIGITS = 2
 """Every currency of these banks has two decimals; money is counted in minor units."""
@@ -20,7 +20,7 @@ _BLZ = "10099900"
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class CustomerAccount:
     """One account of a customer.
 
     Attributes:
@@ -34,7 +34,7 @@ class Account:
     account_id: str
     number: str
     name: str
-    kind: Kind
+    kind: AccountKind
     currency: str
     iban: str | None
     opening: int
@@ -53,21 +53,21 @@ class Customer:
     about: str
     username: str
     password: str
-    accounts: tuple[Account, ...]
+    accounts: tuple[CustomerAccount, ...]
 
-    def account(self, account_id: str) -> Account | None:
+    def account(self, account_id: str) -> CustomerAccount | None:
         return next((account for account in self.accounts if account.account_id == account_id), None)
 
 
-def customers(bank: BankName) -> Mapping[str, Customer]:
+def customers_by_id(bank: BankName) -> Mapping[str, Customer]:
     """The customers of a bank by their id."""
-    return _bank_one() if bank == "one" else _bank_two()
+    return _bank_one_customers() if bank == "one" else _bank_two_customers()
 
 
-def sign_in(bank: BankName, username: str, password: str) -> Customer | None:
+def authenticate(bank: BankName, username: str, password: str) -> Customer | None:
     """The customer with these credentials."""
     name = username.strip().lower()
-    for customer in customers(bank).values():
+    for customer in customers_by_id(bank).values():
         if customer.username == name and customer.password == password:
             return customer
     return None
@@ -83,8 +83,10 @@ def _iban(country: str, bban: str) -> str:
     return f"{country}{check_digits(country, bban)}{bban}"
 
 
-def _british(number: str, name: str, kind: Kind, currency: str, opening: int, scale: int = 100) -> Account:
-    return Account(
+def _british_account(
+    number: str, name: str, kind: AccountKind, currency: str, opening: int, scale: int = 100
+) -> CustomerAccount:
+    return CustomerAccount(
         account_id=f"10{number}",
         number=number,
         name=name,
@@ -97,13 +99,13 @@ def _british(number: str, name: str, kind: Kind, currency: str, opening: int, sc
     )
 
 
-def _german(
-    number: str, name: str, kind: Kind, currency: str, opening: int, scale: int = 100, root: str = ""
-) -> Account:
+def _german_account(
+    number: str, name: str, kind: AccountKind, currency: str, opening: int, scale: int = 100, root: str = ""
+) -> CustomerAccount:
     """An account of bank two; currencies of one multicurrency account share the IBAN of ``root``."""
     bban = f"{_BLZ}{root or number}"
     transfers = ("SCT", "SCTI") if currency == "EUR" else ("SWIFT",)
-    return Account(
+    return CustomerAccount(
         account_id=str(uuid5(NAMESPACE_URL, f"demo-bank-two/{number}/{currency}")),
         number=number,
         name=name,
@@ -118,7 +120,7 @@ def _german(
 
 
 @cache
-def _bank_one() -> Mapping[str, Customer]:
+def _bank_one_customers() -> Mapping[str, Customer]:
     ada = Customer(
         "ada",
         "Ada Whitfield",
@@ -126,9 +128,9 @@ def _bank_one() -> Mapping[str, Customer]:
         "ada",
         "sandbox-ada",
         (
-            _british("31926801", "Everyday Account", "current", "GBP", 1_284_63),
-            _british("31926819", "Rainy Day Saver", "savings", "GBP", 9_450_00),
-            _british("31926827", "Euro Account", "foreign", "EUR", 2_310_40),
+            _british_account("31926801", "Everyday Account", "current", "GBP", 1_284_63),
+            _british_account("31926819", "Rainy Day Saver", "savings", "GBP", 9_450_00),
+            _british_account("31926827", "Euro Account", "foreign", "EUR", 2_310_40),
         ),
     )
     bilal = Customer(
@@ -138,8 +140,8 @@ def _bank_one() -> Mapping[str, Customer]:
         "bilal",
         "sandbox-bilal",
         (
-            _british("40718204", "Everyday Account", "current", "GBP", 612_09, 140),
-            _british("40718212", "US Dollar Account", "foreign", "USD", 7_845_75, 180),
+            _british_account("40718204", "Everyday Account", "current", "GBP", 612_09, 140),
+            _british_account("40718212", "US Dollar Account", "foreign", "USD", 7_845_75, 180),
         ),
     )
     carys = Customer(
@@ -149,17 +151,17 @@ def _bank_one() -> Mapping[str, Customer]:
         "carys",
         "sandbox-carys",
         (
-            _british("55200318", "Morgan Ceramics Business", "business", "GBP", 18_402_11),
-            _british("55200326", "Morgan Ceramics Euro", "business", "EUR", 6_120_88, 60),
-            _british("55200334", "Tax Reserve", "savings", "GBP", 12_000_00, 200),
-            _british("55200342", "Personal Account", "current", "GBP", 935_20),
+            _british_account("55200318", "Morgan Ceramics Business", "business", "GBP", 18_402_11),
+            _british_account("55200326", "Morgan Ceramics Euro", "business", "EUR", 6_120_88, 60),
+            _british_account("55200334", "Tax Reserve", "savings", "GBP", 12_000_00, 200),
+            _british_account("55200342", "Personal Account", "current", "GBP", 935_20),
         ),
     )
     return {customer.customer_id: customer for customer in (ada, bilal, carys)}
 
 
 @cache
-def _bank_two() -> Mapping[str, Customer]:
+def _bank_two_customers() -> Mapping[str, Customer]:
     lena = Customer(
         "lena",
         "Lena Brandt",
@@ -167,10 +169,10 @@ def _bank_two() -> Mapping[str, Customer]:
         "lena",
         "sandbox-lena",
         (
-            _german("0004711001", "Girokonto", "current", "EUR", 1_740_15),
-            _german("0004711002", "Reisekonto SEK", "foreign", "SEK", 14_200_00, 900, "0004711002"),
-            _german("0004711003", "Reisekonto PLN", "foreign", "PLN", 3_815_50, 420, "0004711002"),
-            _german("0004711004", "Kreditkarte", "card", "EUR", -286_40),
+            _german_account("0004711001", "Girokonto", "current", "EUR", 1_740_15),
+            _german_account("0004711002", "Reisekonto SEK", "foreign", "SEK", 14_200_00, 900, "0004711002"),
+            _german_account("0004711003", "Reisekonto PLN", "foreign", "PLN", 3_815_50, 420, "0004711002"),
+            _german_account("0004711004", "Kreditkarte", "card", "EUR", -286_40),
         ),
     )
     mateusz = Customer(
@@ -180,9 +182,9 @@ def _bank_two() -> Mapping[str, Customer]:
         "mateusz",
         "sandbox-mateusz",
         (
-            _german("0005820011", "Girokonto", "current", "EUR", 890_72, 90),
-            _german("0005820012", "Konto złotowe", "foreign", "PLN", 11_460_00, 430),
-            _german("0005820013", "Tagesgeld", "savings", "EUR", 22_500_00, 150),
+            _german_account("0005820011", "Girokonto", "current", "EUR", 890_72, 90),
+            _german_account("0005820012", "Konto złotowe", "foreign", "PLN", 11_460_00, 430),
+            _german_account("0005820013", "Tagesgeld", "savings", "EUR", 22_500_00, 150),
         ),
     )
     sofia = Customer(
@@ -192,10 +194,10 @@ def _bank_two() -> Mapping[str, Customer]:
         "sofia",
         "sandbox-sofia",
         (
-            _german("0006930021", "Geschäftskonto", "business", "EUR", 41_275_60, 160),
-            _german("0006930022", "Geschäftskonto SEK", "business", "SEK", 128_400_00, 900, "0006930021"),
-            _german("0006930023", "Privatkonto", "current", "EUR", 2_055_04, 120),
-            _german("0006930024", "Firmenkarte", "card", "EUR", -1_120_35, 180),
+            _german_account("0006930021", "Geschäftskonto", "business", "EUR", 41_275_60, 160),
+            _german_account("0006930022", "Geschäftskonto SEK", "business", "SEK", 128_400_00, 900, "0006930021"),
+            _german_account("0006930023", "Privatkonto", "current", "EUR", 2_055_04, 120),
+            _german_account("0006930024", "Firmenkarte", "card", "EUR", -1_120_35, 180),
         ),
     )
     return {customer.customer_id: customer for customer in (lena, mateusz, sofia)}

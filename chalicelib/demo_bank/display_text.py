@@ -12,41 +12,49 @@ _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ScopeText:
     """What a scope allows, as the PSU reads it."""
 
     title: str
     meaning: str
 
 
-SCOPE_WORDS: Mapping[str, Words] = {
-    "account.list": Words(
+SCOPE_TEXTS: Mapping[str, ScopeText] = {
+    "account.list": ScopeText(
         "See which accounts you have", "The names, numbers and currencies of the accounts you choose."
     ),
-    "account.balance": Words("See your balances", "How much money is in the accounts you choose, now and later."),
-    "account.details": Words("See account details", "The details of each account you choose, such as its IBAN."),
-    "account.payments": Words("See your payments", "The list of payments made from and to the accounts you choose."),
-    "account.payment": Words("See single payments", "All details of one payment: who, how much, when and what for."),
-    "payment.init": Words("Prepare payments", "You confirm every single payment here before any money moves."),
-    "card_based.funds_confirmations": Words(
+    "account.balance": ScopeText("See your balances", "How much money is in the accounts you choose, now and later."),
+    "account.details": ScopeText("See account details", "The details of each account you choose, such as its IBAN."),
+    "account.payments": ScopeText(
+        "See your payments", "The list of payments made from and to the accounts you choose."
+    ),
+    "account.payment": ScopeText(
+        "See single payments", "All details of one payment: who, how much, when and what for."
+    ),
+    "payment.init": ScopeText("Prepare payments", "You confirm every single payment here before any money moves."),
+    "card_based.funds_confirmations": ScopeText(
         "Ask whether there is enough money", "We answer yes or no to an amount; your balance is not shown."
     ),
-    "accounts": Words("See which accounts you have", "The names, numbers and currencies of the accounts you choose."),
-    "accounts.balances": Words("See your balances", "How much money is in the accounts you choose, now and later."),
-    "accounts.transactions": Words("See your transactions", "Booked and pending transactions of the chosen accounts."),
-    "payments.single": Words("Prepare payments", "You confirm every single payment here before any money moves."),
-    "payments.bulk": Words(
+    "accounts": ScopeText(
+        "See which accounts you have", "The names, numbers and currencies of the accounts you choose."
+    ),
+    "accounts.balances": ScopeText("See your balances", "How much money is in the accounts you choose, now and later."),
+    "accounts.transactions": ScopeText(
+        "See your transactions", "Booked and pending transactions of the chosen accounts."
+    ),
+    "payments.single": ScopeText("Prepare payments", "You confirm every single payment here before any money moves."),
+    "payments.bulk": ScopeText(
         "Prepare payments in bulk", "Many payments in one go; you confirm the whole list here first."
     ),
-    "funds_confirmations": Words(
+    "funds_confirmations": ScopeText(
         "Ask whether there is enough money", "We answer yes or no to an amount; your balance is not shown."
     ),
 }
 
 
-def scope_words(scope: str) -> Words:
+def scope_text(scope: str) -> ScopeText:
     """A scope in plain words; one that is not known is called by its name."""
-    return SCOPE_WORDS.get(scope, Words(scope, "A permission that this page has no words for."))
+    return SCOPE_TEXTS.get(scope, ScopeText(scope, "A permission that this page has no words for."))
 
 
 def money(minor: int, currency: str) -> str:
@@ -57,7 +65,7 @@ def money(minor: int, currency: str) -> str:
     return f"{sign}{symbol}{whole:,}.{fraction:0{MINOR_DIGITS}d}"
 
 
-def grouped(number: str) -> str:
+def group_by_four(number: str) -> str:
     """An IBAN in groups of four."""
     return " ".join(number[start : start + 4] for start in range(0, len(number), 4))
 

@@ -13,64 +13,66 @@ from fractions import Fraction
 from typing import Literal
 
 from chalicelib.demo_bank import hub_client
-from chalicelib.demo_bank.hub_client import HubRefused
-from chalicelib.demo_bank.runtime import TABLE, Bank, HubUnreachable
+from chalicelib.demo_bank.hub_client import HubRefusal
+from chalicelib.demo_bank.runtime import TABLE, DemoBank, HubUnreachable
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put
 
-Kind = Literal["consent", "payment"]
+ConfirmationKind = Literal["consent", "payment"]
 
 SECONDS = 5
 """So long the service may take to answer."""
-AGAIN_SECONDS = 900
-KEPT_SECONDS = 40 * 86_400
+RETRY_SECONDS = 900
+RETENTION_SECONDS = 40 * 86_400
 
 
-def keeping(bank: Bank, kind: Kind, identifier: str, begun_at: int) -> list[Operation]:
+def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
     """The write of a confirmation that happens now, for its transaction; none at a bank that has nothing to report."""
     if not bank.profile.protocol.reports_performance:
         return []
     now = bank.clock.time()
     record = bank.key(f"{_prefix(datetime.fromtimestamp(now, UTC).date(), kind)}{identifier}")
-    return [Put(TABLE, record | {"milliseconds": 1000 * (now - begun_at), "expires_at": now + KEPT_SECONDS})]
+    return [Put(TABLE, record | {"milliseconds": 1000 * (now - begun_at), "expires_at": now + RETENTION_SECONDS})]
 
 
-def report(bank: Bank) -> None:
+def report_yesterday(bank: DemoBank) -> None:
     """Tell the service of yesterday, if it has not been told yet; a report that fails is sent again after a while."""
     if not bank.profile.protocol.reports_performance:
         return
     day = bank.clock.now().date() - timedelta(days=1)
-    told = bank.store.get(TABLE, bank.key(_told(day)))
+    told = bank.store.get(TABLE, bank.key(_report_record_id(day)))
     if told and bank.clock.time() < told["again_at"]:
         return
     try:
-        hub_client.report_day(bank, day, _average(bank, day, "consent"), _average(bank, day, "payment"), SECONDS)
-    except HubRefused as refusal:
+        hub_client.report_day(
+            bank, day, _average_duration(bank, day, "consent"), _average_duration(bank, day, "payment"), SECONDS
+        )
+    except HubRefusal as refusal:
         log.warning("demo bank: day refused", bank=bank.profile.name, code=refusal.code)
-        _note(bank, day, AGAIN_SECONDS)
+        _put_next_report(bank, day, RETRY_SECONDS)
     except HubUnreachable:
         log.exception("demo bank: day unanswered", bank=bank.profile.name)
-        _note(bank, day, AGAIN_SECONDS)
+        _put_next_report(bank, day, RETRY_SECONDS)
     else:
-        _note(bank, day, KEPT_SECONDS)
+        _put_next_report(bank, day, RETENTION_SECONDS)
 
 
-def _average(bank: Bank, day: date, kind: Kind) -> int | None:
+def _average_duration(bank: DemoBank, day: date, kind: ConfirmationKind) -> int | None:
     """Milliseconds; ``None`` if nobody confirmed anything."""
     rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", _prefix(day, kind)))
     return round(Fraction(sum(int(row["milliseconds"]) for row in rows), len(rows))) if rows else None
 
 
-def _note(bank: Bank, day: date, seconds: int) -> None:
+def _put_next_report(bank: DemoBank, day: date, seconds: int) -> None:
     """The day is not told again before so many seconds have passed."""
     now = bank.clock.time()
-    item: Item = bank.key(_told(day)) | {"again_at": now + seconds, "expires_at": now + KEPT_SECONDS}
+    item: Item = bank.key(_report_record_id(day)) | {"again_at": now + seconds, "expires_at": now + RETENTION_SECONDS}
     bank.store.put(TABLE, item)
 
 
-def _prefix(day: date, kind: Kind) -> str:
+def _prefix(day: date, kind: ConfirmationKind) -> str:
     return f"took#{day.isoformat()}#{kind}#"
 
 
-def _told(day: date) -> str:
+def _report_record_id(day: date) -> str:
     return f"told#{day.isoformat()}"

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chalicelib.demo_bank import books, durations, orders
-from chalicelib.demo_bank.books import Entry
-from chalicelib.demo_bank.customers import Account, Customer
-from chalicelib.demo_bank.format import Step
-from chalicelib.demo_bank.instructions import Party
-from chalicelib.demo_bank.orders import Order
-from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.demo_bank import durations, ledger, orders
+from chalicelib.demo_bank.customers import Customer, CustomerAccount
+from chalicelib.demo_bank.format import PaymentStep
+from chalicelib.demo_bank.instructions import AccountIdentifiers
+from chalicelib.demo_bank.ledger import PaymentEntry
+from chalicelib.demo_bank.orders import DemoPaymentOrder
+from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.demo_bank.transactions import Statement
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Operation
@@ -28,25 +28,25 @@ _LATE = "The payment was rejected after it had been confirmed; the money is back
 _EXPIRED = "The payment was not confirmed in time"
 
 
-class Moved(Exception):
+class OrderChanged(Exception):
     """Somebody else took the order on first; whoever gets this looks at it again."""
 
 
-def book(bank: Bank, account: Account) -> Statement:
+def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
     """The statement of an account as of now; what is due on it has been settled."""
     now = bank.clock.time()
-    entries = books.entries(bank, account)
+    entries = ledger.read_entries(bank, account)
     due = [entry for entry in entries if not entry.booked_at and entry.settles_at <= now]
     for entry in due:
         order = orders.find(bank, entry.payment_id)
         if order is not None:
             refresh(bank, order)
     if due:
-        entries = books.entries(bank, account)
-    return books.compose(account, entries, bank.clock.now().date())
+        entries = ledger.read_entries(bank, account)
+    return ledger.build_statement(account, entries, bank.clock.now().date())
 
 
-def refresh(bank: Bank, order: Order) -> Order:
+def refresh(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
     """The order as it stands now: an open one may have expired, a confirmed one may be due."""
     for _ in range(_TRIES):
         now = bank.clock.time()
@@ -55,114 +55,116 @@ def refresh(bank: Bank, order: Order) -> Order:
                 return cancel(bank, order, _EXPIRED)
             if order.state == "confirmed" and now >= order.settles_at:
                 return _settle(bank, order)
-        except Moved:
+        except OrderChanged:
             order = orders.find(bank, order.payment_id) or order
             continue
         return order
     raise Conflict("the payment kept changing")
 
 
-def sign_in(bank: Bank, order: Order, customer: Customer) -> Order:
-    """The customer of a direct payment is this one. Raises: Moved."""
+def assign_customer(bank: DemoBank, order: DemoPaymentOrder, customer: Customer) -> DemoPaymentOrder:
+    """The customer of a direct payment is this one. Raises: OrderChanged."""
     account_id = order.account_id if order.is_fixed else ""
-    return move(bank, order, replace(order, customer_id=customer.customer_id, account_id=account_id))
+    return save_transition(bank, order, replace(order, customer_id=customer.customer_id, account_id=account_id))
 
 
-def choose(bank: Bank, order: Order, account: Account) -> Order:
-    """The customer pays from this account. Raises: Moved."""
-    return move(bank, order, orders.stepped(bank, order, ["checked"], account_id=account.account_id))
+def assign_account(bank: DemoBank, order: DemoPaymentOrder, account: CustomerAccount) -> DemoPaymentOrder:
+    """The customer pays from this account. Raises: OrderChanged."""
+    return save_transition(bank, order, orders.apply_steps(bank, order, ["checked"], account_id=account.account_id))
 
 
-def cancel(bank: Bank, order: Order, reason: str) -> Order:
-    """No money moves. Raises: Moved."""
-    return move(bank, order, _ended(bank, order, "cancelled", reason))
+def cancel(bank: DemoBank, order: DemoPaymentOrder, reason: str) -> DemoPaymentOrder:
+    """No money moves. Raises: OrderChanged."""
+    return save_transition(bank, order, _closed_order(bank, order, "cancelled", reason))
 
 
-def confirm(bank: Bank, order: Order) -> Order:
-    """The customer says yes: the money is taken from the account, if it is there. Raises: Moved."""
+def confirm(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
+    """The customer says yes: the money is taken from the account, if it is there. Raises: OrderChanged."""
     account = order.account(bank)
     assert account is not None, "an account was chosen before"
     for _ in range(_TRIES):
-        taken = books.turn(bank, account.account_id)
-        if book(bank, account).available < order.amount:
-            return move(bank, order, _ended(bank, order, "rejected", NO_FUNDS))
-        after = _confirmed(bank, order)
-        paying = [books.taking_turn(bank, account.account_id, taken), *_booking(bank, after)]
-        paying += durations.keeping(bank, "payment", order.payment_id, order.created_at)
+        taken = ledger.read_debit_count(bank, account.account_id)
+        if current_statement(bank, account).available < order.amount:
+            return save_transition(bank, order, _closed_order(bank, order, "rejected", NO_FUNDS))
+        after = _confirmed_order(bank, order)
+        paying = [ledger.update_debit_count(bank, account.account_id, taken), *_put_entries(bank, after)]
+        paying += durations.put_duration(bank, "payment", order.payment_id, order.created_at)
         try:
-            return move(bank, order, after, paying)
+            return save_transition(bank, order, after, paying)
         except ConditionFailed:
             continue  # money was taken from the account meanwhile
     raise Conflict("the account kept changing")
 
 
-def move(bank: Bank, before: Order, after: Order, others: Sequence[Operation] = ()) -> Order:
+def save_transition(
+    bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrder, others: Sequence[Operation] = ()
+) -> DemoPaymentOrder:
     """Write an order's next state, together with ``others``.
 
     Raises:
-        Moved: somebody else took the order on.
+        OrderChanged: somebody else took the order on.
         ConditionFailed: a condition of ``others`` did not hold.
     """
     try:
-        bank.store.transact([*orders.writing(bank, before, after), *others])
+        bank.store.transact([*orders.update_order(bank, before, after), *others])
     except ConditionFailed as failure:
         if 0 in failure.failed:
-            raise Moved from failure
+            raise OrderChanged from failure
         raise
     if after.state != before.state:
         log.info("demo bank: payment", bank=bank.profile.name, state=after.state, kind=after.kind)
     return replace(after, revision=before.revision + 1)
 
 
-def _confirmed(bank: Bank, order: Order) -> Order:
+def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
     """The order after its confirmation; that of an instant payment is settled at once."""
     now = bank.clock.time()
     if order.test == "TEST-LATE-REJECT":
-        after = orders.stepped(bank, order, ["undecided"], state="confirmed", settles_at=now + SETTLE_SECONDS)
+        after = orders.apply_steps(bank, order, ["undecided"], state="confirmed", settles_at=now + SETTLE_SECONDS)
     elif order.test == "TEST-UNKNOWN":
-        after = orders.stepped(bank, order, ["uncertain"], state="confirmed", settles_at=now + UNKNOWN_SECONDS)
+        after = orders.apply_steps(bank, order, ["uncertain"], state="confirmed", settles_at=now + UNKNOWN_SECONDS)
     elif order.is_instant:
-        after = orders.stepped(bank, order, ["confirmed", *_settlement(order)], state="settled")
+        after = orders.apply_steps(bank, order, ["confirmed", *_settlement_steps(order)], state="settled")
     else:
-        after = orders.stepped(bank, order, ["confirmed"], state="confirmed", settles_at=now + SETTLE_SECONDS)
+        after = orders.apply_steps(bank, order, ["confirmed"], state="confirmed", settles_at=now + SETTLE_SECONDS)
     return replace(after, confirmed_at=now, result=after.status)
 
 
-def _settle(bank: Bank, order: Order) -> Order:
-    """The day has come: the pending entry becomes a booked one, or goes. Raises: Moved."""
+def _settle(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
+    """The day has come: the pending entry becomes a booked one, or goes. Raises: OrderChanged."""
     if order.test == "TEST-LATE-REJECT":
-        gone = books.key(bank, order.account_id, _debit(bank, order))
-        return move(bank, order, _ended(bank, order, "rejected", _LATE), [Delete(TABLE, gone)])
-    after = orders.stepped(bank, order, _settlement(order), state="settled")
-    return move(bank, order, after, _booking(bank, after))
+        gone = ledger.entry_key(bank, order.account_id, _debit_entry(bank, order))
+        return save_transition(bank, order, _closed_order(bank, order, "rejected", _LATE), [Delete(TABLE, gone)])
+    after = orders.apply_steps(bank, order, _settlement_steps(order), state="settled")
+    return save_transition(bank, order, after, _put_entries(bank, after))
 
 
-def _settlement(order: Order) -> list[Step]:
+def _settlement_steps(order: DemoPaymentOrder) -> list[PaymentStep]:
     return ["settled", "credited"] if order.is_within else ["settled"]
 
 
-def _ended(bank: Bank, order: Order, step: Step, message: str) -> Order:
+def _closed_order(bank: DemoBank, order: DemoPaymentOrder, step: PaymentStep, message: str) -> DemoPaymentOrder:
     """The order at its end without money; its status is what the browser takes back."""
     state: orders.State = "rejected" if step == "rejected" else "cancelled"
-    after = orders.stepped(bank, order, [step], state=state, message=message)
+    after = orders.apply_steps(bank, order, [step], state=state, message=message)
     return replace(after, result=after.status)
 
 
-def _booking(bank: Bank, order: Order) -> list[Operation]:
+def _put_entries(bank: DemoBank, order: DemoPaymentOrder) -> list[Operation]:
     """The entries of a confirmed or settled order on every account of this bank that it concerns."""
-    debit = books.writing(bank, order.account_id, _debit(bank, order))
+    debit = ledger.put_entry(bank, order.account_id, _debit_entry(bank, order))
     if order.state != "settled":
         return [debit]
     payer, account = order.customer(bank), order.account(bank)
     assert payer is not None
     assert account is not None
     received = [
-        Entry(
+        PaymentEntry(
             entry_id=f"{order.payment_id}{number:02d}",
             payment_id=order.payment_id,
             amount=credit.amount,
             counterparty=payer.full_name,
-            counterparty_account=Party(iban=account.iban or ""),
+            counterparty_account=AccountIdentifiers(iban=account.iban or ""),
             text=order.text if order.count == 1 else f"{credit.count} of {order.count} payments together",
             status=order.status,
             created_at=order.created_at,
@@ -172,14 +174,14 @@ def _booking(bank: Bank, order: Order) -> list[Operation]:
         for number, credit in enumerate(order.credits, start=1)
     ]
     booked = [
-        books.writing(bank, credit.account_id, entry) for credit, entry in zip(order.credits, received, strict=True)
+        ledger.put_entry(bank, credit.account_id, entry) for credit, entry in zip(order.credits, received, strict=True)
     ]
     return [debit, *booked]
 
 
-def _debit(bank: Bank, order: Order) -> Entry:
+def _debit_entry(bank: DemoBank, order: DemoPaymentOrder) -> PaymentEntry:
     is_settled = order.state == "settled"
-    return Entry(
+    return PaymentEntry(
         entry_id=order.payment_id,
         payment_id=order.payment_id,
         amount=-order.amount,

@@ -16,14 +16,42 @@ from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 if TYPE_CHECKING:
-    from chalicelib.demo_bank.calls import Call
-    from chalicelib.demo_bank.instructions import Instruction
-    from chalicelib.demo_bank.orders import Order
+    from chalicelib.demo_bank.consents import DemoConsent
+    from chalicelib.demo_bank.customers import CustomerAccount
+    from chalicelib.demo_bank.instructions import PaymentInstruction
+    from chalicelib.demo_bank.orders import DemoPaymentOrder
     from chalicelib.demo_bank.profiles import Profile
+    from chalicelib.demo_bank.runtime import DemoBank
 
-Step = Literal[
+PaymentStep = Literal[
     "received", "checked", "confirmed", "undecided", "uncertain", "settled", "credited", "rejected", "cancelled"
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookCall:
+    """One checked webhook: its request by the row's model, and the consent that it concerns, if any.
+
+    Attributes:
+        request_id: the service's X-Request-Id; a repeat carries the same.
+        content: digest of the body.
+    """
+
+    bank: DemoBank
+    request: Any
+    consent: DemoConsent | None
+    request_id: str
+    content: str
+
+    @property
+    def accounts(self) -> tuple[CustomerAccount, ...]:
+        """The accounts that the PSU approved."""
+        return self.consent.accounts(self.bank) if self.consent else ()
+
+    @property
+    def accounts_to_pay_from(self) -> tuple[CustomerAccount, ...]:
+        """The accounts that a payment, or a question about funds, may concern."""
+        return self.consent.accounts_to_pay_from(self.bank) if self.consent else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,17 +61,17 @@ class Format:
     Attributes:
         statuses: what a step of a payment is called. ``undecided`` is a confirmed payment that may still be rejected.
         answers: make the members of the answer to a relayed question, by the name of the call.
-        instruction_readers: read a checked payment request into the neutral form. Raise: Refusal, Unpayable.
+        instruction_readers: read a checked payment request into the neutral form. Raise: Refusal, UnpayableAmount.
         payment_answer: makes the answer to a new payment of its order and its confirmation address.
         own_code: the code of a refusal for which the protocol has none.
         token_fault: what a token is refused with that is not in force.
         reference_members: which members of a payment may carry a test reference, in words.
     """
 
-    statuses: Mapping[Step, Status]
-    answers: Mapping[str, Callable[[Call], dict[str, Any]]]
-    instruction_readers: Mapping[Kind, Callable[[Profile, Kind, Any], Instruction]]
-    payment_answer: Callable[[Order, str], dict[str, Any]]
+    statuses: Mapping[PaymentStep, Status]
+    answers: Mapping[str, Callable[[WebhookCall], dict[str, Any]]]
+    instruction_readers: Mapping[Kind, Callable[[Profile, Kind, Any], PaymentInstruction]]
+    payment_answer: Callable[[DemoPaymentOrder, str], dict[str, Any]]
     own_code: Callable[[OwnRefusal], int | str]
     token_fault: Fault
     reference_members: str

@@ -7,16 +7,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.demo_bank import execution, orders, refusals
-from chalicelib.demo_bank.calls import Call
-from chalicelib.demo_bank.customers import Account
-from chalicelib.demo_bank.execution import book
-from chalicelib.demo_bank.format import Format
-from chalicelib.demo_bank.instructions import BOTH, Instruction, Line, Party, padded, schemes_of
-from chalicelib.demo_bank.minor_units import decimal_amount, minor_units
-from chalicelib.demo_bank.orders import Order
+from chalicelib.demo_bank.customers import CustomerAccount
+from chalicelib.demo_bank.execution import current_statement
+from chalicelib.demo_bank.format import Format, WebhookCall
+from chalicelib.demo_bank.instructions import (
+    TEXT_SEPARATOR,
+    AccountIdentifiers,
+    PaymentInstruction,
+    PaymentLine,
+    decimal_amount,
+    pad_digits,
+    resolve_schemes,
+    to_minor_units,
+)
+from chalicelib.demo_bank.orders import DemoPaymentOrder
 from chalicelib.demo_bank.profiles import Profile
-from chalicelib.demo_bank.references import reference_among
-from chalicelib.demo_bank.transactions import Means, Transaction
+from chalicelib.demo_bank.references import find_reference
+from chalicelib.demo_bank.transactions import Means, StatementEntry
 from chalicelib.openbanking.protocol import v1_messages as messages
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
@@ -33,48 +40,50 @@ _BALANCE_NAME, _REFERENCE, _DESCRIPTION = 20, 30, 255
 # -- accounts
 
 
-def _accounts(call: Call) -> dict[str, Any]:
+def _accounts(call: WebhookCall) -> dict[str, Any]:
     return {"accounts": [_account_record(account) for account in call.accounts]}
 
 
-def _account(call: Call) -> dict[str, Any]:
+def _account(call: WebhookCall) -> dict[str, Any]:
     return {"account": _account_record(_approved_account(call, call.request))}
 
 
-def _balance(call: Call) -> dict[str, Any]:
+def _balance(call: WebhookCall) -> dict[str, Any]:
     account = _approved_account(call, call.request)
     record = {
         "id": account.account_id,
         "name": account.name[:_BALANCE_NAME].rstrip(),
-        "balance": decimal_amount(book(call.bank, account).balance),
+        "balance": decimal_amount(current_statement(call.bank, account).balance),
         "currency": account.currency,
     }
     return {"accounts": [record]}
 
 
-def _funds(call: Call) -> dict[str, Any]:
+def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
     """The available balance, for the service to compare; a question in another currency is answered with no."""
     request: messages.FundsRequest = call.request
     account = _find_account(call.accounts_to_pay_from, request.account)
     if account.currency != request.instructed_amount.currency:
         return {"funds_available": False}
-    available = book(call.bank, account).available
+    available = current_statement(call.bank, account).available
     return {"balance": decimal_amount(available), "currency": account.currency}
 
 
-def _approved_account(call: Call, request: messages.AccountRequest) -> Account:
+def _approved_account(call: WebhookCall, request: messages.AccountRequest) -> CustomerAccount:
     """The approved account that every name in a request is one of. Raises: Refusal."""
     return _find_account(call.accounts, request)
 
 
-def _find_account(accounts: Sequence[Account], named: messages.AccountRequest | messages.FundsAccount) -> Account:
+def _find_account(
+    accounts: Sequence[CustomerAccount], named: messages.AccountRequest | messages.FundsAccount
+) -> CustomerAccount:
     for account in accounts:
         if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
             return account
     raise refusals.ACCOUNT_UNKNOWN()
 
 
-def _account_record(account: Account) -> dict[str, Any]:
+def _account_record(account: CustomerAccount) -> dict[str, Any]:
     """A version 1 account: ``id``, ``name``, ``iban``, ``currency``, ``additional_data``."""
     return {
         "id": account.account_id,
@@ -88,33 +97,33 @@ def _account_record(account: Account) -> dict[str, Any]:
 # -- payments of an account
 
 
-def _payments(call: Call) -> dict[str, Any]:
+def _payments(call: WebhookCall) -> dict[str, Any]:
     """A page of an account's payments, pending ones first, then the newest."""
     request: messages.PaymentsRequest = call.request
     account = _approved_account(call, request)
-    found = book(call.bank, account).newest_first
+    found = current_statement(call.bank, account).newest_first
     start = (request.current_page - 1) * request.record_count
     page = found[start : start + request.record_count]
     return {
-        "payments": [_record(call, account, entry, is_pending) for entry, is_pending in page],
+        "payments": [_payment_record(call, account, entry, is_pending) for entry, is_pending in page],
         "paginator": [{"limit": request.record_count, "current_page": request.current_page}],
     }
 
 
-def _payment(call: Call) -> dict[str, Any]:
+def _payment(call: WebhookCall) -> dict[str, Any]:
     """One payment of an approved account; also one that was never carried out. Raises: Refusal."""
     wanted = call.request.payment_id
     for account in call.accounts:
-        for entry, is_pending in book(call.bank, account).newest_first:
+        for entry, is_pending in current_statement(call.bank, account).newest_first:
             if entry.transaction_id == wanted:
-                return {"payment": _record(call, account, entry, is_pending)}
+                return {"payment": _payment_record(call, account, entry, is_pending)}
     order = orders.find(call.bank, wanted)
     debtor = order.account(call.bank) if order else None
     if order is None or debtor is None or debtor not in call.accounts:
         raise refusals.PAYMENT_UNKNOWN()
     order = execution.refresh(call.bank, order)
     created_on = datetime.fromtimestamp(order.created_at, UTC).date()
-    asked = Transaction(
+    asked = StatementEntry(
         transaction_id=order.payment_id,
         booked_on=created_on,
         amount=-order.amount,
@@ -125,10 +134,12 @@ def _payment(call: Call) -> dict[str, Any]:
         status=order.status,
         created_on=created_on,
     )
-    return {"payment": _record(call, debtor, asked, is_pending=True)}
+    return {"payment": _payment_record(call, debtor, asked, is_pending=True)}
 
 
-def _record(call: Call, account: Account, entry: Transaction, is_pending: bool) -> dict[str, Any]:
+def _payment_record(
+    call: WebhookCall, account: CustomerAccount, entry: StatementEntry, is_pending: bool
+) -> dict[str, Any]:
     """A version 1 payment record; ``amount`` is negative when money leaves the account.
 
     A confirmed payment is pending here until it is settled: the balance does not have it before.
@@ -137,7 +148,7 @@ def _record(call: Call, account: Account, entry: Transaction, is_pending: bool) 
     status = _CONFIRMED if entry.status is None else entry.status
     return {
         "id": entry.transaction_id,
-        "reference": (entry.text.partition(BOTH)[0] or "Payment")[:_REFERENCE],
+        "reference": (entry.text.partition(TEXT_SEPARATOR)[0] or "Payment")[:_REFERENCE],
         "date_created": created_on.isoformat(),
         "amount": decimal_amount(entry.amount),
         "status": _PENDING if is_pending and status == _CONFIRMED else status,
@@ -147,7 +158,7 @@ def _record(call: Call, account: Account, entry: Transaction, is_pending: bool) 
     }
 
 
-def _parties(account: Account, entry: Transaction) -> dict[str, Any]:
+def _parties(account: CustomerAccount, entry: StatementEntry) -> dict[str, Any]:
     own = {
         "iban": account.iban,
         "account_name": account.name,
@@ -168,43 +179,43 @@ def _parties(account: Account, entry: Transaction) -> dict[str, Any]:
 # -- payment requests
 
 
-def _single(profile: Profile, kind: Kind, request: messages.DirectPayment) -> Instruction:
+def _read_single(profile: Profile, kind: Kind, request: messages.DirectPayment) -> PaymentInstruction:
     sender = getattr(request, "sender_iban", None)
-    return Instruction(
+    return PaymentInstruction(
         kind,
-        Party(iban=sender) if sender else None,
+        AccountIdentifiers(iban=sender) if sender else None,
         request.currency,
-        (_line(request),),
-        schemes_of(profile, kind, request.currency, [request.payment_scheme]),
+        (_read_line(request),),
+        resolve_schemes(profile, kind, request.currency, [request.payment_scheme]),
         request.callback_url,
-        reference_among([request.reference]),
+        find_reference([request.reference]),
     )
 
 
-def _bulk(profile: Profile, kind: Kind, request: messages.BulkPayment) -> Instruction:
+def _read_bulk(profile: Profile, kind: Kind, request: messages.BulkPayment) -> PaymentInstruction:
     currency = request.totals[0].currency
-    return Instruction(
+    return PaymentInstruction(
         kind,
-        Party(iban=request.sender_iban),
+        AccountIdentifiers(iban=request.sender_iban),
         currency,
-        tuple(map(_line, request.payments)),
-        schemes_of(profile, kind, currency, {item.payment_scheme for item in request.payments}),
+        tuple(map(_read_line, request.payments)),
+        resolve_schemes(profile, kind, currency, {item.payment_scheme for item in request.payments}),
         request.callback_url,
-        reference_among(item.reference for item in request.payments),
+        find_reference(item.reference for item in request.payments),
     )
 
 
-def _line(item: messages.Receiver) -> Line:
-    account = Party(
+def _read_line(item: messages.Receiver) -> PaymentLine:
+    account = AccountIdentifiers(
         iban=item.receiver_iban or "",
-        number="" if item.receiver_iban else padded(item.receiver_account_number, 8),
-        sort_code="" if item.receiver_iban else padded(item.receiver_sort_code, 6),
+        number="" if item.receiver_iban else pad_digits(item.receiver_account_number, 8),
+        sort_code="" if item.receiver_iban else pad_digits(item.receiver_sort_code, 6),
     )
     message, reference = item.message_for_receiver or "", item.reference or ""
-    return Line(item.receiver_name, account, minor_units(item.amount), reference, message)
+    return PaymentLine(item.receiver_name, account, to_minor_units(item.amount), reference, message)
 
 
-def _payment_answer(order: Order, confirmation_url: str) -> dict[str, Any]:
+def _payment_answer(order: DemoPaymentOrder, confirmation_url: str) -> dict[str, Any]:
     return {"confirmation_url": confirmation_url, "payment_id": order.payment_id}
 
 
@@ -226,9 +237,9 @@ FORMAT = Format(
         "account_balance": _balance,
         "account_payments": _payments,
         "account_payment": _payment,
-        "funds_confirmations": _funds,
+        "funds_confirmations": _funds_confirmation,
     },
-    instruction_readers={"single": _single, "direct": _single, "bulk": _bulk},
+    instruction_readers={"single": _read_single, "direct": _read_single, "bulk": _read_bulk},
     payment_answer=_payment_answer,
     own_code=lambda refusal: refusal.number,
     token_fault=Fault.UNKNOWN_TOKEN,

@@ -10,16 +10,22 @@ from datetime import date
 from typing import Any
 
 from chalicelib.demo_bank import refusals
-from chalicelib.demo_bank.calls import Call
-from chalicelib.demo_bank.customers import Account
-from chalicelib.demo_bank.execution import book
-from chalicelib.demo_bank.format import Format
-from chalicelib.demo_bank.instructions import Instruction, Line, Party, padded, schemes_of
-from chalicelib.demo_bank.minor_units import decimal_amount, minor_units
-from chalicelib.demo_bank.orders import Order
+from chalicelib.demo_bank.customers import CustomerAccount
+from chalicelib.demo_bank.execution import current_statement
+from chalicelib.demo_bank.format import Format, WebhookCall
+from chalicelib.demo_bank.instructions import (
+    AccountIdentifiers,
+    PaymentInstruction,
+    PaymentLine,
+    decimal_amount,
+    pad_digits,
+    resolve_schemes,
+    to_minor_units,
+)
+from chalicelib.demo_bank.orders import DemoPaymentOrder
 from chalicelib.demo_bank.profiles import Profile
-from chalicelib.demo_bank.references import reference_among
-from chalicelib.demo_bank.transactions import Transaction
+from chalicelib.demo_bank.references import find_reference
+from chalicelib.demo_bank.transactions import StatementEntry
 from chalicelib.foundation.fields.field_types import decimal
 from chalicelib.openbanking.protocol import v2_messages as messages
 from chalicelib.openbanking.protocol.errors import Fault
@@ -30,17 +36,17 @@ _REMITTANCE = 140
 # -- accounts
 
 
-def _accounts(call: Call) -> dict[str, Any]:
+def _accounts(call: WebhookCall) -> dict[str, Any]:
     return {"accounts": [_account_reference(account) for account in call.accounts]}
 
 
-def _account(call: Call) -> dict[str, Any]:
+def _account(call: WebhookCall) -> dict[str, Any]:
     return {"account": _account_reference(_approved_account(call, call.request.account_id))}
 
 
-def _balances(call: Call) -> dict[str, Any]:
+def _balances(call: WebhookCall) -> dict[str, Any]:
     account = _approved_account(call, call.request.account_id)
-    statement, today = book(call.bank, account), call.bank.clock.now().date()
+    statement, today = current_statement(call.bank, account), call.bank.clock.now().date()
     found = {
         "interimBooked": statement.balance,
         "interimAvailable": statement.available,
@@ -56,20 +62,20 @@ def _balances(call: Call) -> dict[str, Any]:
     }
 
 
-def _funds(call: Call) -> dict[str, Any]:
+def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
     request: messages.FundsRequest = call.request
-    party, asked = _party(request.account), request.instructed_amount
-    found = [account for account in call.accounts_to_pay_from if party.is_account(account)]
+    party, asked = _identifiers(request.account), request.instructed_amount
+    found = [account for account in call.accounts_to_pay_from if party.matches(account)]
     if not found:
         raise refusals.ACCOUNT_UNKNOWN()
     account = next((account for account in found if account.currency == asked.currency), None)
     if account is None:
         return {"funds_available": False}
-    available = decimal_amount(book(call.bank, account).available)
+    available = decimal_amount(current_statement(call.bank, account).available)
     return {"funds_available": available >= decimal(asked.amount)}
 
 
-def _approved_account(call: Call, account_id: str) -> Account:
+def _approved_account(call: WebhookCall, account_id: str) -> CustomerAccount:
     """The approved account with this ``resource_id``. Raises: Refusal."""
     for account in call.accounts:
         if account_id == account.account_id:
@@ -77,7 +83,7 @@ def _approved_account(call: Call, account_id: str) -> Account:
     raise refusals.ACCOUNT_UNKNOWN()
 
 
-def _account_reference(account: Account) -> dict[str, Any]:
+def _account_reference(account: CustomerAccount) -> dict[str, Any]:
     """A version 2 account reference; a card account has no ``iban``."""
     reference = {
         "resource_id": account.account_id,
@@ -93,17 +99,17 @@ def _account_reference(account: Account) -> dict[str, Any]:
 # -- transactions of an account
 
 
-def _transactions(call: Call) -> dict[str, Any]:
+def _transactions(call: WebhookCall) -> dict[str, Any]:
     """A page of an account's transactions, pending ones first, then the newest. Raises: Refusal."""
     request: messages.TransactionsRequest = call.request
     account, today = _approved_account(call, request.account_id), call.bank.clock.now().date()
     found = [
         (entry, is_pending)
-        for entry, is_pending in book(call.bank, account).newest_first
+        for entry, is_pending in current_statement(call.bank, account).newest_first
         if request.booking_status in ("both", "pending" if is_pending else "booked")
         and _is_between(request, entry, today)
     ]
-    start = _start(call, request, found)
+    start = _page_start(call, request, found)
     page = found[start : start + request.page_size]
     rows: dict[str, list[dict[str, Any]]] = {"booked": [], "pending": []}
     for entry, is_pending in page:
@@ -112,7 +118,7 @@ def _transactions(call: Call) -> dict[str, Any]:
     return {"transactions": rows} | ({"page_key": _page_key(call, request, page[-1][0])} if more else {})
 
 
-def _is_between(request: messages.TransactionsRequest, entry: Transaction, today: date) -> bool:
+def _is_between(request: messages.TransactionsRequest, entry: StatementEntry, today: date) -> bool:
     """Whether an entry is of the days asked for; what is pending counts as today's."""
     day = min(entry.booked_on, today).isoformat()
     return (request.date_from or day) <= day <= (request.date_to or day)
@@ -121,12 +127,14 @@ def _is_between(request: messages.TransactionsRequest, entry: Transaction, today
 # -- pages: the key names the last transaction of the page before, and fits one question only
 
 
-def _page_key(call: Call, request: messages.TransactionsRequest, last: Transaction) -> str:
+def _page_key(call: WebhookCall, request: messages.TransactionsRequest, last: StatementEntry) -> str:
     name = base64.urlsafe_b64encode(last.transaction_id.encode()).decode()
-    return f"{name}.{_proof(call, request, last.transaction_id)}"
+    return f"{name}.{_page_key_mac(call, request, last.transaction_id)}"
 
 
-def _start(call: Call, request: messages.TransactionsRequest, found: list[tuple[Transaction, bool]]) -> int:
+def _page_start(
+    call: WebhookCall, request: messages.TransactionsRequest, found: list[tuple[StatementEntry, bool]]
+) -> int:
     if request.page_key is None:
         return 0
     name, _, proof = request.page_key.partition(".")
@@ -134,7 +142,7 @@ def _start(call: Call, request: messages.TransactionsRequest, found: list[tuple[
         last = base64.b64decode(name.encode("ascii"), b"-_", validate=True).decode()
     except (ValueError, binascii.Error):
         last = ""
-    if not hmac.compare_digest(proof.encode(), _proof(call, request, last).encode()):
+    if not hmac.compare_digest(proof.encode(), _page_key_mac(call, request, last).encode()):
         raise refusals.PAGE_KEY_FOREIGN()
     for position, (entry, _) in enumerate(found, start=1):
         if entry.transaction_id == last:
@@ -142,12 +150,14 @@ def _start(call: Call, request: messages.TransactionsRequest, found: list[tuple[
     raise refusals.PAGE_KEY_STALE()
 
 
-def _proof(call: Call, request: messages.TransactionsRequest, last: str) -> str:
+def _page_key_mac(call: WebhookCall, request: messages.TransactionsRequest, last: str) -> str:
     question = (request.account_id, request.booking_status, request.date_from or "", request.date_to or "")
     return call.bank.derive("page key", *question, last).hex()[:32]
 
 
-def _transaction(call: Call, account: Account, entry: Transaction, is_pending: bool) -> dict[str, Any]:
+def _transaction(
+    call: WebhookCall, account: CustomerAccount, entry: StatementEntry, is_pending: bool
+) -> dict[str, Any]:
     """A version 2 transaction; the amount is negative when money leaves the account."""
     owner = call.consent.customer(call.bank).full_name if call.consent else ""
     own = {"iban": account.iban} if account.iban else {"bban": account.bban}
@@ -172,58 +182,58 @@ def _transaction(call: Call, account: Account, entry: Transaction, is_pending: b
 # -- payment requests
 
 
-def _single(profile: Profile, kind: Kind, request: messages.DirectPayment) -> Instruction:
+def _read_single(profile: Profile, kind: Kind, request: messages.DirectPayment) -> PaymentInstruction:
     currency = request.instructed_amount.currency
-    return _instruction(profile, kind, request, currency, [request])
+    return _read_instruction(profile, kind, request, currency, [request])
 
 
-def _bulk(profile: Profile, kind: Kind, request: messages.BulkPayment) -> Instruction:
-    return _instruction(profile, kind, request, request.instructed_totals.currency, request.payments)
+def _read_bulk(profile: Profile, kind: Kind, request: messages.BulkPayment) -> PaymentInstruction:
+    return _read_instruction(profile, kind, request, request.instructed_totals.currency, request.payments)
 
 
-def _instruction(
+def _read_instruction(
     profile: Profile,
     kind: Kind,
     request: messages.DirectPayment | messages.BulkPayment,
     currency: str,
     items: Iterable[messages.Transfer],
-) -> Instruction:
-    lines = tuple(map(_line, items))
-    return Instruction(
+) -> PaymentInstruction:
+    lines = tuple(map(_read_line, items))
+    return PaymentInstruction(
         kind,
-        _party(request.debtor_account) if request.debtor_account else None,
+        _identifiers(request.debtor_account) if request.debtor_account else None,
         currency,
         lines,
-        schemes_of(profile, kind, currency, [request.payment_scheme]),
+        resolve_schemes(profile, kind, currency, [request.payment_scheme]),
         request.callback_url,
-        reference_among(text for line in lines for text in (line.message, line.reference)),
+        find_reference(text for line in lines for text in (line.message, line.reference)),
     )
 
 
-def _line(item: messages.Transfer) -> Line:
+def _read_line(item: messages.Transfer) -> PaymentLine:
     if item.creditor_account is None:
         raise refusals.CREDITOR_MISSING()
     structured = item.remittance_information_structured
-    return Line(
+    return PaymentLine(
         item.creditor_name or "",
-        _party(item.creditor_account),
-        minor_units(item.instructed_amount.amount),
+        _identifiers(item.creditor_account),
+        to_minor_units(item.instructed_amount.amount),
         structured.reference if structured else "",
         item.remittance_information_unstructured or "",
     )
 
 
-def _party(account: messages.PaymentAccount) -> Party:
+def _identifiers(account: messages.PaymentAccount) -> AccountIdentifiers:
     """An account as version 2 names it."""
-    return Party(
+    return AccountIdentifiers(
         iban=account.iban or "",
         bban=account.bban or "",
-        number=padded(account.account_number, 8),
-        sort_code=padded(account.sort_code, 6),
+        number=pad_digits(account.account_number, 8),
+        sort_code=pad_digits(account.sort_code, 6),
     )
 
 
-def _payment_answer(order: Order, confirmation_url: str) -> dict[str, Any]:
+def _payment_answer(order: DemoPaymentOrder, confirmation_url: str) -> dict[str, Any]:
     return {"status": order.status, "confirmation_url": confirmation_url, "payment_id": order.payment_id}
 
 
@@ -244,9 +254,9 @@ FORMAT = Format(
         "account": _account,
         "account_balance": _balances,
         "account_transactions": _transactions,
-        "funds_confirmations": _funds,
+        "funds_confirmations": _funds_confirmation,
     },
-    instruction_readers={"single": _single, "direct": _single, "bulk": _bulk},
+    instruction_readers={"single": _read_single, "direct": _read_single, "bulk": _read_bulk},
     payment_answer=_payment_answer,
     own_code=lambda refusal: refusal.name,
     token_fault=Fault.NOT_AUTHENTICATED,

@@ -9,14 +9,14 @@ from typing import Any
 
 import requests
 
-from chalicelib.demo_bank.runtime import READ_SECONDS, Bank, HubUnreachable
+from chalicelib.demo_bank.runtime import READ_SECONDS, DemoBank, HubUnreachable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 
-class HubRefused(Exception):
+class HubRefusal(Exception):
     """The service refused: its code and its sentence, for the page that tells the PSU."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -27,7 +27,7 @@ class HubRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AuthorizationRequest:
     """What the service says about an authorization request."""
 
     tpp_name: str
@@ -37,7 +37,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
+class SavedConsent:
     """What the service answers to a consent; ``valid_until`` in Unix seconds."""
 
     callback_url: str
@@ -45,70 +45,70 @@ class Consent:
     valid_until: int
 
 
-def init_authorization(bank: Bank, request_url: str) -> Request:
-    """Raises: HubRefused, HubUnreachable."""
-    answer = _call(bank, "/init_authorization", {"request_url": request_url}, new_uuid())
+def init_authorization(bank: DemoBank, request_url: str) -> AuthorizationRequest:
+    """Raises: HubRefusal, HubUnreachable."""
+    answer = _post(bank, "/init_authorization", {"request_url": request_url}, new_uuid())
     scopes = answer("scopes", list)
-    return Request(
+    return AuthorizationRequest(
         tpp_name=answer("tpp_name", str),
         tpp_registration_number=answer("tpp_registration_number", str),
         scopes=tuple(str(scope) for scope in scopes),
-        cancel_url=_address(answer("cancel_url", str)),
+        cancel_url=_checked_url(answer("cancel_url", str)),
     )
 
 
 def save_consent(
-    bank: Bank, request_url: str, scopes: Sequence[str], identifiers: Mapping[str, Sequence[str]], request_id: str
-) -> Consent:
+    bank: DemoBank, request_url: str, scopes: Sequence[str], identifiers: Mapping[str, Sequence[str]], request_id: str
+) -> SavedConsent:
     """Give the consent; repeated with the same ``request_id`` it fetches the same answer.
 
     ``identifiers`` has ``ibans``, ``account_ids`` and ``account_numbers``; kinds without any are left out.
 
     Raises:
-        HubRefused, HubUnreachable.
+        HubRefusal, HubUnreachable.
     """
     members: dict[str, Any] = {"scopes": list(scopes), "request_url": request_url}
     members |= {kind: list(values) for kind, values in identifiers.items() if values}
-    answer = _call(bank, "/consent", members, request_id)
-    return Consent(
-        callback_url=_address(answer("callback_url", str)),
+    answer = _post(bank, "/consent", members, request_id)
+    return SavedConsent(
+        callback_url=_checked_url(answer("callback_url", str)),
         access_token=answer("access_token", str),
-        valid_until=_seconds(answer("valid_until", str)),
+        valid_until=_unix_seconds(answer("valid_until", str)),
     )
 
 
-def revoke_token(bank: Bank, access_token: str) -> None:
-    """Raises: HubRefused, HubUnreachable."""
-    _call(bank, "/token/revoke", {"access_token": access_token}, new_uuid())
+def revoke_token(bank: DemoBank, access_token: str) -> None:
+    """Raises: HubRefusal, HubUnreachable."""
+    _post(bank, "/token/revoke", {"access_token": access_token}, new_uuid())
 
 
-def report_status(bank: Bank, payment_id: str, status: Status, request_id: str, seconds: float) -> None:
+def report_status(bank: DemoBank, payment_id: str, status: Status, request_id: str, seconds: float) -> None:
     """Where a payment stands now; a repeat carries the same ``request_id``. The answer may take so many ``seconds``.
 
     Raises:
-        HubRefused, HubUnreachable.
+        HubRefusal, HubUnreachable.
     """
-    _call(bank, "/payments/status", {"payment_id": payment_id, "payment_status": status}, request_id, seconds)
+    _post(bank, "/payments/status", {"payment_id": payment_id, "payment_status": status}, request_id, seconds)
 
 
 def report_day(
-    bank: Bank, day: date, consent_duration: int | None, payment_duration: int | None, seconds: float
+    bank: DemoBank, day: date, consent_duration: int | None, payment_duration: int | None, seconds: float
 ) -> None:
     """How long customers took to confirm on average, in milliseconds. The answer may take so many ``seconds``.
 
     Raises:
-        HubRefused, HubUnreachable.
+        HubRefusal, HubUnreachable.
     """
     members = {"date": day.isoformat(), "consent_duration": consent_duration, "payment_duration": payment_duration}
     known = {name: value for name, value in members.items() if value is not None}
-    _call(bank, "/daily_performance", known, new_uuid(), seconds)
+    _post(bank, "/daily_performance", known, new_uuid(), seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """The members of an answer by their names in snake_case, whatever the version spells."""
 
-    bank: Bank
+    bank: DemoBank
     members: Mapping[str, Any]
 
     def __call__(self, name: str, kind: type[Any]) -> Any:
@@ -119,7 +119,9 @@ class _Answer:
         return value
 
 
-def _call(bank: Bank, path: str, members: Mapping[str, Any], request_id: str, seconds: float = READ_SECONDS) -> _Answer:
+def _post(
+    bank: DemoBank, path: str, members: Mapping[str, Any], request_id: str, seconds: float = READ_SECONDS
+) -> _Answer:
     version = bank.profile.protocol
     body = jsontext.dumps(version.in_spelling(members)).encode()
     credentials = bank.credentials()
@@ -129,7 +131,7 @@ def _call(bank: Bank, path: str, members: Mapping[str, Any], request_id: str, se
         "X-Request-Id": request_id,
         "X-Signature": signatures.sign(credentials.signing_key, body),
     }
-    answer = bank.exchange("POST", version.base + path, body, headers, seconds)
+    answer = bank.call_hub("POST", version.base + path, body, headers, seconds)
     return _Answer(bank, _members(path, answer))
 
 
@@ -141,11 +143,11 @@ def _members(path: str, answer: requests.Response) -> Mapping[str, Any]:
     if not isinstance(members, dict) or answer.status_code >= 500:
         raise HubUnreachable(f"{path}: status {answer.status_code}")
     if answer.status_code != 200:
-        raise HubRefused(answer.status_code, *_reason(members))
+        raise HubRefusal(answer.status_code, *_error_reason(members))
     return members
 
 
-def _reason(members: Mapping[str, Any]) -> tuple[str, str]:
+def _error_reason(members: Mapping[str, Any]) -> tuple[str, str]:
     """Code and sentence of an error in either version's format; the additional code says more than the general."""
     additional = members.get("additionalErrors")
     first = additional[0] if isinstance(additional, list) and additional else {}
@@ -154,13 +156,13 @@ def _reason(members: Mapping[str, Any]) -> tuple[str, str]:
     return str(code), str(message)
 
 
-def _address(url: str) -> str:
+def _checked_url(url: str) -> str:
     if not url.startswith(("http://", "https://")) or not url.isprintable():
         raise HubUnreachable("the answer has an address that cannot be opened")
     return url
 
 
-def _seconds(text: str) -> int:
+def _unix_seconds(text: str) -> int:
     try:
         return int(datetime.fromisoformat(text).timestamp())
     except ValueError:

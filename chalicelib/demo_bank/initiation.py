@@ -6,13 +6,11 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from chalicelib.demo_bank import consents, execution, orders, refusals
-from chalicelib.demo_bank.calls import Call
-from chalicelib.demo_bank.customers import Account, customers
-from chalicelib.demo_bank.format import Step
-from chalicelib.demo_bank.instructions import Instruction, Line, Party
-from chalicelib.demo_bank.minor_units import Unpayable
-from chalicelib.demo_bank.orders import Credit, Order
-from chalicelib.demo_bank.runtime import Bank
+from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
+from chalicelib.demo_bank.format import PaymentStep, WebhookCall
+from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruction, PaymentLine, UnpayableAmount
+from chalicelib.demo_bank.orders import Credit, DemoPaymentOrder
+from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
@@ -22,27 +20,29 @@ TOO_LONG_SECONDS = 24
 """Longer than the service waits (20 s), shorter than a function of the deployed stage may take (29 s)."""
 
 
-def initiate(call: Call, kind: Kind) -> dict[str, Any]:
+def initiate_payment(call: WebhookCall, kind: Kind) -> dict[str, Any]:
     """Take a payment: answers where the customer confirms it. A repeated request gets the payment that it made.
 
     Raises:
         Refusal: no payment was made.
     """
     bank = call.bank
-    order_id = orders.payment_id(bank, kind, call.consent.record if call.consent else "", call.request_id)
+    order_id = orders.derive_payment_id(bank, kind, call.consent.record if call.consent else "", call.request_id)
     order = orders.find(bank, order_id)
     if order is None:
-        order = _new(call, kind, order_id)
+        order = _create_order(call, kind, order_id)
     if order.content != call.content:
         raise refusals.REQUEST_ID_USED()
     if order.test == "TEST-TIMEOUT":
         bank.pause(TOO_LONG_SECONDS)
     if order.test == "TEST-MALFORMED":
         return {"payment": {"id": [order.payment_id]}}
-    return bank.format.payment_answer(order, f"{bank.domain}/payment/{orders.secret(bank, order.payment_id)}")
+    return bank.format.payment_answer(
+        order, f"{bank.domain}/payment/{orders.confirmation_secret(bank, order.payment_id)}"
+    )
 
 
-def status(call: Call, kinds: Collection[Kind]) -> dict[str, Any]:
+def get_payment_status(call: WebhookCall, kinds: Collection[Kind]) -> dict[str, Any]:
     """Where a payment of this consent, or a direct payment, stands now. Raises: Refusal."""
     order = orders.find(call.bank, call.request.payment_id)
     if order is None or order.kind not in kinds:
@@ -54,53 +54,53 @@ def status(call: Call, kinds: Collection[Kind]) -> dict[str, Any]:
     return {call.bank.profile.protocol.status_member: execution.refresh(call.bank, order).status}
 
 
-def _new(call: Call, kind: Kind, order_id: str) -> Order:
+def _create_order(call: WebhookCall, kind: Kind, order_id: str) -> DemoPaymentOrder:
     """A new order, unless a repeat of the same request was faster. Raises: Refusal."""
     bank, consent = call.bank, call.consent
     if consent is not None and consent.payment_id not in ("", order_id):
-        raise _spent(bank)
-    instruction = _instruction(call, kind)
-    account = _debtor(call, instruction)
+        raise _spent_token_refusal(bank)
+    instruction = _read_instruction(call, kind)
+    account = _debtor_account(call, instruction)
     if account is not None:
-        _check_other_side(account, instruction)
+        _check_creditors(account, instruction)
     if account is not None and consent is not None:  # nobody else may learn what is on an account
         _check_funds(bank, account, instruction)
     if instruction.test == "TEST-NO-FUNDS":
-        raise refusals.no_funds()
+        raise refusals.refuse_insufficient_funds()
     if instruction.test == "TEST-REFUSED":
-        raise refusals.not_paid()
-    order = _order(call, order_id, instruction, account)
-    spending = [consents.using(bank, consent, order_id)] if consent is not None and consent.is_one_time else []
+        raise refusals.refuse_payment()
+    order = _build_order(call, order_id, instruction, account)
+    spending = [consents.update_payment(bank, consent, order_id)] if consent is not None and consent.is_one_time else []
     try:
-        bank.store.transact([*orders.creating(bank, order, instruction), *spending])
+        bank.store.transact([*orders.put_order(bank, order, instruction), *spending])
     except ConditionFailed as failure:
         known = orders.find(bank, order_id) if 0 in failure.failed else None
         if known is None:
-            raise _spent(bank) from None
+            raise _spent_token_refusal(bank) from None
         return known
     log.info("demo bank: payment", bank=bank.profile.name, state=order.state, kind=kind)
     return order
 
 
-def _instruction(call: Call, kind: Kind) -> Instruction:
+def _read_instruction(call: WebhookCall, kind: Kind) -> PaymentInstruction:
     """Raises: Refusal."""
     bank = call.bank
     try:
         return bank.format.instruction_readers[kind](bank.profile, kind, call.request)
-    except Unpayable as error:
+    except UnpayableAmount as error:
         raise Refusal(Fault.CONTENT, str(error)) from None
 
 
-def _debtor(call: Call, instruction: Instruction) -> Account | None:
+def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> CustomerAccount | None:
     """The account that the request names; ``None`` when the customer is to choose one. Raises: Refusal."""
     bank = call.bank
-    everybody = [account for customer in customers(bank.profile.name).values() for account in customer.accounts]
+    everybody = [account for customer in customers_by_id(bank.profile.name).values() for account in customer.accounts]
     allowed = call.accounts_to_pay_from if call.consent else everybody
     if instruction.debtor is None:
         if not any(can_pay(account, instruction.currency) for account in allowed):
             raise refusals.NO_ACCOUNT_IN_CURRENCY()
         return None
-    named = [account for account in allowed if instruction.debtor.is_account(account)]
+    named = [account for account in allowed if instruction.debtor.matches(account)]
     if not named:
         raise refusals.ACCOUNT_UNKNOWN()
     account = next((account for account in named if account.currency == instruction.currency), None)
@@ -111,27 +111,29 @@ def _debtor(call: Call, instruction: Instruction) -> Account | None:
     return account
 
 
-def can_pay(account: Account, currency: str) -> bool:
+def can_pay(account: CustomerAccount, currency: str) -> bool:
     """Whether payments in a currency can be made from an account: not from the accounts of cards."""
     return account.currency == currency and account.kind != "card"
 
 
-def _check_other_side(account: Account, instruction: Instruction) -> None:
-    if any(line.account.is_account(account) for line in instruction.lines):
+def _check_creditors(account: CustomerAccount, instruction: PaymentInstruction) -> None:
+    if any(line.account.matches(account) for line in instruction.lines):
         raise refusals.ONE_ACCOUNT_TWICE()
 
 
-def _check_funds(bank: Bank, account: Account, instruction: Instruction) -> None:
-    if execution.book(bank, account).available < instruction.amount:
-        raise refusals.no_funds()
+def _check_funds(bank: DemoBank, account: CustomerAccount, instruction: PaymentInstruction) -> None:
+    if execution.current_statement(bank, account).available < instruction.amount:
+        raise refusals.refuse_insufficient_funds()
 
 
-def _order(call: Call, order_id: str, instruction: Instruction, account: Account | None) -> Order:
+def _build_order(
+    call: WebhookCall, order_id: str, instruction: PaymentInstruction, account: CustomerAccount | None
+) -> DemoPaymentOrder:
     bank, consent = call.bank, call.consent
     within = _credits(bank, instruction)
     first, count = instruction.lines[0], len(instruction.lines)
-    step: Step = "checked" if account else "received"
-    return Order(
+    step: PaymentStep = "checked" if account else "received"
+    return DemoPaymentOrder(
         payment_id=order_id,
         kind=instruction.kind,
         content=call.content,
@@ -143,8 +145,8 @@ def _order(call: Call, order_id: str, instruction: Instruction, account: Account
         currency=instruction.currency,
         amount=instruction.amount,
         count=count,
-        receiver=_receiver(first, count),
-        receiver_account=first.account if count == 1 else Party(),
+        receiver=_receiver_label(first, count),
+        receiver_account=first.account if count == 1 else AccountIdentifiers(),
         text=first.text if count == 1 else "Bulk payment",
         is_instant=instruction.is_instant,
         is_within=sum(credit.count for credit in within) == count,
@@ -157,28 +159,28 @@ def _order(call: Call, order_id: str, instruction: Instruction, account: Account
     )
 
 
-def _receiver(first: Line, count: int) -> str:
+def _receiver_label(first: PaymentLine, count: int) -> str:
     return f"{count} receivers" if count > 1 else first.name or first.account.label
 
 
-def _credits(bank: Bank, instruction: Instruction) -> list[Credit]:
+def _credits(bank: DemoBank, instruction: PaymentInstruction) -> list[Credit]:
     """What the accounts of this bank get from an instruction; those in other currencies count as elsewhere."""
     found: dict[str, Credit] = {}
     for line in instruction.lines:
-        account = _account_of(bank, line, instruction.currency)
+        account = _creditor_account(bank, line, instruction.currency)
         if account is not None:
             before = found.get(account.account_id, Credit(account.account_id, 0, 0))
             found[account.account_id] = Credit(account.account_id, before.amount + line.amount, before.count + 1)
     return list(found.values())
 
 
-def _account_of(bank: Bank, line: Line, currency: str) -> Account | None:
-    everybody: Iterable[Account] = (
-        account for customer in customers(bank.profile.name).values() for account in customer.accounts
+def _creditor_account(bank: DemoBank, line: PaymentLine, currency: str) -> CustomerAccount | None:
+    everybody: Iterable[CustomerAccount] = (
+        account for customer in customers_by_id(bank.profile.name).values() for account in customer.accounts
     )
-    fitting = (account for account in everybody if line.account.is_account(account) and can_pay(account, currency))
+    fitting = (account for account in everybody if line.account.matches(account) and can_pay(account, currency))
     return next(fitting, None)
 
 
-def _spent(bank: Bank) -> Refusal:
-    return refusals.of_token(refusals.TOKEN_SPENT, bank.format.token_fault)
+def _spent_token_refusal(bank: DemoBank) -> Refusal:
+    return refusals.refuse_token(refusals.TOKEN_SPENT, bank.format.token_fault)

@@ -1,12 +1,16 @@
-"""Payment requests in one neutral form, whatever the version: who pays whom, how much, and by which scheme."""
+"""Payment requests in one neutral form, whatever the version: who pays whom, how much, and by which scheme.
+
+Amounts are in minor units, read from messages exactly and written with two decimals: never a binary float.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from chalicelib.demo_bank import refusals
-from chalicelib.demo_bank.customers import Account
+from chalicelib.demo_bank.customers import MINOR_DIGITS, CustomerAccount
 from chalicelib.demo_bank.profiles import Profile
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, possible_schemes, scheme
 
@@ -14,10 +18,11 @@ INSTANT = frozenset({"FPS", "SCTI"})
 """Schemes that settle the moment the customer confirms."""
 _CURRENCIES = {"FPS": "GBP", "BACS": "GBP", "CHAPS": "GBP", "SCT": "EUR", "SCTI": "EUR"}
 """The one currency of a scheme; SWIFT takes any."""
+_WHOLE_DIGITS = 13
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
+class AccountIdentifiers:
     """How a message names an account; what it does not say is empty."""
 
     iban: str = ""
@@ -25,7 +30,7 @@ class Party:
     number: str = ""
     sort_code: str = ""
 
-    def is_account(self, account: Account) -> bool:
+    def matches(self, account: CustomerAccount) -> bool:
         """Whether every identifier that was given is the account's; currencies of one account share an IBAN."""
         pairs = (
             (self.iban, account.iban),
@@ -53,16 +58,16 @@ class Party:
         return self.iban or self.bban or f"{self.sort_code} {self.number}".strip()
 
 
-BOTH = " \N{MIDDLE DOT} "
+TEXT_SEPARATOR = " \N{MIDDLE DOT} "
 """Between the reference of a payment and the message to its receiver."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PaymentLine:
     """One payment of an instruction; ``amount`` in minor units."""
 
     name: str
-    account: Party
+    account: AccountIdentifiers
     amount: int
     reference: str
     message: str
@@ -70,20 +75,20 @@ class Line:
     @property
     def text(self) -> str:
         """What the payment is for: its reference, and what the sender adds to it."""
-        return BOTH.join(filter(None, (self.reference, self.message)))
+        return TEXT_SEPARATOR.join(filter(None, (self.reference, self.message)))
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class PaymentInstruction:
     """One payment request. ``debtor`` is ``None`` when the customer chooses the account at the bank.
 
     ``test`` is the test reference that it carries, or empty.
     """
 
     kind: Kind
-    debtor: Party | None
+    debtor: AccountIdentifiers | None
     currency: str
-    lines: tuple[Line, ...]
+    lines: tuple[PaymentLine, ...]
     schemes: frozenset[str]
     callback_url: str
     test: str
@@ -97,12 +102,12 @@ class Instruction:
         return self.schemes <= INSTANT
 
 
-def padded(digits: object, length: int) -> str:
+def pad_digits(digits: object, length: int) -> str:
     """An account number or sort code, whose leading zeros a JSON number cannot have."""
     return "" if digits is None else str(digits).zfill(length)
 
 
-def schemes_of(profile: Profile, kind: Kind, currency: str, given: Iterable[str | None]) -> frozenset[str]:
+def resolve_schemes(profile: Profile, kind: Kind, currency: str, given: Iterable[str | None]) -> frozenset[str]:
     """The schemes of a request's payments. Raises: Refusal."""
     possible = possible_schemes(profile.protocol.schemes, kind, profile.schemes)
     chosen = frozenset(scheme(name, currency, possible) for name in given)
@@ -110,3 +115,23 @@ def schemes_of(profile: Profile, kind: Kind, currency: str, given: Iterable[str 
         if _CURRENCIES.get(name, currency) != currency:
             raise refusals.SCHEME_OF_ANOTHER_CURRENCY(scheme=name, currency=_CURRENCIES[name])
     return chosen
+
+
+class UnpayableAmount(ValueError):
+    """An amount that these banks cannot pay; the message says why."""
+
+
+def to_minor_units(amount: object) -> int:
+    """An accepted ``Amount`` in minor units. Raises: UnpayableAmount."""
+    whole, _, fraction = str(amount).partition(".")
+    fraction = fraction.rstrip("0")
+    if len(fraction) > MINOR_DIGITS:
+        raise UnpayableAmount(f"an amount must have at most {MINOR_DIGITS} decimals")
+    if len(whole.lstrip("0")) > _WHOLE_DIGITS:
+        raise UnpayableAmount(f"an amount must have at most {_WHOLE_DIGITS} digits before the dot")
+    return int(whole + fraction.ljust(MINOR_DIGITS, "0"))
+
+
+def decimal_amount(minor: int) -> Decimal:
+    """An amount in minor units as it is written in messages: ``1250`` as ``12.50``."""
+    return Decimal(minor).scaleb(-MINOR_DIGITS)

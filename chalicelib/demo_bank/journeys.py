@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from chalicelib.demo_bank.customers import Account, Customer, customers
-from chalicelib.demo_bank.hub_client import Request
-from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id
+from chalicelib.demo_bank.hub_client import AuthorizationRequest
+from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Update
@@ -38,12 +38,12 @@ class UnknownJourney(LookupError):
     """There is no such journey, it is over, or it belongs to another browser."""
 
 
-class Moved(Exception):
+class PsuJourneyChanged(Exception):
     """Another submission took the journey on first; whoever gets this looks at it again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Journey:
+class PsuJourney:
     """One journey, as it stood when it was read.
 
     Attributes:
@@ -80,30 +80,30 @@ class Journey:
         return self.customer.customer_id if self.customer else ""
 
     @property
-    def accounts(self) -> tuple[Account, ...]:
+    def accounts(self) -> tuple[CustomerAccount, ...]:
         """The chosen accounts."""
         found = self.customer.accounts if self.customer else ()
         return tuple(account for account in found if account.account_id in self.account_ids)
 
-    def is_waiting(self, now: int) -> bool:
+    def is_claim_active(self, now: int) -> bool:
         """Whether a submission may still be talking to the service."""
         return self.state == "consenting" and now < self.claimed_at + CLAIM_SECONDS
 
-    def needs_accounts(self, bank: Bank) -> bool:
+    def needs_accounts(self, bank: DemoBank) -> bool:
         """Whether the requested scopes concern accounts, so that at least one has to be chosen."""
         known = bank.profile.protocol.scopes
         return any(known[scope].needs_accounts for scope in self.scopes if scope in known)
 
-    def key_code(self, bank: Bank) -> str:
+    def key_code(self, bank: DemoBank) -> str:
         """The six digits that confirm exactly these accounts of this customer in this journey."""
         derived = bank.derive("key code", self.journey_id, self.customer_id, *sorted(self.account_ids))
         return f"{int.from_bytes(derived[:8], 'big') % 1_000_000:06d}"
 
 
-def begin(bank: Bank, request_url: str, request: Request, browser: str) -> str:
+def begin(bank: DemoBank, request_url: str, request: AuthorizationRequest, browser: str) -> str:
     """Record a new journey for the browser with the cookie ``browser``; answers its id."""
     journey_id = new_secret()
-    record = _record(journey_id)
+    record = _record_id(journey_id)
     addresses = jsontext.dumps({"request_url": request_url, "cancel_url": request.cancel_url})
     item = bank.key(record) | {
         "browser": digest(browser),
@@ -123,9 +123,9 @@ def begin(bank: Bank, request_url: str, request: Request, browser: str) -> str:
     return journey_id
 
 
-def find(bank: Bank, journey_id: str, browser: str) -> Journey:
+def find(bank: DemoBank, journey_id: str, browser: str) -> PsuJourney:
     """Raises: UnknownJourney."""
-    item = bank.store.get(TABLE, bank.key(_record(journey_id))) if journey_id else None
+    item = bank.store.get(TABLE, bank.key(_record_id(journey_id))) if journey_id else None
     if item is None or item["expires_at"] <= bank.clock.time() or not matches(browser, item["browser"]):
         raise UnknownJourney
     try:
@@ -134,91 +134,99 @@ def find(bank: Bank, journey_id: str, browser: str) -> Journey:
         raise UnknownJourney from None
 
 
-def sign_in(bank: Bank, journey: Journey, customer: Customer) -> Journey:
-    """The PSU is this customer. Raises: Moved."""
+def sign_in(bank: DemoBank, journey: PsuJourney, customer: Customer) -> PsuJourney:
+    """The PSU is this customer. Raises: PsuJourneyChanged."""
     changes = {"state": "signed_in", "customer_id": customer.customer_id, "account_ids": []}
-    return _change(bank, journey, changes, _in(*UNDECIDED))
+    return _update(bank, journey, changes, _state_condition(*UNDECIDED))
 
 
-def wrong_sign_in(bank: Bank, journey: Journey) -> Journey:
-    """Count a wrong password. Raises: Moved."""
+def count_failed_sign_in(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
+    """Count a wrong password. Raises: PsuJourneyChanged."""
     count = journey.sign_in_attempts
-    condition = _in(*UNDECIDED) & Attr("sign_in_attempts").eq(count)
-    return _change(bank, journey, {"sign_in_attempts": count + 1}, condition)
+    condition = _state_condition(*UNDECIDED) & Attr("sign_in_attempts").eq(count)
+    return _update(bank, journey, {"sign_in_attempts": count + 1}, condition)
 
 
-def choose(bank: Bank, journey: Journey, account_ids: Sequence[str]) -> Journey:
-    """The PSU chose these accounts. Raises: Moved."""
-    condition = _in("signed_in", "confirming") & Attr("customer_id").eq(journey.customer_id)
-    return _change(bank, journey, {"state": "confirming", "account_ids": list(account_ids)}, condition)
+def choose_accounts(bank: DemoBank, journey: PsuJourney, account_ids: Sequence[str]) -> PsuJourney:
+    """The PSU chose these accounts. Raises: PsuJourneyChanged."""
+    condition = _state_condition("signed_in", "confirming") & Attr("customer_id").eq(journey.customer_id)
+    return _update(bank, journey, {"state": "confirming", "account_ids": list(account_ids)}, condition)
 
 
-def wrong_key_code(bank: Bank, journey: Journey) -> Journey:
-    """Count a wrong key code. Raises: Moved."""
-    condition = _in("confirming") & Attr("attempts").eq(journey.attempts)
-    return _change(bank, journey, {"attempts": journey.attempts + 1}, condition)
+def count_wrong_key_code(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
+    """Count a wrong key code. Raises: PsuJourneyChanged."""
+    condition = _state_condition("confirming") & Attr("attempts").eq(journey.attempts)
+    return _update(bank, journey, {"attempts": journey.attempts + 1}, condition)
 
 
-def claim(bank: Bank, journey: Journey) -> Journey:
-    """Take the right to send the consent, for ``CLAIM_SECONDS``: one submission gets it. Raises: Moved."""
+def claim_submission(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
+    """Take the right to send the consent, for ``CLAIM_SECONDS``: one submission gets it. Raises: PsuJourneyChanged."""
     now = bank.clock.time()
     seen = Attr("account_ids").eq(list(journey.account_ids)) & Attr("customer_id").eq(journey.customer_id)
-    stale = _in("consenting") & Attr("claimed_at").eq(journey.claimed_at) & Attr("claimed_at").lte(now - CLAIM_SECONDS)
+    stale = (
+        _state_condition("consenting")
+        & Attr("claimed_at").eq(journey.claimed_at)
+        & Attr("claimed_at").lte(now - CLAIM_SECONDS)
+    )
     changes = {"state": "consenting", "claimed_at": now}
-    return _change(bank, journey, changes, seen & (_in("confirming") | stale))
+    return _update(bank, journey, changes, seen & (_state_condition("confirming") | stale))
 
 
-def release(bank: Bank, journey: Journey) -> Journey:
-    """The service gave no answer: the same consent may be sent again at once. Raises: Moved."""
-    return _change(bank, journey, {"claimed_at": 0}, _claimed(journey))
+def release_claim(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
+    """The service gave no answer: the same consent may be sent again at once. Raises: PsuJourneyChanged."""
+    return _update(bank, journey, {"claimed_at": 0}, _claim_condition(journey))
 
 
-def fail(bank: Bank, journey: Journey, code: str, message: str) -> Journey:
-    """The service refused the consent. Raises: Moved."""
+def record_failure(bank: DemoBank, journey: PsuJourney, code: str, message: str) -> PsuJourney:
+    """The service refused the consent. Raises: PsuJourneyChanged."""
     changes = {"state": "failed", "error_code": code, "error_message": message}
-    return _change(bank, journey, changes, _claimed(journey))
+    return _update(bank, journey, changes, _claim_condition(journey))
 
 
-def refuse(bank: Bank, journey: Journey, result: str) -> Journey:
-    """The PSU, or the bank, refused; ``result`` is where the browser goes. Raises: Moved."""
-    return _change(bank, journey, {"state": "refused", **_sealed(bank, journey, result)}, _in(*UNDECIDED))
+def record_refusal(bank: DemoBank, journey: PsuJourney, result: str) -> PsuJourney:
+    """The PSU, or the bank, refused; ``result`` is where the browser goes. Raises: PsuJourneyChanged."""
+    return _update(
+        bank, journey, {"state": "refused", **_seal_result(bank, journey, result)}, _state_condition(*UNDECIDED)
+    )
 
 
-def approving(bank: Bank, journey: Journey, result: str) -> Operation:
+def update_approval(bank: DemoBank, journey: PsuJourney, result: str) -> Operation:
     """The write that ends the journey well, for the transaction that stores the consent."""
-    changes = {"state": "approved", **_sealed(bank, journey, result)}
-    return Update(TABLE, bank.key(_record(journey.journey_id)), set=changes, condition=_in("consenting"))
+    changes = {"state": "approved", **_seal_result(bank, journey, result)}
+    return Update(
+        TABLE, bank.key(_record_id(journey.journey_id)), set=changes, condition=_state_condition("consenting")
+    )
 
 
-def _change(bank: Bank, journey: Journey, changes: dict[str, Any], condition: ConditionBase) -> Journey:
+def _update(bank: DemoBank, journey: PsuJourney, changes: dict[str, Any], condition: ConditionBase) -> PsuJourney:
     try:
-        item = bank.store.update(TABLE, bank.key(_record(journey.journey_id)), set=changes, condition=condition)
+        item = bank.store.update(TABLE, bank.key(_record_id(journey.journey_id)), set=changes, condition=condition)
     except ConditionFailed as failure:
-        raise Moved from failure
+        raise PsuJourneyChanged from failure
     return _journey(bank, journey.journey_id, item)
 
 
-def _claimed(journey: Journey) -> ConditionBase:
-    return _in("consenting") & Attr("claimed_at").eq(journey.claimed_at)
+def _claim_condition(journey: PsuJourney) -> ConditionBase:
+    return _state_condition("consenting") & Attr("claimed_at").eq(journey.claimed_at)
 
 
-def _in(*states: State) -> ConditionBase:
+def _state_condition(*states: State) -> ConditionBase:
     return Attr("state").is_in(list(states))
 
 
-def _sealed(bank: Bank, journey: Journey, result: str) -> dict[str, bytes]:
-    return {"result": bank.seal(result, f"{_record(journey.journey_id)}/result")}
+def _seal_result(bank: DemoBank, journey: PsuJourney, result: str) -> dict[str, bytes]:
+    return {"result": bank.seal(result, f"{_record_id(journey.journey_id)}/result")}
 
 
-def _record(journey_id: str) -> str:
+def _record_id(journey_id: str) -> str:
     return f"journey#{digest(journey_id)}"
 
 
-def _journey(bank: Bank, journey_id: str, item: Item) -> Journey:
+def _journey(bank: DemoBank, journey_id: str, item: Item) -> PsuJourney:
     record = item["id"]
     addresses = jsontext.loads(bank.unseal(item["addresses"], record))
     customer_id = item.get("customer_id")
-    return Journey(
+    return PsuJourney(
         journey_id=journey_id,
         state=item["state"],
         request_url=addresses["request_url"],
@@ -226,7 +234,7 @@ def _journey(bank: Bank, journey_id: str, item: Item) -> Journey:
         tpp_name=item["tpp_name"],
         tpp_registration_number=item["tpp_registration_number"],
         scopes=tuple(item["scopes"]),
-        customer=customers(bank.profile.name)[customer_id] if customer_id else None,
+        customer=customers_by_id(bank.profile.name)[customer_id] if customer_id else None,
         account_ids=tuple(item["account_ids"]),
         attempts=item["attempts"],
         sign_in_attempts=item["sign_in_attempts"],

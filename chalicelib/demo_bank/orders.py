@@ -19,10 +19,10 @@ from urllib.parse import urlencode, urlsplit
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.demo_bank.customers import Account, Customer, customers
-from chalicelib.demo_bank.format import Step
-from chalicelib.demo_bank.instructions import Instruction, Line, Party
-from chalicelib.demo_bank.runtime import TABLE, Bank
+from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id
+from chalicelib.demo_bank.format import PaymentStep
+from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruction, PaymentLine
+from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Delete, Item, Operation, Put, absent
@@ -33,14 +33,14 @@ from chalicelib.openbanking.protocol.payment_statuses import Status
 State = Literal["open", "confirmed", "settled", "rejected", "cancelled"]
 
 CONFIRM_SECONDS = 1800
-KEPT_SECONDS = 430 * 86400
-_LINES_A_RECORD = 100
-_DUE_A_PAGE = 25
+RETENTION_SECONDS = 430 * 86400
+_LINES_PER_RECORD = 100
+_DUE_PAGE_SIZE = 25
 _ID_LENGTH = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StatusReport:
     """A change of status that the service has to be told; repeats carry the same ``request_id``."""
 
     status: Status
@@ -57,7 +57,7 @@ class Credit:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class DemoPaymentOrder:
     """One payment order, as it stood when it was read. Times in Unix seconds, amounts in minor units.
 
     Attributes:
@@ -88,7 +88,7 @@ class Order:
     amount: int
     count: int
     receiver: str
-    receiver_account: Party
+    receiver_account: AccountIdentifiers
     text: str
     is_instant: bool
     is_within: bool
@@ -104,7 +104,7 @@ class Order:
     message: str = ""
     attempts: int = 0
     sign_in_attempts: int = 0
-    reports: tuple[Report, ...] = ()
+    reports: tuple[StatusReport, ...] = ()
     report_at: int = 0
     report_attempts: int = 0
     revision: int = 1
@@ -120,7 +120,7 @@ class Order:
         return min([*times, *([self.report_at] if self.reports else [])], default=0)
 
     @property
-    def back(self) -> str:
+    def return_url(self) -> str:
         """Where the browser goes at the end: the request's callback URL with the outcome added to its query."""
         outcome = {"status": str(self.result), "payment_id": self.payment_id}
         outcome |= {"message": self.message} if self.message else {}
@@ -128,15 +128,15 @@ class Order:
         joint = "" if self.callback_url.endswith(("?", "&")) else joint
         return f"{self.callback_url}{joint}{urlencode(outcome)}"
 
-    def customer(self, bank: Bank) -> Customer | None:
-        return customers(bank.profile.name).get(self.customer_id)
+    def customer(self, bank: DemoBank) -> Customer | None:
+        return customers_by_id(bank.profile.name).get(self.customer_id)
 
-    def account(self, bank: Bank) -> Account | None:
+    def account(self, bank: DemoBank) -> CustomerAccount | None:
         """The debtor account."""
-        found = (customer.account(self.account_id) for customer in customers(bank.profile.name).values())
+        found = (customer.account(self.account_id) for customer in customers_by_id(bank.profile.name).values())
         return next(filter(None, found), None)
 
-    def key_code(self, bank: Bank) -> str:
+    def key_code(self, bank: DemoBank) -> str:
         """The six digits that confirm exactly this payment from this account."""
         parts = (
             self.payment_id,
@@ -150,86 +150,92 @@ class Order:
         return f"{int.from_bytes(derived[:8], 'big') % 1_000_000:06d}"
 
 
-def payment_id(bank: Bank, *parts: str) -> str:
+def derive_payment_id(bank: DemoBank, *parts: str) -> str:
     """An id that nobody else can guess, the same for the same parts: a repeated request finds its own payment."""
     return base64.b32encode(bank.derive("payment", *parts)).decode()[:_ID_LENGTH].lower()
 
 
-def secret(bank: Bank, order_id: str) -> str:
+def confirmation_secret(bank: DemoBank, order_id: str) -> str:
     """What the confirmation page of a payment is found by."""
     proof = base64.urlsafe_b64encode(bank.derive("confirmation", order_id)).decode().rstrip("=")
     return f"{order_id}.{proof}"
 
 
-def find(bank: Bank, order_id: str) -> Order | None:
-    item = bank.store.get(TABLE, bank.key(_record(order_id)))
+def find(bank: DemoBank, order_id: str) -> DemoPaymentOrder | None:
+    item = bank.store.get(TABLE, bank.key(_record_id(order_id)))
     try:
         return _order(bank, order_id, item) if item else None
     except Unsealable:  # the bank's storage key was replaced meanwhile
         return None
 
 
-def find_by_secret(bank: Bank, given: str) -> Order | None:
+def find_by_secret(bank: DemoBank, given: str) -> DemoPaymentOrder | None:
     order_id = given.partition(".")[0]
-    if not hmac.compare_digest(given.encode(), secret(bank, order_id).encode()):
+    if not hmac.compare_digest(given.encode(), confirmation_secret(bank, order_id).encode()):
         return None
     return find(bank, order_id)
 
 
-def lines(bank: Bank, order: Order) -> list[Line]:
+def read_lines(bank: DemoBank, order: DemoPaymentOrder) -> list[PaymentLine]:
     """The single payments of a bulk."""
-    keys = [(TABLE, bank.key(_lines_record(order.payment_id, start))) for start in _chunks(order.count)]
-    found: list[Line] = []
+    keys = [(TABLE, bank.key(_lines_record_id(order.payment_id, start))) for start in _chunks(order.count)]
+    found: list[PaymentLine] = []
     for item in bank.store.batch_get(keys):
         rows = jsontext.loads(item["lines"]) if item else []
-        found += [Line(name, Party(*account), amount, *texts) for name, account, amount, *texts in rows]
+        found += [
+            PaymentLine(name, AccountIdentifiers(*account), amount, *texts) for name, account, amount, *texts in rows
+        ]
     return found
 
 
-def creating(bank: Bank, order: Order, instruction: Instruction) -> list[Operation]:
+def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstruction) -> list[Operation]:
     """The writes of a new order; the first fails when the same request was here before."""
-    kept = order.created_at + KEPT_SECONDS
-    operations: list[Operation] = [Put(TABLE, _item(bank, order), absent("bank")), _due(bank, order)]
+    kept = order.created_at + RETENTION_SECONDS
+    operations: list[Operation] = [Put(TABLE, _item(bank, order), absent("bank")), _put_due(bank, order)]
     for start in _chunks(order.count) if order.kind == "bulk" else ():
-        chunk = instruction.lines[start : start + _LINES_A_RECORD]
-        key = bank.key(_lines_record(order.payment_id, start))
+        chunk = instruction.lines[start : start + _LINES_PER_RECORD]
+        key = bank.key(_lines_record_id(order.payment_id, start))
         operations.append(Put(TABLE, key | {"lines": jsontext.dumps(list(map(_row, chunk))), "expires_at": kept}))
     return operations
 
 
-def writing(bank: Bank, before: Order, after: Order) -> list[Operation]:
+def update_order(bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrder) -> list[Operation]:
     """The writes that take an order from one state to the next; the first fails when somebody was faster."""
     after = replace(after, revision=before.revision + 1)
     operations: list[Operation] = [Put(TABLE, _item(bank, after), Attr("revision").eq(before.revision))]
     if before.due_at != after.due_at:
         operations += [Delete(TABLE, due_key(bank, before.due_at, before.payment_id))] if before.due_at else []
-        operations += [_due(bank, after)] if after.due_at else []
+        operations += [_put_due(bank, after)] if after.due_at else []
     return operations
 
 
-def stepped(bank: Bank, order: Order, steps: Sequence[Step], **changes: Any) -> Order:
+def apply_steps(
+    bank: DemoBank, order: DemoPaymentOrder, steps: Sequence[PaymentStep], **changes: Any
+) -> DemoPaymentOrder:
     """The order after ``changes``, with every status that ``steps`` bring on its way to the service."""
     status, reports = order.status, list(order.reports)
     for step in steps:
         reached = bank.format.statuses[step]
         if reached != status:
-            reports.append(Report(reached, new_uuid()))
+            reports.append(StatusReport(reached, new_uuid()))
         status = reached
     if len(reports) > len(order.reports):
         changes |= {"report_at": bank.clock.time(), "report_attempts": 0}
     return replace(order, **changes, status=status, reports=tuple(reports))
 
 
-def due_key(bank: Bank, at: int, order_id: str) -> Item:
+def due_key(bank: DemoBank, at: int, order_id: str) -> Item:
     return bank.key(f"due#{at:012d}#{order_id}")
 
 
-def due(bank: Bank) -> Iterator[tuple[int, str]]:
+def find_due(bank: DemoBank) -> Iterator[tuple[int, str]]:
     """What is due now, oldest first: times, and ids of payments; read page by page, as far as it is asked for."""
     now, after = bank.clock.time(), None
     while True:
         prefix = ("id", "due#")
-        page = bank.store.query(TABLE, ("bank", bank.profile.name), sort_prefix=prefix, after=after, limit=_DUE_A_PAGE)
+        page = bank.store.query(
+            TABLE, ("bank", bank.profile.name), sort_prefix=prefix, after=after, limit=_DUE_PAGE_SIZE
+        )
         for item in page.items:
             _, at, order_id = item["id"].split("#")
             if int(at) > now:
@@ -240,47 +246,51 @@ def due(bank: Bank) -> Iterator[tuple[int, str]]:
             return
 
 
-def put_off(bank: Bank, at: int, order_id: str, seconds: int) -> None:
+def postpone(bank: DemoBank, at: int, order_id: str, seconds: int) -> None:
     """What was due at ``at`` is looked at again so many seconds from now."""
     later = bank.clock.time() + seconds
-    again = due_key(bank, later, order_id) | {"expires_at": later + KEPT_SECONDS}
+    again = due_key(bank, later, order_id) | {"expires_at": later + RETENTION_SECONDS}
     bank.store.transact([Put(TABLE, again), Delete(TABLE, due_key(bank, at, order_id))])
 
 
-def _due(bank: Bank, order: Order) -> Put:
-    return Put(TABLE, due_key(bank, order.due_at, order.payment_id) | {"expires_at": order.created_at + KEPT_SECONDS})
+def _put_due(bank: DemoBank, order: DemoPaymentOrder) -> Put:
+    return Put(
+        TABLE, due_key(bank, order.due_at, order.payment_id) | {"expires_at": order.created_at + RETENTION_SECONDS}
+    )
 
 
-def _record(order_id: str) -> str:
+def _record_id(order_id: str) -> str:
     return f"payment#{order_id}"
 
 
-def _lines_record(order_id: str, start: int) -> str:
+def _lines_record_id(order_id: str, start: int) -> str:
     return f"lines#{order_id}#{start:04d}"
 
 
 def _chunks(count: int) -> range:
-    return range(0, count, _LINES_A_RECORD)
+    return range(0, count, _LINES_PER_RECORD)
 
 
-def _row(line: Line) -> list[Any]:
+def _row(line: PaymentLine) -> list[Any]:
     return [line.name, astuple(line.account), line.amount, line.reference, line.message]
 
 
-def _item(bank: Bank, order: Order) -> Item:
-    record = _record(order.payment_id)
-    members = {name: getattr(order, name) for name in Order.__dataclass_fields__ if name != "payment_id"}
+def _item(bank: DemoBank, order: DemoPaymentOrder) -> Item:
+    record = _record_id(order.payment_id)
+    members = {name: getattr(order, name) for name in DemoPaymentOrder.__dataclass_fields__ if name != "payment_id"}
     members["callback_url"] = bank.seal(order.callback_url, record)
     members["receiver_account"] = list(astuple(order.receiver_account))
     members["credits"] = [[credit.account_id, credit.amount, credit.count] for credit in order.credits]
     members["reports"] = [[report.status, report.request_id] for report in order.reports]
-    return bank.key(record) | members | {"expires_at": order.created_at + KEPT_SECONDS}
+    return bank.key(record) | members | {"expires_at": order.created_at + RETENTION_SECONDS}
 
 
-def _order(bank: Bank, order_id: str, item: Item) -> Order:
-    members: dict[str, Any] = {name: item[name] for name in Order.__dataclass_fields__ if name != "payment_id"}
+def _order(bank: DemoBank, order_id: str, item: Item) -> DemoPaymentOrder:
+    members: dict[str, Any] = {
+        name: item[name] for name in DemoPaymentOrder.__dataclass_fields__ if name != "payment_id"
+    }
     members["callback_url"] = bank.unseal(item["callback_url"], item["id"])
-    members["receiver_account"] = Party(*item["receiver_account"])
+    members["receiver_account"] = AccountIdentifiers(*item["receiver_account"])
     members["credits"] = tuple(Credit(*entry) for entry in item["credits"])
-    members["reports"] = tuple(Report(*entry) for entry in item["reports"])
-    return Order(order_id, **members)
+    members["reports"] = tuple(StatusReport(*entry) for entry in item["reports"])
+    return DemoPaymentOrder(order_id, **members)

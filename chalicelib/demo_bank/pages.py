@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from chalice.app import Response
 
 from chalicelib.demo_bank import display_text
-from chalicelib.demo_bank.runtime import Bank
+from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.static_files import StaticFiles
 from chalicelib.foundation.http.templates import Templates
@@ -20,7 +20,7 @@ from chalicelib.foundation.http.templates import Templates
 NO_REFERRER = "no-referrer"
 _AREA = ("my-accounts", "consents")
 """The first parts of the addresses that belong to no journey of an application's."""
-_ROOM = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
 
 
@@ -28,7 +28,7 @@ _SHARED = Path(pages.__file__).parent
 class Visit(pages.Visit):
     """One request of a PSU's browser at one bank."""
 
-    bank: Bank
+    bank: DemoBank
 
     def link(self, place: str, **query: str) -> str:
         """A link inside the bank."""
@@ -59,48 +59,48 @@ def page(
         template,
         bank=bank.profile,
         path=bank.path,
-        static=lambda name: f"{bank.path}/static/{_statics().name(name)}",
+        static=lambda name: f"{bank.path}/static/{_static_files().name(name)}",
         **values,
     )
     window = pages.OWN_WINDOW if visit.incoming.uri.get("first") in _AREA else pages.ANY_WINDOW
     return pages.html_answer(text, status, pages.security_headers(leads_to, referrer=referrer) | window)
 
 
-def message(
+def message_page(
     visit: Visit, title: str, text: str, *, status: int, code: str = "", link: str = "", label: str = ""
 ) -> Response:
     """A page that says one thing, perhaps with the service's code and one way on."""
     return page(visit, "message.html", status=status, title=title, text=text, code=code, link=link, label=label)
 
 
-def not_found(visit: Visit) -> Response:
-    return message(visit, "Not found", "There is nothing at this address.", status=404)
+def not_found_page(visit: Visit) -> Response:
+    return message_page(visit, "Not found", "There is nothing at this address.", status=404)
 
 
-def set_cookie(bank: Bank, name: str, value: str, seconds: int) -> str:
+def cookie_header(bank: DemoBank, name: str, value: str, seconds: int) -> str:
     """A Set-Cookie value for the bank's pages; no seconds delete it."""
     return pages.cookie(name, value, seconds, path=bank.path, secure=bank.settings.is_https)
 
 
-def static(visit: Visit, name: str) -> Response:
+def serve_static_file(visit: Visit, name: str) -> Response:
     """``GET /static/<hashed name>``: a style sheet or a picture."""
-    return _statics().answer(name) or not_found(visit)
+    return _static_files().answer(name) or not_found_page(visit)
 
 
 @cache
-def _statics() -> StaticFiles:
+def _static_files() -> StaticFiles:
     """The style sheets and pictures of both banks, and what all pages of the service share."""
-    return StaticFiles((_ROOM / "static", _SHARED / "static"))
+    return StaticFiles((_FOLDER / "static", _SHARED / "static"))
 
 
 @cache
 def _templates() -> Templates:
     filters: Mapping[str, Callable[..., Any]] = {
         "money": display_text.money,
-        "grouped": display_text.grouped,
+        "group_by_four": display_text.group_by_four,
         "sort_code": display_text.sort_code,
         "day": display_text.day,
         "day_of_month": display_text.day_of_month,
-        "scope_words": display_text.scope_words,
+        "scope_text": display_text.scope_text,
     }
-    return Templates((_ROOM / "templates",), filters)
+    return Templates((_FOLDER / "templates",), filters)

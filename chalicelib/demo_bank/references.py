@@ -14,7 +14,7 @@ Name = Literal["TEST-NO-FUNDS", "TEST-REFUSED", "TEST-TIMEOUT", "TEST-MALFORMED"
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class SandboxReference:
     """One test reference: when it shows, and what happens."""
 
     name: Name
@@ -22,25 +22,25 @@ class Reference:
     what: str
 
 
-REFERENCES: tuple[Reference, ...] = (
-    Reference(
+REFERENCES: tuple[SandboxReference, ...] = (
+    SandboxReference(
         "TEST-NO-FUNDS", "at initiation", "The bank refuses: there is not enough money, whatever the balance is."
     ),
-    Reference("TEST-REFUSED", "at initiation", "The bank refuses with a code and a message of its own."),
-    Reference(
+    SandboxReference("TEST-REFUSED", "at initiation", "The bank refuses with a code and a message of its own."),
+    SandboxReference(
         "TEST-TIMEOUT",
         "at initiation",
         "The bank takes the payment and answers too late: the service gives up after 20 seconds.",
     ),
-    Reference(
+    SandboxReference(
         "TEST-MALFORMED", "at initiation", "The bank's answer is not of its form: all about the payment is missing."
     ),
-    Reference(
+    SandboxReference(
         "TEST-LATE-REJECT",
         "after confirmation",
         "20 seconds after the customer has confirmed, the payment is rejected and the money comes back.",
     ),
-    Reference(
+    SandboxReference(
         "TEST-UNKNOWN",
         "after confirmation",
         "The status is unknown (version 1) or pending (version 2) for 10 minutes; then the payment is settled.",
@@ -50,6 +50,6 @@ REFERENCES: tuple[Reference, ...] = (
 _BY_NAME = {reference.name: reference for reference in REFERENCES}
 
 
-def reference_among(texts: Iterable[str | None]) -> str:
+def find_reference(texts: Iterable[str | None]) -> str:
     """The first test reference among the texts that a payment carries; empty when there is none."""
     return next((name for text in texts if text and (name := text.strip().upper()) in _BY_NAME), "")

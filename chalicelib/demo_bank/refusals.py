@@ -24,11 +24,11 @@ class OwnRefusal(Refusal):
         super().__init__(Fault.CONTENT, message)
 
 
-def no_funds() -> Refusal:
+def refuse_insufficient_funds() -> Refusal:
     return OwnRefusal(5101, "INSUFFICIENT_FUNDS", "There is not enough money on the account for this payment.")
 
 
-def not_paid() -> Refusal:
+def refuse_payment() -> Refusal:
     return OwnRefusal(5102, "PAYMENT_REFUSED", "This bank does not carry out this payment. Please ask the bank why.")
 
 
@@ -55,6 +55,6 @@ ACCOUNT_CANNOT_PAY = RefusalRow(Fault.CONTENT, "no payments can be made from thi
 ONE_ACCOUNT_TWICE = RefusalRow(Fault.CONTENT, "debtor and creditor are the same account")
 
 
-def of_token(row: RefusalRow, fault: Fault) -> Refusal:
+def refuse_token(row: RefusalRow, fault: Fault) -> Refusal:
     """The refusal of a token that is not in force, with the fault that the bank's version has for it."""
     return replace(row, fault=fault)()

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Literal
 
 from chalicelib.demo_bank import execution, hub_client, orders
-from chalicelib.demo_bank.execution import Moved
-from chalicelib.demo_bank.hub_client import HubRefused
-from chalicelib.demo_bank.orders import Order, Report
-from chalicelib.demo_bank.runtime import Bank, HubUnreachable
+from chalicelib.demo_bank.execution import OrderChanged
+from chalicelib.demo_bank.hub_client import HubRefusal
+from chalicelib.demo_bank.orders import DemoPaymentOrder, StatusReport
+from chalicelib.demo_bank.runtime import DemoBank, HubUnreachable
 from chalicelib.foundation import log
 
 FIRST_REPEAT = 60
@@ -24,7 +24,7 @@ _FOR_EVERYBODY = frozenset({401, 403, 429})
 _Outcome = Literal["arrived", "refused", "unreachable"]
 
 
-def send(bank: Bank, order: Order, deadline: float) -> bool:
+def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bool:
     """Tell the service every change of status that it has not been told; answers whether it could be reached.
 
     What does not arrive before ``deadline``, on the monotonic clock, stays with the order and is due again later. The
@@ -36,26 +36,26 @@ def send(bank: Bank, order: Order, deadline: float) -> bool:
         left = deadline - bank.clock.monotonic()
         if left <= 0:
             break
-        outcome = _tell(bank, order, report, left)
+        outcome = _send_report(bank, order, report, left)
         if outcome != "arrived":
             break
         told.add(report.request_id)
     if told or outcome != "arrived":
-        _keep(bank, order, told, failed=outcome != "arrived")
+        _record_outcome(bank, order, told, failed=outcome != "arrived")
     return outcome != "unreachable"
 
 
-def postpone(bank: Bank, order: Order) -> None:
+def postpone_reports(bank: DemoBank, order: DemoPaymentOrder) -> None:
     """Another report showed that the service cannot be reached: those of this order wait too."""
     if order.reports:
-        _keep(bank, order, set(), failed=False)
+        _record_outcome(bank, order, set(), failed=False)
 
 
-def _tell(bank: Bank, order: Order, report: Report, seconds: float) -> _Outcome:
+def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, seconds: float) -> _Outcome:
     """Send one report. What is refused for good counts as arrived: there is nothing left to send."""
     try:
         hub_client.report_status(bank, order.payment_id, report.status, report.request_id, seconds)
-    except HubRefused as refusal:
+    except HubRefusal as refusal:
         log.warning("demo bank: report refused", bank=bank.profile.name, code=refusal.code)
         if refusal.status == _FOR_GOOD:
             return "arrived"
@@ -66,9 +66,9 @@ def _tell(bank: Bank, order: Order, report: Report, seconds: float) -> _Outcome:
     return "arrived"
 
 
-def _keep(bank: Bank, order: Order, told: set[str], *, failed: bool) -> None:
+def _record_outcome(bank: DemoBank, order: DemoPaymentOrder, told: set[str], *, failed: bool) -> None:
     """Write down which reports have arrived; the others are due again after a while, after many failures no more."""
-    known: Order | None = order
+    known: DemoPaymentOrder | None = order
     for _ in range(_TRIES):
         if known is None:
             return
@@ -82,8 +82,8 @@ def _keep(bank: Bank, order: Order, told: set[str], *, failed: bool) -> None:
             report_at=bank.clock.time() + wait,
         )
         try:
-            execution.move(bank, known, after)
-        except Moved:
+            execution.save_transition(bank, known, after)
+        except OrderChanged:
             known = orders.find(bank, order.payment_id)
         else:
             return

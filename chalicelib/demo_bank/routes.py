@@ -15,14 +15,14 @@ from chalicelib.foundation.http.web import Incoming, Routes, View
 if TYPE_CHECKING:
     from chalicelib.demo_bank.runtime import Services
 
-_PLACES = {"": ["GET"], "/{first}": ["GET", "POST"], "/{first}/{second}": ["GET", "POST"]}
+_PATHS = {"": ["GET"], "/{first}": ["GET", "POST"], "/{first}/{second}": ["GET", "POST"]}
 
 
 def build() -> Routes[Services]:
     """The blueprint of both banks."""
-    routes = Routes["Services"](__name__, _failed)
+    routes = Routes["Services"](__name__, _answer_failure)
     for profile in PROFILES:
-        for place, methods in _PLACES.items():
+        for place, methods in _PATHS.items():
             routes.serve(f"/demo-bank/{profile.name}{place}", methods, _view(profile))
     return routes
 
@@ -36,10 +36,10 @@ def _view(profile: Profile) -> View[Services]:
     return view
 
 
-def _failed(host: Services, incoming: Incoming, error: Exception) -> Response:
+def _answer_failure(host: Services, incoming: Incoming, error: Exception) -> Response:
     from chalicelib.demo_bank import site
 
-    return site.failed(host, incoming, error)
+    return site.answer_failure(host, incoming, error)
 
 
 demo_bank_routes = build()

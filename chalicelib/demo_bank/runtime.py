@@ -72,7 +72,7 @@ class HubUnreachable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class DemoBankCredentials:
     """What a bank proves itself with, and what it recognises the service by."""
 
     api_key: str = field(repr=False)
@@ -80,7 +80,7 @@ class Credentials:
     storage_key: bytes = field(repr=False)
 
 
-class Bank:
+class DemoBank:
     """One demonstration bank at work. Its credentials and the service's keys are read again after a minute.
 
     ``pause`` is how the bank lets time pass, in seconds; tests hand in one that does not.
@@ -96,7 +96,7 @@ class Bank:
         self.clock = services.clock
         self.store = services.store
         self._secrets = services.secrets
-        self._credentials: tuple[int, Credentials] | None = None
+        self._credentials: tuple[int, DemoBankCredentials] | None = None
         self._hub_keys: tuple[int, list[RSAPublicKey]] | None = None
 
     @property
@@ -111,21 +111,21 @@ class Bank:
         """The storage key of one of this bank's records."""
         return {"bank": self.profile.name, "id": record}
 
-    def credentials(self) -> Credentials:
+    def credentials(self) -> DemoBankCredentials:
         """Raises: NotInstalled."""
         now = self.clock.time()
         if self._credentials is None or now - self._credentials[0] >= CACHED_SECONDS:
-            self._credentials = (now, self._again(self._read_credentials, self._credentials))
+            self._credentials = (now, self._read_or_reuse(self._read_credentials, self._credentials))
         return self._credentials[1]
 
     def hub_keys(self) -> Sequence[RSAPublicKey]:
         """The public keys of the service, as it publishes them. Raises: HubUnreachable."""
         now = self.clock.time()
         if self._hub_keys is None or now - self._hub_keys[0] >= CACHED_SECONDS:
-            self._hub_keys = (now, self._again(self._fetch_hub_keys, self._hub_keys))
+            self._hub_keys = (now, self._read_or_reuse(self._fetch_hub_keys, self._hub_keys))
         return self._hub_keys[1]
 
-    def exchange(
+    def call_hub(
         self,
         method: str,
         path: str,
@@ -163,7 +163,7 @@ class Bank:
         message = "\x1f".join((purpose, *parts)).encode()
         return hmac.digest(self.credentials().storage_key, message, "sha256")
 
-    def _again(self, read: Callable[[], T], before: tuple[int, T] | None) -> T:
+    def _read_or_reuse(self, read: Callable[[], T], before: tuple[int, T] | None) -> T:
         """What ``read`` answers; when it fails, what was read before goes on for as long again."""
         try:
             return read()
@@ -181,18 +181,18 @@ class Bank:
     def _context(self, record: str) -> str:
         return f"{TABLE}/{self.profile.name}/{record}"
 
-    def _read_credentials(self) -> Credentials:
+    def _read_credentials(self) -> DemoBankCredentials:
         found = self._secrets.get(self.settings.demo_banks_secret).get(self.profile.name)
         if not found:
             raise NotInstalled(f"{self.profile.title} has no credentials in {self.settings.demo_banks_secret}")
-        return Credentials(
+        return DemoBankCredentials(
             api_key=found["api_key"],
             signing_key=_private_key(found["signing_key"]),
             storage_key=bytes.fromhex(found["storage_key"]),
         )
 
     def _fetch_hub_keys(self) -> list[RSAPublicKey]:
-        answer = self.exchange("GET", "/bank/public_key", seconds=KEYS_SECONDS)
+        answer = self.call_hub("GET", "/bank/public_key", seconds=KEYS_SECONDS)
         keys = [signatures.load_public_key(pem) for pem in _PEM.findall(answer.text)] if answer.ok else []
         if not keys:
             raise HubUnreachable(f"/bank/public_key: status {answer.status_code} without keys")

@@ -58,30 +58,30 @@ def _install(host: Host, profile: Profile) -> Bank:
         bank: Bank | None = host.openbanking.banks.get(profile.bic)
     except UnknownBank:
         bank = None
-    if bank is not None and credentials and _knows_its_key(host, bank, credentials["api_key"]):
-        return _at_its_address(host, profile, bank)
+    if bank is not None and credentials and _has_current_api_key(host, bank, credentials["api_key"]):
+        return _update_addresses(host, profile, bank)
     credentials.setdefault("bic", profile.bic)
     if "signing_key" not in credentials:  # making one takes time
         credentials["signing_key"] = signatures.generate_private_pem()
     credentials.setdefault("storage_key", secrets.token_hex(_STORAGE_KEY_BYTES))
     public_key = signatures.public_pem(signatures.load_private_key(credentials["signing_key"]).public_key())
     if bank is None:
-        bank, credentials["api_key"] = host.openbanking.banks.add(_new(host, profile, public_key))
+        bank, credentials["api_key"] = host.openbanking.banks.add(_new_bank(host, profile, public_key))
     else:
-        _at_its_address(host, profile, bank)
+        _update_addresses(host, profile, bank)
         bank = host.openbanking.banks.change(profile.bic, public_keys=[public_key])
         credentials["api_key"] = host.openbanking.banks.rotate_api_key(profile.bic)
     host.secrets.put(name, {**host.secrets.get(name), profile.name: credentials})
     return bank
 
 
-def _knows_its_key(host: Host, bank: Bank, api_key: str) -> bool:
+def _has_current_api_key(host: Host, bank: Bank, api_key: str) -> bool:
     """Whether the key that a bank has kept is the one that the service shows it: an operator may have rotated it."""
     credential = Credential.parse(api_key, parts=1)
     return credential is not None and credential.matches(bank.api_key(host.clock.time())["digest"])
 
 
-def _new(host: Host, profile: Profile, public_key: str) -> NewBank:
+def _new_bank(host: Host, profile: Profile, public_key: str) -> NewBank:
     return NewBank(
         bic=profile.bic,
         name=profile.title,
@@ -96,7 +96,7 @@ def _new(host: Host, profile: Profile, public_key: str) -> NewBank:
     )
 
 
-def _at_its_address(host: Host, profile: Profile, bank: Bank) -> Bank:
+def _update_addresses(host: Host, profile: Profile, bank: Bank) -> Bank:
     """The bank with the addresses that the service's own address gives it."""
     domain = profile.domain(host.settings.public_url)
     authorization_url = profile.authorization_url(host.settings.public_url)

@@ -15,42 +15,42 @@ from chalicelib.demo_bank import (
     sign_in_views,
     webhooks,
 )
-from chalicelib.demo_bank.banks import bank
+from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
-from chalicelib.demo_bank.runtime import Bank, HubUnreachable, NotInstalled, Services
+from chalicelib.demo_bank.runtime import DemoBank, HubUnreachable, NotInstalled, Services
 from chalicelib.foundation import log
 from chalicelib.foundation.http.web import Incoming, WrongMethod
 
 Page = Callable[[Visit], Response]
 
 PAGES: Mapping[tuple[str, str], Page] = {
-    ("GET", "/"): home_views.landing,
-    ("GET", "/authorize"): authorize_views.arrive,
+    ("GET", "/"): home_views.landing_page,
+    ("GET", "/authorize"): authorize_views.begin_authorization,
     ("GET", "/sign-in"): authorize_views.sign_in,
     ("POST", "/sign-in"): authorize_views.sign_in,
-    ("GET", "/choose"): authorize_views.choose,
-    ("POST", "/choose"): authorize_views.choose,
-    ("GET", "/confirm"): authorize_views.confirm,
-    ("POST", "/confirm"): authorize_views.confirm,
-    ("POST", "/refuse"): authorize_views.refuse,
+    ("GET", "/choose"): authorize_views.choose_accounts,
+    ("POST", "/choose"): authorize_views.choose_accounts,
+    ("GET", "/confirm"): authorize_views.confirm_consent,
+    ("POST", "/confirm"): authorize_views.confirm_consent,
+    ("POST", "/refuse"): authorize_views.refuse_consent,
     ("POST", "/payment/sign-in"): payment_views.sign_in,
-    ("POST", "/payment/choose"): payment_views.choose,
-    ("POST", "/payment/confirm"): payment_views.confirm,
-    ("POST", "/payment/refuse"): payment_views.refuse,
-    ("GET", "/my-accounts"): account_views.listed,
+    ("POST", "/payment/choose"): payment_views.choose_account,
+    ("POST", "/payment/confirm"): payment_views.confirm_payment,
+    ("POST", "/payment/refuse"): payment_views.refuse_payment,
+    ("GET", "/my-accounts"): account_views.list_accounts,
     ("POST", "/my-accounts"): sign_in_views.sign_in,
-    ("GET", "/consents"): home_views.consents_page,
+    ("GET", "/consents"): home_views.list_consents,
     ("POST", "/consents"): sign_in_views.sign_in,
-    ("POST", "/consents/revoke"): home_views.revoke,
+    ("POST", "/consents/revoke"): home_views.revoke_consent,
     ("POST", "/consents/sign-out"): sign_in_views.sign_out,
 }
 """Method, path below the bank's address, and view of every page."""
 
-FAMILIES: Mapping[str, Callable[[Visit, str], Response]] = {
-    "/payment/": payment_views.show,
-    "/my-accounts/": account_views.single,
-    "/static/": pages.static,
+PAGES_BELOW: Mapping[str, Callable[[Visit, str], Response]] = {
+    "/payment/": payment_views.show_payment,
+    "/my-accounts/": account_views.show_account,
+    "/static/": pages.serve_static_file,
 }
 """Beginnings of addresses, and views that take what follows."""
 
@@ -59,42 +59,42 @@ _FOREIGN = "A page of another site sent this form, so it was not taken. Please s
 
 def serve(host: Services, name: BankName, incoming: Incoming) -> Response:
     """The answer of one bank at one address."""
-    place = _place(incoming)
+    place = _path(incoming)
     page = PAGES.get((incoming.method, place))
     if page is None and incoming.method == "POST":
-        return _webhook(bank(name, host), place, incoming)
-    visit = Visit(incoming, bank(name, host))
+        return _answer_webhook(get_bank(name, host), place, incoming)
+    visit = Visit(incoming, get_bank(name, host))
     if visit.is_post and visit.is_foreign:
-        return pages.message(visit, "This form came from elsewhere", _FOREIGN, status=403)
+        return pages.message_page(visit, "This form came from elsewhere", _FOREIGN, status=403)
     if page is not None:
         return page(visit)
-    for beginning, family in FAMILIES.items():
+    for beginning, family in PAGES_BELOW.items():
         if place.startswith(beginning):
             return family(visit, place.removeprefix(beginning))
-    return pages.not_found(visit)
+    return pages.not_found_page(visit)
 
 
-def failed(host: Services, incoming: Incoming, error: Exception) -> Response:
+def answer_failure(host: Services, incoming: Incoming, error: Exception) -> Response:
     """The answer when the view raised: to a program in its version's format, to a person as a page."""
-    at = bank(BY_NAME[incoming.route.split("/")[2]].name, host)
-    if incoming.method == "POST" and ("POST", _place(incoming)) not in PAGES:
-        return webhooks.failure(at, incoming, error)
-    return _failed_page(Visit(incoming, at), error)
+    at = get_bank(BY_NAME[incoming.route.split("/")[2]].name, host)
+    if incoming.method == "POST" and ("POST", _path(incoming)) not in PAGES:
+        return webhooks.answer_failure(at, incoming, error)
+    return _failure_page(Visit(incoming, at), error)
 
 
-def _place(incoming: Incoming) -> str:
+def _path(incoming: Incoming) -> str:
     return "/" + "/".join(incoming.uri[part] for part in ("first", "second") if part in incoming.uri)
 
 
-def _webhook(at: Bank, place: str, incoming: Incoming) -> Response:
-    row = webhooks.rows(at).get(place)
-    return webhooks.answer(at, row, incoming) if row else webhooks.unknown(at, incoming)
+def _answer_webhook(at: DemoBank, place: str, incoming: Incoming) -> Response:
+    row = webhooks.webhook_rows(at).get(place)
+    return webhooks.answer_webhook(at, row, incoming) if row else webhooks.refuse_unknown_path(at, incoming)
 
 
-def _failed_page(visit: Visit, error: Exception) -> Response:
+def _failure_page(visit: Visit, error: Exception) -> Response:
     """A page for what went wrong; nothing of the error itself reaches the PSU."""
     if isinstance(error, WrongMethod):
-        return pages.message(visit, "Not possible here", f"This address takes {error.allowed} only.", status=405)
+        return pages.message_page(visit, "Not possible here", f"This address takes {error.allowed} only.", status=405)
     log.exception("demo bank: page failed", bank=visit.bank.profile.name)
     if isinstance(error, HubUnreachable):
         title, status = "The open banking service does not answer", 502
@@ -105,4 +105,4 @@ def _failed_page(visit: Visit, error: Exception) -> Response:
     else:
         title, status = "Something went wrong here", 500
         text = "The mistake is ours, not yours. Please load this page again."
-    return pages.message(visit, title, text, status=status)
+    return pages.message_page(visit, title, text, status=status)

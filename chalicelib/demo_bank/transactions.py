@@ -15,8 +15,8 @@ from functools import cache, lru_cache
 from random import Random
 from typing import Literal
 
-from chalicelib.demo_bank.customers import Account, Kind, check_digits
-from chalicelib.demo_bank.instructions import Party
+from chalicelib.demo_bank.customers import AccountKind, CustomerAccount, check_digits
+from chalicelib.demo_bank.instructions import AccountIdentifiers
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 Means = Literal["transfer", "card", "internal", "opening"]
@@ -27,7 +27,7 @@ _SWEEP_DAY = 28
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class StatementEntry:
     """One entry of a statement; ``amount`` in minor units of the account's currency.
 
     ``status`` and ``created_on`` are those of a payment that was initiated at this bank, ``None`` for everything else.
@@ -37,7 +37,7 @@ class Transaction:
     booked_on: date
     amount: int
     counterparty: str
-    counterparty_account: Party
+    counterparty_account: AccountIdentifiers
     text: str
     means: Means
     status: Status | None = None
@@ -48,8 +48,8 @@ class Transaction:
 class Statement:
     """The entries of an account up to a day, oldest first, and what is still pending on it."""
 
-    booked: tuple[Transaction, ...]
-    pending: tuple[Transaction, ...]
+    booked: tuple[StatementEntry, ...]
+    pending: tuple[StatementEntry, ...]
 
     @property
     def balance(self) -> int:
@@ -62,14 +62,14 @@ class Statement:
         return self.balance + sum(entry.amount for entry in self.pending)
 
     @property
-    def newest_first(self) -> list[tuple[Transaction, bool]]:
+    def newest_first(self) -> list[tuple[StatementEntry, bool]]:
         """Every entry, pending ones first, and whether it is pending."""
         pending = [(entry, True) for entry in reversed(self.pending)]
         return pending + [(entry, False) for entry in reversed(self.booked)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _MonthEntry:
     day: int
     amount: int
     counterparty: str
@@ -77,17 +77,17 @@ class _Entry:
     means: Means = "transfer"
 
 
-Draw = Callable[[Random, int], Iterator[_Entry]]
+EntryGenerator = Callable[[Random, int], Iterator[_MonthEntry]]
 
 
 @lru_cache(maxsize=256)
-def statement(account: Account, today: date) -> Statement:
+def generate_statement(account: CustomerAccount, today: date) -> Statement:
     """The statement of ``account`` as of ``today``."""
-    entries = [_opening(account, first_day(today))]
+    entries = [_opening_entry(account, first_day(today))]
     for back in range(MONTHS, -1, -1):
-        entries += _month(account, first_of_month(today, back))
+        entries += _month_entries(account, first_of_month(today, back))
     if today.day > _SWEEP_DAY - PENDING_DAYS:
-        entries += _month(account, first_of_month(today, -1))
+        entries += _month_entries(account, first_of_month(today, -1))
     horizon = today + timedelta(days=PENDING_DAYS)
     return Statement(
         booked=tuple(entry for entry in entries if entry.booked_on <= today),
@@ -106,27 +106,27 @@ def first_of_month(day: date, back: int) -> date:
     return date(count // 12, count % 12 + 1, 1)
 
 
-def _opening(account: Account, start: date) -> Transaction:
-    return Transaction(
+def _opening_entry(account: CustomerAccount, start: date) -> StatementEntry:
+    return StatementEntry(
         transaction_id=f"{account.number}000000",
         booked_on=start,
         amount=account.opening,
         counterparty=account.name,
-        counterparty_account=Party(),
+        counterparty_account=AccountIdentifiers(),
         text="Balance brought forward",
         means="opening",
     )
 
 
 @cache
-def _month(account: Account, first: date) -> tuple[Transaction, ...]:
+def _month_entries(account: CustomerAccount, first: date) -> tuple[StatementEntry, ...]:
     """The transactions of one month; their sum is zero."""
     random = Random(f"{account.number}/{first:%Y-%m}")
-    drawn = sorted(_DRAWS[account.kind](random, account.scale), key=lambda entry: entry.day)
+    drawn = sorted(_GENERATORS[account.kind](random, account.scale), key=lambda entry: entry.day)
     rest = -sum(entry.amount for entry in drawn)
-    entries = [*drawn, _sweep(account.kind, rest)] if rest else drawn
+    entries = [*drawn, _sweep_entry(account.kind, rest)] if rest else drawn
     return tuple(
-        Transaction(
+        StatementEntry(
             transaction_id=f"{account.number}{first:%y%m}{position:02d}",
             booked_on=first.replace(day=entry.day),
             amount=entry.amount,
@@ -139,21 +139,21 @@ def _month(account: Account, first: date) -> tuple[Transaction, ...]:
     )
 
 
-def _sweep(kind: Kind, amount: int) -> _Entry:
+def _sweep_entry(kind: AccountKind, amount: int) -> _MonthEntry:
     counterparty, text = _SWEEPS[kind]
-    return _Entry(_SWEEP_DAY, amount, counterparty, text, "internal")
+    return _MonthEntry(_SWEEP_DAY, amount, counterparty, text, "internal")
 
 
-def _counterparty_account(account: Account, entry: _Entry) -> Party:
+def _counterparty_account(account: CustomerAccount, entry: _MonthEntry) -> AccountIdentifiers:
     """The other side of a transfer: a valid IBAN, always the same for the same name."""
     if entry.means != "transfer":
-        return Party()
+        return AccountIdentifiers()
     number = Random(entry.counterparty).randrange(10**8)
     if account.sort_code:
         country, bban = "GB", f"SIMU608371{number:08d}"
     else:
         country, bban = "DE", f"1009880000{number:08d}"
-    return Party(iban=f"{country}{check_digits(country, bban)}{bban}")
+    return AccountIdentifiers(iban=f"{country}{check_digits(country, bban)}{bban}")
 
 
 def _amount(random: Random, low: int, high: int, scale: int) -> int:
@@ -161,63 +161,63 @@ def _amount(random: Random, low: int, high: int, scale: int) -> int:
     return random.randint(low, high) * scale // 100
 
 
-def _purchases(random: Random, scale: int, shops: Mapping[str, tuple[int, int]], count: int) -> Iterator[_Entry]:
+def _purchases(random: Random, scale: int, shops: Mapping[str, tuple[int, int]], count: int) -> Iterator[_MonthEntry]:
     names = sorted(shops)
     for _ in range(count):
         shop = random.choice(names)
         low, high = shops[shop]
         day = random.randint(2, _SWEEP_DAY - 1)
-        yield _Entry(day, -_amount(random, low, high, scale), shop, "Card payment", "card")
+        yield _MonthEntry(day, -_amount(random, low, high, scale), shop, "Card payment", "card")
 
 
-def _current(random: Random, scale: int) -> Iterator[_Entry]:
-    yield _Entry(1, 3_120_00 * scale // 100, "Larkspur Software", "Salary")
-    yield _Entry(2, -1_050_00 * scale // 100, "Harbour Lettings", "Rent")
-    yield _Entry(3, -_amount(random, 88_00, 142_00, scale), "Northwind Energy", "Electricity and gas")
-    yield _Entry(5, -38_50 * scale // 100, "Teal Broadband", "Internet")
-    yield _Entry(6, -24_90 * scale // 100, "Swift Gymnasium", "Membership")
+def _current_entries(random: Random, scale: int) -> Iterator[_MonthEntry]:
+    yield _MonthEntry(1, 3_120_00 * scale // 100, "Larkspur Software", "Salary")
+    yield _MonthEntry(2, -1_050_00 * scale // 100, "Harbour Lettings", "Rent")
+    yield _MonthEntry(3, -_amount(random, 88_00, 142_00, scale), "Northwind Energy", "Electricity and gas")
+    yield _MonthEntry(5, -38_50 * scale // 100, "Teal Broadband", "Internet")
+    yield _MonthEntry(6, -24_90 * scale // 100, "Swift Gymnasium", "Membership")
     yield from _purchases(random, scale, _SHOPS, random.randint(14, 22))
     if random.random() < 0.4:
-        yield _Entry(random.randint(8, 24), _amount(random, 15_00, 80_00, scale), "R. Okafor", "Thank you!")
+        yield _MonthEntry(random.randint(8, 24), _amount(random, 15_00, 80_00, scale), "R. Okafor", "Thank you!")
 
 
-def _savings(random: Random, scale: int) -> Iterator[_Entry]:
-    yield _Entry(1, 250_00 * scale // 100, "Standing order", "Monthly saving", "internal")
-    yield _Entry(15, _amount(random, 18_00, 27_00, scale), "Interest", "Interest paid", "internal")
+def _savings_entries(random: Random, scale: int) -> Iterator[_MonthEntry]:
+    yield _MonthEntry(1, 250_00 * scale // 100, "Standing order", "Monthly saving", "internal")
+    yield _MonthEntry(15, _amount(random, 18_00, 27_00, scale), "Interest", "Interest paid", "internal")
 
 
-def _foreign(random: Random, scale: int) -> Iterator[_Entry]:
-    yield _Entry(1, _amount(random, 450_00, 600_00, scale), "Currency exchange", "Top-up", "internal")
+def _foreign_entries(random: Random, scale: int) -> Iterator[_MonthEntry]:
+    yield _MonthEntry(1, _amount(random, 450_00, 600_00, scale), "Currency exchange", "Top-up", "internal")
     yield from _purchases(random, scale, _TRAVEL, random.randint(4, 9))
     if random.random() < 0.5:
-        yield _Entry(random.randint(4, 20), _amount(random, 90_00, 260_00, scale), "Fjord Consulting", "Invoice")
+        yield _MonthEntry(random.randint(4, 20), _amount(random, 90_00, 260_00, scale), "Fjord Consulting", "Invoice")
 
 
-def _business(random: Random, scale: int) -> Iterator[_Entry]:
-    yield _Entry(2, -2_400_00 * scale // 100, "Quayside Estates", "Workshop rent")
-    yield _Entry(25, -_amount(random, 6_800_00, 7_400_00, scale), "Payroll", "Wages")
+def _business_entries(random: Random, scale: int) -> Iterator[_MonthEntry]:
+    yield _MonthEntry(2, -2_400_00 * scale // 100, "Quayside Estates", "Workshop rent")
+    yield _MonthEntry(25, -_amount(random, 6_800_00, 7_400_00, scale), "Payroll", "Wages")
     for number in range(random.randint(6, 10)):
         customer = random.choice(_BUSINESS_CUSTOMERS)
         text = f"Invoice {random.randint(1000, 9999)}-{number}"
-        yield _Entry(random.randint(1, 27), _amount(random, 900_00, 2_600_00, scale), customer, text)
+        yield _MonthEntry(random.randint(1, 27), _amount(random, 900_00, 2_600_00, scale), customer, text)
     for _ in range(random.randint(4, 8)):
         supplier = random.choice(_SUPPLIERS)
-        yield _Entry(random.randint(1, 27), -_amount(random, 60_00, 780_00, scale), supplier, "Supplies")
+        yield _MonthEntry(random.randint(1, 27), -_amount(random, 60_00, 780_00, scale), supplier, "Supplies")
     yield from _purchases(random, scale, _TRAVEL, random.randint(2, 5))
 
 
-def _card(random: Random, scale: int) -> Iterator[_Entry]:
+def _card_entries(random: Random, scale: int) -> Iterator[_MonthEntry]:
     yield from _purchases(random, scale, {**_SHOPS, **_TRAVEL}, random.randint(8, 15))
 
 
-_DRAWS: Mapping[Kind, Draw] = {
-    "current": _current,
-    "savings": _savings,
-    "foreign": _foreign,
-    "business": _business,
-    "card": _card,
+_GENERATORS: Mapping[AccountKind, EntryGenerator] = {
+    "current": _current_entries,
+    "savings": _savings_entries,
+    "foreign": _foreign_entries,
+    "business": _business_entries,
+    "card": _card_entries,
 }
-_SWEEPS: Mapping[Kind, tuple[str, str]] = {
+_SWEEPS: Mapping[AccountKind, tuple[str, str]] = {
     "current": ("Own savings", "What is left this month"),
     "savings": ("Own fixed deposit", "Transfer to fixed deposit"),
     "foreign": ("Currency exchange", "Conversion at the end of the month"),

@@ -14,11 +14,10 @@ from typing import Any, Literal
 from chalice.app import Response
 
 from chalicelib.demo_bank import consents, initiation, refusals
-from chalicelib.demo_bank.calls import Call
-from chalicelib.demo_bank.consents import Consent
-from chalicelib.demo_bank.format import Format
+from chalicelib.demo_bank.consents import DemoConsent
+from chalicelib.demo_bank.format import Format, WebhookCall
 from chalicelib.demo_bank.refusals import OwnRefusal, UnknownToken
-from chalicelib.demo_bank.runtime import Bank
+from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.fields.field_types import InvalidMessage
@@ -35,11 +34,11 @@ _BODY_BYTES = 1_000_000
 _BULK_BYTES = 5_000_000
 """The service takes 4 MB from a TPP, and adds to every payment the scheme that was left out."""
 
-Answer = Callable[[Call], dict[str, Any]]
+WebhookHandler = Callable[[WebhookCall], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WebhookRow:
     """One webhook.
 
     Attributes:
@@ -51,7 +50,7 @@ class Row:
     """
 
     webhook: Webhook
-    answer: Answer
+    answer: WebhookHandler
     consent: Literal["needed", "if named", "ignored"]
     body_bytes: int = _BODY_BYTES
 
@@ -60,60 +59,60 @@ class Row:
         return self.webhook.path
 
 
-def rows(bank: Bank) -> Mapping[str, Row]:
+def webhook_rows(bank: DemoBank) -> Mapping[str, WebhookRow]:
     """The webhooks that a bank answers, by path."""
-    return _rows(bank.profile.protocol, bank.format)
+    return _rows_of_version(bank.profile.protocol, bank.format)
 
 
 @cache
-def _rows(version: Version, format_: Format) -> Mapping[str, Row]:
-    found = [Row(webhook, format_.answers[name], "needed") for name, webhook in version.relayed.items()]
-    found += [_initiation(kind, webhook) for kind, webhook in version.payments.items()]
-    found += [_status(webhook, version) for webhook in dict.fromkeys(version.payment_status.values())]
-    found.append(Row(version.revoke_token, _revoke_token, "ignored"))
+def _rows_of_version(version: Version, format_: Format) -> Mapping[str, WebhookRow]:
+    found = [WebhookRow(webhook, format_.answers[name], "needed") for name, webhook in version.relayed.items()]
+    found += [_initiation_row(kind, webhook) for kind, webhook in version.payments.items()]
+    found += [_status_row(webhook, version) for webhook in dict.fromkeys(version.payment_status.values())]
+    found.append(WebhookRow(version.revoke_token, _revoke_token, "ignored"))
     return {row.path: row for row in found}
 
 
-def _initiation(kind: Kind, webhook: Webhook) -> Row:
-    return Row(
+def _initiation_row(kind: Kind, webhook: Webhook) -> WebhookRow:
+    return WebhookRow(
         webhook,
-        partial(initiation.initiate, kind=kind),
+        partial(initiation.initiate_payment, kind=kind),
         "needed" if webhook.sends_token else "ignored",
         _BULK_BYTES if kind == "bulk" else _BODY_BYTES,
     )
 
 
-def _status(webhook: Webhook, version: Version) -> Row:
+def _status_row(webhook: Webhook, version: Version) -> WebhookRow:
     kinds = [kind for kind, asked in version.payment_status.items() if asked is webhook]
-    return Row(webhook, partial(initiation.status, kinds=kinds), "if named")
+    return WebhookRow(webhook, partial(initiation.get_payment_status, kinds=kinds), "if named")
 
 
-def _revoke_token(call: Call) -> dict[str, Any]:
+def _revoke_token(call: WebhookCall) -> dict[str, Any]:
     """The service has ended a consent; a repeat succeeds."""
     request: RevokeToken = call.request
-    if not consents.end_by_token(call.bank, request.access_token):
+    if not consents.revoke_by_token(call.bank, request.access_token):
         raise UnknownToken
     return {}
 
 
-def answer(bank: Bank, row: Row, incoming: Incoming) -> Response:
+def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Response:
     """Answer one webhook. Raises: Refusal."""
-    check_caller(bank, incoming)
-    request = _request(row, incoming)
-    consent = _consent(bank, row, incoming)
-    members = row.answer(Call(bank, request, consent, incoming.request_id, digest(incoming.body)))
+    authenticate_hub(bank, incoming)
+    request = _read_request(row, incoming)
+    consent = _find_consent(bank, row, incoming)
+    members = row.answer(WebhookCall(bank, request, consent, incoming.request_id, digest(incoming.body)))
     log.info("demo bank: webhook", bank=bank.profile.name, path=row.path)
     form = row.webhook.form or bank.profile.protocol.answers
     return json_answer({"status": "success", **members} if form.says_status else members)
 
 
-def unknown(bank: Bank, incoming: Incoming) -> Response:
+def refuse_unknown_path(bank: DemoBank, incoming: Incoming) -> Response:
     """Any other path of the bank. Raises: Refusal."""
-    check_caller(bank, incoming)
+    authenticate_hub(bank, incoming)
     raise refusals.ACTION_UNKNOWN()
 
 
-def failure(bank: Bank, incoming: Incoming, error: Exception) -> Response:
+def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Response:
     """What went wrong, in the error format of the bank's version."""
     if isinstance(error, Refusal):
         refusal = error
@@ -121,10 +120,10 @@ def failure(bank: Bank, incoming: Incoming, error: Exception) -> Response:
     else:
         refusal = refusals.BANK_FAILED()
         log.exception("demo bank: webhook failed", bank=bank.profile.name)
-    return json_answer(*_error(bank, refusal, incoming.request_id))
+    return json_answer(*_error_body(bank, refusal, incoming.request_id))
 
 
-def _error(bank: Bank, refusal: Refusal, request_id: str) -> tuple[dict[str, Any], int]:
+def _error_body(bank: DemoBank, refusal: Refusal, request_id: str) -> tuple[dict[str, Any], int]:
     """The body of an error, and its HTTP status."""
     version = bank.profile.protocol
     body = version.errors.body(refusal, request_id, bank.clock.time())
@@ -135,7 +134,7 @@ def _error(bank: Bank, refusal: Refusal, request_id: str) -> tuple[dict[str, Any
     return body, 404 if isinstance(refusal, UnknownToken) else version.errors.status(refusal)
 
 
-def check_caller(bank: Bank, incoming: Incoming) -> None:
+def authenticate_hub(bank: DemoBank, incoming: Incoming) -> None:
     """Is this the service? Its key, a request id, and its signature over the exact body. Raises: Refusal."""
     key = incoming.headers.get("x-api-key", "")
     if not key:
@@ -150,7 +149,7 @@ def check_caller(bank: Bank, incoming: Incoming) -> None:
         raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, incoming.body))
 
 
-def _request(row: Row, incoming: Incoming) -> Any:
+def _read_request(row: WebhookRow, incoming: Incoming) -> Any:
     if len(incoming.body) > row.body_bytes:
         raise refusals.BODY_TOO_LARGE(most=row.body_bytes)
     try:
@@ -161,16 +160,16 @@ def _request(row: Row, incoming: Incoming) -> Any:
         raise refuse_fields(error) from None
 
 
-def _consent(bank: Bank, row: Row, incoming: Incoming) -> Consent | None:
+def _find_consent(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> DemoConsent | None:
     """The consent behind X-Auth-Token; ended, expired and unknown ones are alike to the caller. Raises: Refusal."""
     token = incoming.headers.get("x-auth-token", "")
     if row.consent == "ignored" or (row.consent == "if named" and not token):
         return None
     if not token:
         raise refusals.TOKEN_MISSING()
-    consent = consents.find(bank, token)
+    consent = consents.find_by_token(bank, token)
     if consent is None or not consent.is_active(bank.clock.time()):
-        raise refusals.of_token(refusals.TOKEN_NOT_IN_FORCE, bank.format.token_fault)
+        raise refusals.refuse_token(refusals.TOKEN_NOT_IN_FORCE, bank.format.token_fault)
     scope = row.webhook.scope
     if scope is not None and scope.name not in consent.scopes:
         raise refusals.SCOPE_NOT_APPROVED(scope=scope.name)

@@ -41,14 +41,14 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
 
 def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Who can sign in at the demonstration banks; the passwords are public, the banks' own pages show them."""
-    from chalicelib.demo_bank.customers import customers
+    from chalicelib.demo_bank.customers import customers_by_id
     from chalicelib.demo_bank.profiles import PROFILES
 
     there = {bank["bic"] for bank in content["banks"]}
     return [
         ("Customers", f"{profile.bic}  {', '.join(f'{one.username} / {one.password}' for one in people.values())}")
         for profile in PROFILES
-        if profile.bic in there and (people := customers(profile.name))
+        if profile.bic in there and (people := customers_by_id(profile.name))
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.demo_bank.customers import Account, customers
+from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
 from chalicelib.demo_bank.profiles import BankName
 from tests.demo_bank.stage import Browser, Reply, Stage, query_of
 
@@ -24,9 +24,9 @@ BULK = {"one": "/bulk_payment_initiation", "two": "/v2_payment_bulk"}
 DIRECT = {"one": "/direct_payment_initiation", "two": "/v2_payment_direct_single"}
 
 
-def account(stage: Stage, customer: str = "", position: int = 0) -> Account:
+def account(stage: Stage, customer: str = "", position: int = 0) -> CustomerAccount:
     name = stage.profile.name
-    return customers(name)[customer or CUSTOMER[name]].accounts[position]
+    return customers_by_id(name)[customer or CUSTOMER[name]].accounts[position]
 
 
 def token(stage: Stage, customer: str = "", **options: Any) -> str:
@@ -142,7 +142,7 @@ def reported(stage: Stage) -> list[Any]:
     return [body[member] for _, body, _ in stage.hub.named("/payments/status")]
 
 
-def balances(stage: Stage, given: str, whose: Account | None = None) -> tuple[Decimal, Decimal]:
+def balances(stage: Stage, given: str, whose: CustomerAccount | None = None) -> tuple[Decimal, Decimal]:
     """Booked and available balance, as the webhooks say."""
     whose = whose or account(stage)
     if stage.profile.version == 1:
@@ -155,7 +155,7 @@ def balances(stage: Stage, given: str, whose: Account | None = None) -> tuple[De
     return found["interimBooked"], found["interimAvailable"]
 
 
-def history(stage: Stage, given: str, whose: Account | None = None) -> list[tuple[str, bool, Decimal]]:
+def history(stage: Stage, given: str, whose: CustomerAccount | None = None) -> list[tuple[str, bool, Decimal]]:
     """Every transaction that is listed, over every page: its id, whether it is booked, and its amount."""
     whose = whose or account(stage)
     if stage.profile.version == 1:
@@ -177,7 +177,7 @@ def history(stage: Stage, given: str, whose: Account | None = None) -> list[tupl
         asked["page_key"] = answer["page_key"]
 
 
-def sums(stage: Stage, given: str, whose: Account | None = None) -> tuple[Decimal, Decimal]:
+def sums(stage: Stage, given: str, whose: CustomerAccount | None = None) -> tuple[Decimal, Decimal]:
     """The sum of the booked transactions, and of all."""
     rows = history(stage, given, whose)
     booked = (amount for _, is_booked, amount in rows if is_booked)

@@ -23,7 +23,7 @@ from chalicelib import bootstrap
 from chalicelib.application import Application
 from chalicelib.demo_bank import consents, runtime
 from chalicelib.demo_bank.banks import FORMATS
-from chalicelib.demo_bank.customers import customers
+from chalicelib.demo_bank.customers import customers_by_id
 from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
 from chalicelib.demo_bank.routes import build
 from chalicelib.foundation import jsontext
@@ -146,7 +146,7 @@ class Stage:
             key: {"bic": p.bic, "api_key": f"key-{key}", "signing_key": BANK_PEMS[key], "storage_key": "ab" * 32}
             for key, p in BY_NAME.items()
         }
-        self.bank = runtime.Bank(self.profile, FORMATS[self.profile.version], self)
+        self.bank = runtime.DemoBank(self.profile, FORMATS[self.profile.version], self)
         self.hub = ScriptedHub(self.settings, list(SCOPES[name]), clock=self.clock)
         self.hub.install(mock)
         self.app = _application()
@@ -201,9 +201,9 @@ class Stage:
     ) -> str:
         """A consent of a customer for the first accounts, as a journey leaves it; answers its token."""
         token = f"consent.{uuid.uuid4().hex}"
-        chosen = customers(self.profile.name)[customer].accounts[:accounts]
+        chosen = customers_by_id(self.profile.name)[customer].accounts[:accounts]
         self.store.transact(
-            consents.saving(
+            consents.put_consent(
                 self.bank,
                 token,
                 customer_id=customer,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank import clearing, execution, orders
-from chalicelib.demo_bank.banks import bank
+from chalicelib.demo_bank.banks import get_bank
 from tests.demo_bank.paying import initiate, reported, token
 from tests.demo_bank.stage import Stage
 
@@ -21,10 +21,10 @@ def expired(stage: Stage, count: int) -> list[str]:
 
 
 def test_payments_that_fail_are_put_off_and_keep_none_waiting(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    at, real = bank(stage.profile.name, stage), execution.refresh
-    monkeypatch.setattr(orders, "_DUE_A_PAGE", 2)
+    at, real = get_bank(stage.profile.name, stage), execution.refresh
+    monkeypatch.setattr(orders, "_DUE_PAGE_SIZE", 2)
     ids = expired(stage, 5)
-    broken = {order_id for _, order_id in list(orders.due(at))[:4]}
+    broken = {order_id for _, order_id in list(orders.find_due(at))[:4]}
 
     def refresh(at: Any, order: Any) -> Any:
         if order.payment_id in broken:
@@ -32,42 +32,42 @@ def test_payments_that_fail_are_put_off_and_keep_none_waiting(stage: Stage, monk
         return real(at, order)
 
     monkeypatch.setattr(execution, "refresh", refresh)
-    assert clearing.clear(at) == 5
+    assert clearing.process_due_payments(at) == 5
     assert len(reported(stage)) == 1
-    assert clearing.clear(at) == 0
-    stage.clock.advance(clearing.AFTER_FAILURE)
-    assert clearing.clear(at) == 4
+    assert clearing.process_due_payments(at) == 0
+    stage.clock.advance(clearing.RETRY_SECONDS)
+    assert clearing.process_due_payments(at) == 4
     broken.clear()
-    stage.clock.advance(clearing.AFTER_FAILURE)
-    assert clearing.clear(at) == 4
+    stage.clock.advance(clearing.RETRY_SECONDS)
+    assert clearing.process_due_payments(at) == 4
     assert len(reported(stage)) == len(ids)
-    clearing.clear(at)
+    clearing.process_due_payments(at)
     stage.clock.advance(86400)
-    assert list(orders.due(at)) == []
+    assert list(orders.find_due(at)) == []
 
 
 def test_a_payment_that_was_put_off_and_then_taken_care_of_is_due_no_more(stage: Stage) -> None:
-    at = bank(stage.profile.name, stage)
+    at = get_bank(stage.profile.name, stage)
     (order_id,) = expired(stage, 1)
-    ((due_at, _),) = orders.due(at)
-    orders.put_off(at, due_at, order_id, clearing.AFTER_FAILURE)
+    ((due_at, _),) = orders.find_due(at)
+    orders.postpone(at, due_at, order_id, clearing.RETRY_SECONDS)
     order = orders.find(at, order_id)
     assert order is not None
     stage.clock.advance(1)
     execution.refresh(at, order)
-    assert clearing.clear(at) == 1
-    stage.clock.advance(clearing.AFTER_FAILURE)
-    assert clearing.clear(at) == 1
-    assert list(orders.due(at)) == []
+    assert clearing.process_due_payments(at) == 1
+    stage.clock.advance(clearing.RETRY_SECONDS)
+    assert clearing.process_due_payments(at) == 1
+    assert list(orders.find_due(at)) == []
     assert len(reported(stage)) == 1
 
 
 def test_a_run_ends_when_its_time_is_over_and_the_next_goes_on(stage: Stage) -> None:
-    at = bank(stage.profile.name, stage)
+    at = get_bank(stage.profile.name, stage)
     ids = expired(stage, 4)
     stage.hub.answer_seconds = 8
     stage.hub.timeouts.clear()
-    assert clearing.clear(at) == 3
+    assert clearing.process_due_payments(at) == 3
     assert stage.hub.timeouts == [(3, 15), (3, 12), (3, 4)]
-    assert clearing.clear(at) == 1
+    assert clearing.process_due_payments(at) == 1
     assert len(reported(stage)) == len(ids)

@@ -3,20 +3,20 @@
 import pytest
 from stdnum import iban
 
-from chalicelib.demo_bank.customers import Account, customers, sign_in
+from chalicelib.demo_bank.customers import CustomerAccount, authenticate, customers_by_id
 
 BANKS = ("one", "two")
 
 
-def accounts(bank: str) -> list[Account]:
-    return [account for customer in customers(bank).values() for account in customer.accounts]
+def accounts(bank: str) -> list[CustomerAccount]:
+    return [account for customer in customers_by_id(bank).values() for account in customer.accounts]
 
 
 @pytest.mark.parametrize("bank", BANKS)
 def test_a_bank_has_three_customers_with_several_accounts_and_currencies(bank: str) -> None:
-    assert len(customers(bank)) >= 3
-    assert all(len(customer.accounts) >= 2 for customer in customers(bank).values())
-    assert all(len({a.currency for a in customer.accounts}) >= 2 for customer in customers(bank).values())
+    assert len(customers_by_id(bank)) >= 3
+    assert all(len(customer.accounts) >= 2 for customer in customers_by_id(bank).values())
+    assert all(len({a.currency for a in customer.accounts}) >= 2 for customer in customers_by_id(bank).values())
 
 
 @pytest.mark.parametrize("bank", BANKS)
@@ -48,7 +48,7 @@ def test_bank_two_has_cards_without_iban_and_currencies_that_share_one() -> None
 
 @pytest.mark.parametrize("bank", BANKS)
 def test_a_customer_signs_in_with_the_own_password_only(bank: str) -> None:
-    first, second, *_ = customers(bank).values()
-    assert sign_in(bank, f" {first.username.upper()} ", first.password) == first
-    assert sign_in(bank, first.username, second.password) is None
-    assert sign_in(bank, "nobody", first.password) is None
+    first, second, *_ = customers_by_id(bank).values()
+    assert authenticate(bank, f" {first.username.upper()} ", first.password) == first
+    assert authenticate(bank, first.username, second.password) is None
+    assert authenticate(bank, "nobody", first.password) is None

@@ -2,13 +2,13 @@
 
 import pytest
 
-from chalicelib.demo_bank.display_text import SCOPE_WORDS, day, grouped, money, scope_words, sort_code
+from chalicelib.demo_bank.display_text import SCOPE_TEXTS, day, group_by_four, money, scope_text, sort_code
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
 
 def test_every_scope_of_both_versions_has_plain_words() -> None:
-    assert set(SCOPE_WORDS) == {name for version in VERSIONS.values() for name in version.scopes}
-    assert scope_words("brand.new").title == "brand.new"
+    assert set(SCOPE_TEXTS) == {name for version in VERSIONS.values() for name in version.scopes}
+    assert scope_text("brand.new").title == "brand.new"
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,6 @@ def test_money_is_written_to_the_last_minor_unit(minor: int, currency: str, text
 
 
 def test_numbers_and_dates_are_written_as_they_are_read() -> None:
-    assert grouped("DE61100999000004711001") == "DE61 1009 9900 0004 7110 01"
+    assert group_by_four("DE61100999000004711001") == "DE61 1009 9900 0004 7110 01"
     assert sort_code("040004") == "04-00-04"
     assert day(1_772_442_000) == "2 March 2026"

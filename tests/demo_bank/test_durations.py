@@ -38,11 +38,11 @@ def test_the_averages_of_a_day_are_told_when_it_is_over(two: Stage) -> None:
     for seconds in (30, 61, 62):
         consent(two, seconds)
     payment(two, 20)
-    clearing.run(two)
+    clearing.run_due_work(two)
     before = told(two)
     two.clock.advance(DAY)
 
-    clearing.run(two)
+    clearing.run_due_work(two)
 
     assert before == [{"date": "2026-03-01"}]
     assert told(two)[1:] == [{"date": "2026-03-02", "consentDuration": 51_000, "paymentDuration": 20_000}]
@@ -53,7 +53,7 @@ def test_the_averages_of_a_day_are_told_when_it_is_over(two: Stage) -> None:
 
 def test_a_day_is_told_once(two: Stage) -> None:
     for _ in range(3):
-        clearing.run(two)
+        clearing.run_due_work(two)
         two.clock.advance(3600)
 
     assert [body["date"] for body in told(two)] == ["2026-03-01"]
@@ -63,7 +63,7 @@ def test_what_nobody_confirmed_is_left_out(two: Stage) -> None:
     consent(two, 0)
     two.clock.advance(DAY)
 
-    clearing.run(two)
+    clearing.run_due_work(two)
 
     assert told(two) == [{"date": "2026-03-02", "consentDuration": 0}]
 
@@ -76,7 +76,7 @@ def test_a_confirmation_counts_for_the_day_that_it_was_given_on(two: Stage) -> N
     assert browser.confirm().status == 303
     two.clock.advance(DAY)
 
-    clearing.run(two)
+    clearing.run_due_work(two)
 
     assert told(two) == [{"date": "2026-03-03", "consentDuration": 600_000}]
 
@@ -85,14 +85,14 @@ def test_a_confirmation_counts_for_the_day_that_it_was_given_on(two: Stage) -> N
 def test_a_report_that_fails_is_sent_again_after_a_while(two: Stage, failure: Any) -> None:
     two.hub.errors[PATH] = failure
     for _ in range(3):
-        clearing.run(two)
+        clearing.run_due_work(two)
         two.clock.advance(60)
     assert len(told(two)) == 1
     two.hub.errors.clear()
-    two.clock.advance(durations.AGAIN_SECONDS)
+    two.clock.advance(durations.RETRY_SECONDS)
 
-    clearing.run(two)
-    clearing.run(two)
+    clearing.run_due_work(two)
+    clearing.run_due_work(two)
 
     assert [body["date"] for body in told(two)] == ["2026-03-01"] * 2
 
@@ -103,7 +103,7 @@ def test_a_confirmation_that_was_not_written_does_not_count(two: Stage) -> None:
     browser.confirm()
     two.clock.advance(DAY)
 
-    clearing.run(two)
+    clearing.run_due_work(two)
 
     assert told(two) == [{"date": "2026-03-02"}]
 
@@ -114,7 +114,7 @@ def test_version_1_has_nothing_to_tell(one: Stage) -> None:
     payment(one, 1)
     one.clock.advance(DAY)
 
-    clearing.run(one)
+    clearing.run_due_work(one)
 
     assert [path for path, _, _ in one.hub.named(PATH)] == ["/bank/v2/daily_performance"]  # of the other bank
     assert one.store.rows(TABLE, ("bank", "one"), sort_prefix=("id", "took#")) == []

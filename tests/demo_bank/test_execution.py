@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank import clearing, execution, orders
-from chalicelib.demo_bank.banks import bank
+from chalicelib.demo_bank.banks import get_bank
 from tests.demo_bank.paying import (
     BULK,
     OTHER,
@@ -52,12 +52,12 @@ def test_any_other_payment_is_pending_until_it_is_settled(stage: Stage) -> None:
     assert back["status"] == either(stage, "4", "ACSP")
     assert balances(stage, given) == (before[0], before[1] - PAID) == sums(stage, given)
     stage.clock.advance(execution.SETTLE_SECONDS - 1)
-    assert clearing.clear(bank(stage.profile.name, stage)) == 0
+    assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 0
     stage.clock.advance(1)
-    assert clearing.clear(bank(stage.profile.name, stage)) == 1
+    assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 1
     assert balances(stage, given) == (before[0] - PAID, before[1] - PAID) == sums(stage, given)
     assert reported(stage) == either(stage, [4], ["ACSP", "ACSC"])
-    assert clearing.clear(bank(stage.profile.name, stage)) == 0
+    assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 0
 
 
 def test_a_swift_payment_leaves_an_account_in_its_currency(two: Stage) -> None:
@@ -153,7 +153,7 @@ def test_a_payment_that_is_not_confirmed_in_time_is_cancelled(stage: Stage) -> N
     answer = initiate(stage, given)
     browser = at_confirmation(stage, answer)
     stage.clock.advance(orders.CONFIRM_SECONDS)
-    assert clearing.clear(bank(stage.profile.name, stage)) == 1
+    assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 1
     assert reported(stage) == either(stage, [3], ["CANC"])
     back = outcome(browser.pay())
     assert (back["status"], back["payment_id"]) == (either(stage, "3", "CANC"), answer["payment_id"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank import clearing, execution, orders, payment_views, reports, site
-from chalicelib.demo_bank.banks import bank
+from chalicelib.demo_bank.banks import get_bank
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from tests.demo_bank.paying import (
     CUSTOMER,
@@ -219,11 +219,11 @@ def meanwhile(stage: Stage, monkeypatch: pytest.MonkeyPatch, happens: Callable[[
 def test_a_report_that_is_postponed_during_the_confirmation_does_not_disturb_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at, answer = bank(stage.profile.name, stage), initiate(stage)
+    at, answer = get_bank(stage.profile.name, stage), initiate(stage)
     browser = at_confirmation(stage, answer)
     order = orders.find(at, answer["payment_id"])
     assert order is not None
-    meanwhile(stage, monkeypatch, lambda: execution.move(at, order, replace(order, report_attempts=1)))
+    meanwhile(stage, monkeypatch, lambda: execution.save_transition(at, order, replace(order, report_attempts=1)))
     assert outcome(browser.pay())["status"] == either(stage, "4", "ACSC")
 
 
@@ -254,7 +254,7 @@ def test_a_slow_service_keeps_nobody_waiting_and_is_told_the_rest_later(two: Sta
     assert reported(two) == ["ACSP", "ACSC"]
     assert two.hub.timeouts == [(3, 5), (2, 2)]
     two.clock.advance(reports.FIRST_REPEAT)
-    clearing.clear(bank("two", two))
+    clearing.process_due_payments(get_bank("two", two))
     assert reported(two) == ["ACSP", "ACSC", "ACCC"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.demo_bank import clearing, execution
-from chalicelib.demo_bank.banks import bank
+from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.references import REFERENCES
 from tests.demo_bank.paying import (
     BULK,
@@ -56,7 +56,7 @@ def test_a_structured_reference_counts_as_well(two: Stage) -> None:
 
 def test_an_answer_can_come_too_late_on_purpose(stage: Stage) -> None:
     waits: list[float] = []
-    bank(stage.profile.name, stage).pause = waits.append
+    get_bank(stage.profile.name, stage).pause = waits.append
     answer = initiate(stage, reference="TEST-TIMEOUT")
     assert 20 < waits[0] < 29
     assert outcome(at_confirmation(stage, answer).refuse_to_pay())
@@ -77,7 +77,7 @@ def test_a_payment_can_be_rejected_late_and_the_money_comes_back(stage: Stage) -
     assert back["status"] == either(stage, "1", "ACSP")
     assert balances(stage, given) == (before[0], before[1] - PAID)
     stage.clock.advance(execution.SETTLE_SECONDS)
-    clearing.clear(bank(stage.profile.name, stage))
+    clearing.process_due_payments(get_bank(stage.profile.name, stage))
     assert balances(stage, given) == before == sums(stage, given)
     assert reported(stage) == either(stage, [2], ["ACSP", "RJCT"])
     assert status(stage, back["payment_id"], given) == either(stage, 2, "RJCT")
@@ -92,5 +92,5 @@ def test_a_status_can_be_unknown_for_ten_minutes(stage: Stage) -> None:
     assert status(stage, back["payment_id"], given) == either(stage, 0, "PDNG")
     stage.clock.advance(1)
     assert status(stage, back["payment_id"], given) == either(stage, 4, "ACSC")
-    clearing.clear(bank(stage.profile.name, stage))
+    clearing.process_due_payments(get_bank(stage.profile.name, stage))
     assert reported(stage) == either(stage, [0, 4], ["PDNG", "ACSC"])

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from chalicelib.demo_bank import clearing, execution, orders, reports
-from chalicelib.demo_bank.banks import bank
+from chalicelib.demo_bank.banks import get_bank
 from tests.demo_bank.paying import either, initiate, pay, reported, token
 from tests.demo_bank.stage import Stage
 
@@ -32,24 +32,24 @@ def sent(stage: Stage) -> list[tuple[str, str]]:
 
 
 def test_a_report_that_did_not_arrive_is_sent_again_as_the_same_report(stage: Stage) -> None:
-    at = bank(stage.profile.name, stage)
+    at = get_bank(stage.profile.name, stage)
     stage.hub.errors["/payments/status"] = requests.ConnectionError("away")
     given = token(stage)
     assert pay(stage, given)["status"] == either(stage, "4", "ACSC")
     pay(stage, given)
     lost = sent(stage)
     assert len(lost) == 2
-    assert clearing.clear(at) == 0
+    assert clearing.process_due_payments(at) == 0
     stage.clock.advance(reports.FIRST_REPEAT)
-    assert clearing.clear(at) == 2
+    assert clearing.process_due_payments(at) == 2
     assert len(sent(stage)) == 3  # of two that are due one shows that nobody is there, and the other waits
     stage.hub.errors.clear()
     stage.clock.advance(2 * reports.FIRST_REPEAT)
-    assert clearing.clear(at) == 2
+    assert clearing.process_due_payments(at) == 2
     arrived = sent(stage)[3:]
     assert set(lost) <= set(arrived)
     assert len(arrived) == len({request_id for _, request_id in arrived}) == either(stage, 2, 4)
-    assert clearing.clear(at) == 0
+    assert clearing.process_due_payments(at) == 0
 
 
 def test_a_report_that_the_service_refuses_is_not_repeated(stage: Stage) -> None:
@@ -57,7 +57,7 @@ def test_a_report_that_the_service_refuses_is_not_repeated(stage: Stage) -> None
     stage.hub.errors["/payments/status"] = (400, refusal)
     pay(stage)
     stage.clock.advance(3600)
-    assert clearing.clear(bank(stage.profile.name, stage)) == 0
+    assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 0
 
 
 def test_a_payment_that_cannot_be_read_keeps_no_other_waiting(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_payment_that_cannot_be_read_keeps_no_other_waiting(stage: Stage, monk
         return real(at, order)
 
     monkeypatch.setattr(execution, "refresh", refresh)
-    clearing.run(stage)
+    clearing.run_due_work(stage)
     assert len(reported(stage)) == 1
 
 
@@ -84,7 +84,7 @@ def test_a_report_waits_while_the_service_does_not_recognise_the_bank(stage: Sta
     pay(stage)
     stage.hub.errors.clear()
     stage.clock.advance(60)
-    assert clearing.clear(bank(stage.profile.name, stage)) == 1
+    assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 1
     assert reported(stage)[-1] == either(stage, 4, "ACSC")
 
 
@@ -92,30 +92,30 @@ def test_a_report_waits_while_the_service_does_not_recognise_the_bank(stage: Sta
 def test_what_concerns_every_report_has_the_others_wait_without_counting_it_as_an_attempt(
     stage: Stage, answer: Any
 ) -> None:
-    at, given = bank(stage.profile.name, stage), token(stage)
+    at, given = get_bank(stage.profile.name, stage), token(stage)
     refusal = either(stage, {"error_code": 4200, "message": "no"}, {"code": "BLOCKED", "title": "no"})
     stage.hub.errors["/payments/status"] = (answer, refusal) if isinstance(answer, int) else answer
     ids = [pay(stage, given)["payment_id"] for _ in range(3)]
     stage.clock.advance(reports.FIRST_REPEAT)
-    assert clearing.clear(at) == 3
+    assert clearing.process_due_payments(at) == 3
     assert len(sent(stage)) == 3 + 1
     found = [orders.find(at, payment_id) for payment_id in ids]
     assert sorted(order.report_attempts for order in found if order) == [1, 1, 2]
-    assert clearing.clear(at) == 0
+    assert clearing.process_due_payments(at) == 0
 
 
 @pytest.mark.parametrize("status", [404, 409])
 def test_what_concerns_one_report_is_tried_again_and_has_no_other_wait(stage: Stage, status: int) -> None:
-    at, given = bank(stage.profile.name, stage), token(stage)
+    at, given = get_bank(stage.profile.name, stage), token(stage)
     stage.hub.errors["/payments/status"] = (status, {"message": "no"})
     for _ in range(2):
         pay(stage, given)
     stage.clock.advance(reports.FIRST_REPEAT)
-    assert clearing.clear(at) == 2
+    assert clearing.process_due_payments(at) == 2
     assert len(sent(stage)) == 4
     stage.hub.errors.clear()
     stage.clock.advance(2 * reports.FIRST_REPEAT)
-    assert clearing.clear(at) == 2
+    assert clearing.process_due_payments(at) == 2
     assert reported(stage)[-1] == either(stage, 4, "ACSC")
 
 
@@ -124,14 +124,14 @@ def test_reports_are_given_up_in_the_end(stage: Stage) -> None:
     pay(stage)
     for _ in range(reports.ATTEMPTS - 1):
         stage.clock.advance(reports.LAST_REPEAT)
-        assert clearing.clear(bank(stage.profile.name, stage)) == 1
+        assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 1
     stage.clock.advance(reports.LAST_REPEAT)
-    assert clearing.clear(bank(stage.profile.name, stage)) == 0
+    assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 0
 
 
 def test_a_bank_that_was_never_opened_has_nothing_to_do(stage: Stage) -> None:
     initiate(stage)
     stage.clock.advance(orders.CONFIRM_SECONDS)
     stage.secret.clear()
-    clearing.run(stage)
+    clearing.run_due_work(stage)
     assert reported(stage) == []

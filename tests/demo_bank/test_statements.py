@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.demo_bank.transactions import statement
+from chalicelib.demo_bank.transactions import generate_statement
 from tests.demo_bank.paying import (
     AWAY,
     PAID,
@@ -143,7 +143,7 @@ def test_version_2_answers_pages_that_a_key_leads_through_once_and_completely(tw
         if "page_key" not in answer:
             break
         asked["page_key"] = answer["page_key"]
-    whole = statement(account(two), two.clock.now().date())
+    whole = generate_statement(account(two), two.clock.now().date())
     assert len(found) == len(set(found)) == len(whole.booked) + len(whole.pending) + 1
     assert found == ids(transactions(two, given, page_size=999))
 

@@ -4,19 +4,19 @@ from datetime import date, timedelta
 
 import pytest
 
-from chalicelib.demo_bank.customers import Account, customers
-from chalicelib.demo_bank.transactions import PENDING_DAYS, statement
+from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
+from chalicelib.demo_bank.transactions import PENDING_DAYS, generate_statement
 
 TODAY = date(2026, 3, 2)
 ACCOUNTS = [
-    account for bank in ("one", "two") for customer in customers(bank).values() for account in customer.accounts
+    account for bank in ("one", "two") for customer in customers_by_id(bank).values() for account in customer.accounts
 ]
 each_account = pytest.mark.parametrize("account", ACCOUNTS, ids=lambda account: account.number)
 
 
 @each_account
-def test_an_account_has_a_year_of_transactions_in_order(account: Account) -> None:
-    booked = statement(account, TODAY).booked
+def test_an_account_has_a_year_of_transactions_in_order(account: CustomerAccount) -> None:
+    booked = generate_statement(account, TODAY).booked
     assert booked[0].booked_on == date(2025, 3, 1)
     assert [entry.booked_on for entry in booked] == sorted(entry.booked_on for entry in booked)
     assert all(entry.booked_on <= TODAY for entry in booked)
@@ -24,35 +24,35 @@ def test_an_account_has_a_year_of_transactions_in_order(account: Account) -> Non
 
 
 @each_account
-def test_amounts_are_whole_minor_units_and_the_balance_is_their_sum(account: Account) -> None:
-    found = statement(account, TODAY)
+def test_amounts_are_whole_minor_units_and_the_balance_is_their_sum(account: CustomerAccount) -> None:
+    found = generate_statement(account, TODAY)
     assert all(type(entry.amount) is int and entry.amount for entry in found.booked)
     assert found.balance == sum(entry.amount for entry in found.booked)
     assert found.available == found.balance + sum(entry.amount for entry in found.pending)
 
 
 @each_account
-def test_ids_are_unique_and_short_enough_for_both_versions(account: Account) -> None:
-    ids = [entry.transaction_id for entry in statement(account, TODAY).booked]
+def test_ids_are_unique_and_short_enough_for_both_versions(account: CustomerAccount) -> None:
+    ids = [entry.transaction_id for entry in generate_statement(account, TODAY).booked]
     assert len(set(ids)) == len(ids)
     assert all(len(transaction_id) <= 20 for transaction_id in ids)
 
 
 @each_account
-def test_the_balance_moves_from_day_to_day_by_what_was_booked_on_that_day(account: Account) -> None:
-    yesterday = statement(account, TODAY)
+def test_the_balance_moves_from_day_to_day_by_what_was_booked_on_that_day(account: CustomerAccount) -> None:
+    yesterday = generate_statement(account, TODAY)
     for days in range(1, 75):
         today = TODAY + timedelta(days=days)
-        current = statement(account, today)
+        current = generate_statement(account, today)
         booked = sum(entry.amount for entry in current.booked if entry.booked_on == today)
         assert current.balance == yesterday.balance + booked
         yesterday = current
 
 
 @each_account
-def test_what_was_booked_once_stays_as_it_was(account: Account) -> None:
-    later = {entry.transaction_id: entry for entry in statement(account, TODAY + timedelta(days=40)).booked}
-    earlier = [entry for entry in statement(account, TODAY).booked if entry.booked_on >= date(2025, 6, 1)]
+def test_what_was_booked_once_stays_as_it_was(account: CustomerAccount) -> None:
+    later = {entry.transaction_id: entry for entry in generate_statement(account, TODAY + timedelta(days=40)).booked}
+    earlier = [entry for entry in generate_statement(account, TODAY).booked if entry.booked_on >= date(2025, 6, 1)]
     assert all(later[entry.transaction_id] == entry for entry in earlier)
 
 
@@ -61,10 +61,10 @@ def test_what_is_pending_today_is_booked_within_days() -> None:
     for account in ACCOUNTS:
         for days in range(0, 40, 3):
             today = TODAY + timedelta(days=days)
-            pending = statement(account, today).pending
-            booked = statement(account, today + timedelta(days=PENDING_DAYS)).booked
+            pending = generate_statement(account, today).pending
+            booked = generate_statement(account, today + timedelta(days=PENDING_DAYS)).booked
             assert set(pending) <= set(booked)
-            assert not set(pending) & set(statement(account, today).booked)
+            assert not set(pending) & set(generate_statement(account, today).booked)
             seen += len(pending)
     assert seen
 
@@ -72,13 +72,13 @@ def test_what_is_pending_today_is_booked_within_days() -> None:
 def test_only_cards_are_ever_overdrawn() -> None:
     for account in ACCOUNTS:
         balance = 0
-        for entry in statement(account, TODAY).booked:
+        for entry in generate_statement(account, TODAY).booked:
             balance += entry.amount
             assert (balance <= 0) if account.kind == "card" else (balance >= 0)
 
 
 def test_the_data_are_the_same_on_every_machine() -> None:
-    ada = customers("one")["ada"].accounts[0]
-    lena = customers("two")["lena"].accounts[1]
-    assert (statement(ada, TODAY).balance, len(statement(ada, TODAY).booked)) == (3_354_63, 291)
-    assert (statement(lena, TODAY).balance, len(statement(lena, TODAY).booked)) == (18_790_27, 111)
+    ada = customers_by_id("one")["ada"].accounts[0]
+    lena = customers_by_id("two")["lena"].accounts[1]
+    assert (generate_statement(ada, TODAY).balance, len(generate_statement(ada, TODAY).booked)) == (3_354_63, 291)
+    assert (generate_statement(lena, TODAY).balance, len(generate_statement(lena, TODAY).booked)) == (18_790_27, 111)

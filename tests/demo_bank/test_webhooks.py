@@ -40,7 +40,7 @@ def code_of(reply: Reply) -> Any:
 
 
 def test_every_webhook_of_the_protocol_has_a_row(stage: Stage) -> None:
-    assert sorted(webhooks.rows(stage.bank)) == sorted(each.path for each in stage.profile.protocol.webhooks)
+    assert sorted(webhooks.webhook_rows(stage.bank)) == sorted(each.path for each in stage.profile.protocol.webhooks)
 
 
 def test_version_1_answers_account_records(one: Stage) -> None:

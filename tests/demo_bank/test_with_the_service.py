@@ -225,7 +225,7 @@ def test_a_payment_that_the_psu_confirms_is_confirmed_for_the_tpp_and_then_settl
     place = f"/tpp/payment_status?payment_id={back['payment_id']}"
     assert connected.tpp("GET", place, bearer=bearer).body[member] == expected
     connected.clock.advance(20)
-    clearing.run(connected.hub)
+    clearing.run_due_work(connected.hub)
     assert connected.tpp("GET", place, bearer=bearer).body[member] == SETTLED[bank]
     kept = connected.hub.store.get(*payment_key(BICS[bank], back["payment_id"]))
     assert kept is not None

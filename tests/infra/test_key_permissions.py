@@ -13,7 +13,7 @@ from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.demo_bank.banks import FORMATS
 from chalicelib.demo_bank.profiles import PROFILES
-from chalicelib.demo_bank.runtime import Bank, NotInstalled
+from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.scenes import Scene
@@ -69,7 +69,7 @@ def new_card(world: World) -> Callable[[bootstrap.Hub], object]:
     def work(hub: bootstrap.Hub) -> None:
         Scene(world, hub).card()
         with pytest.raises(NotInstalled):
-            Bank(PROFILES[0], FORMATS[PROFILES[0].version], hub).credentials()
+            DemoBank(PROFILES[0], FORMATS[PROFILES[0].version], hub).credentials()
 
     return work
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.demo_bank.minor_units import Unpayable, decimal_amount, minor_units
+from chalicelib.demo_bank.instructions import UnpayableAmount, decimal_amount, to_minor_units
 from chalicelib.foundation import jsontext
 
 
@@ -25,13 +25,13 @@ from chalicelib.foundation import jsontext
     ],
 )
 def test_amounts_become_minor_units_without_rounding(amount: Any, minor: int) -> None:
-    assert minor_units(amount) == minor
+    assert to_minor_units(amount) == minor
 
 
 @pytest.mark.parametrize("amount", ["0.001", "1.999", "12345678901234", "9" * 70])
 def test_what_cannot_be_paid_exactly_or_at_all_is_refused(amount: str) -> None:
-    with pytest.raises(Unpayable):
-        minor_units(amount)
+    with pytest.raises(UnpayableAmount):
+        to_minor_units(amount)
 
 
 def test_amounts_are_written_with_two_decimals() -> None:

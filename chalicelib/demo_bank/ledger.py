@@ -1,12 +1,12 @@
-"""The books: what has been paid from and to an account, beside the transactions that are made from its number.
+"""The ledger: what has been paid from and to an account, beside the transactions that are made from its number.
 
 Every payment is an entry of each account of this bank that it concerns, ``entry#<account>#<time>#<id>``. The balance is
 the sum of the booked entries, what is available the same less what is pending: nothing is counted twice, so nothing can
 differ. On the first of a month what was paid in the month before comes back, so that a sandbox account never runs dry
 for good and a statement of twelve months is complete.
 
-Who wants to take money from an account reads ``turn#<account>`` before its entries, and writes together with its entry
-that the turn is taken: of two that saw the same balance only one goes through.
+A debit reads the account's debit count, ``turn#<account>``, before its entries, and increments it together with its
+entry: of two debits that saw the same balance only one goes through.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.demo_bank.customers import Account
-from chalicelib.demo_bank.instructions import Party
-from chalicelib.demo_bank.orders import KEPT_SECONDS
-from chalicelib.demo_bank.runtime import TABLE, Bank
-from chalicelib.demo_bank.transactions import Statement, Transaction, first_day, first_of_month, statement
+from chalicelib.demo_bank.customers import CustomerAccount
+from chalicelib.demo_bank.instructions import AccountIdentifiers
+from chalicelib.demo_bank.orders import RETENTION_SECONDS
+from chalicelib.demo_bank.runtime import TABLE, DemoBank
+from chalicelib.demo_bank.transactions import Statement, StatementEntry, first_day, first_of_month, generate_statement
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
@@ -32,7 +32,7 @@ _SETTLED_WITHIN = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaymentEntry:
     """One payment on one account: ``amount`` in minor units, negative when money leaves the account.
 
     Attributes:
@@ -48,7 +48,7 @@ class Entry:
     payment_id: str
     amount: int
     counterparty: str
-    counterparty_account: Party
+    counterparty_account: AccountIdentifiers
     text: str
     status: Status
     created_at: int
@@ -57,19 +57,19 @@ class Entry:
     settles_at: int = 0
 
 
-def writing(bank: Bank, account_id: str, entry: Entry) -> Put:
-    members = {name: getattr(entry, name) for name in Entry.__dataclass_fields__}
+def put_entry(bank: DemoBank, account_id: str, entry: PaymentEntry) -> Put:
+    members = {name: getattr(entry, name) for name in PaymentEntry.__dataclass_fields__}
     members["counterparty_account"] = list(astuple(entry.counterparty_account))
-    return Put(TABLE, key(bank, account_id, entry) | members | {"expires_at": entry.begun_at + KEPT_SECONDS})
+    return Put(TABLE, entry_key(bank, account_id, entry) | members | {"expires_at": entry.begun_at + RETENTION_SECONDS})
 
 
-def key(bank: Bank, account_id: str, entry: Entry) -> Item:
+def entry_key(bank: DemoBank, account_id: str, entry: PaymentEntry) -> Item:
     return bank.key(f"{_prefix(account_id)}{entry.begun_at:012d}#{entry.entry_id}")
 
 
-def entries(bank: Bank, account: Account) -> list[Entry]:
+def read_entries(bank: DemoBank, account: CustomerAccount) -> list[PaymentEntry]:
     """The payments that a statement of today may have, oldest first."""
-    found: list[Entry] = []
+    found: list[PaymentEntry] = []
     first = _midnight(first_day(bank.clock.now().date()) - _SETTLED_WITHIN)
     after: Item | None = bank.key(f"{_prefix(account.account_id)}{first:012d}")
     while after is not None:
@@ -80,34 +80,34 @@ def entries(bank: Bank, account: Account) -> list[Entry]:
     return found
 
 
-def compose(account: Account, payments: Iterable[Entry], today: date) -> Statement:
+def build_statement(account: CustomerAccount, payments: Iterable[PaymentEntry], today: date) -> Statement:
     """The statement of an account as of ``today``, its payments included."""
-    made = statement(account, today)
+    made = generate_statement(account, today)
     start = first_day(today)
-    booked: list[Transaction] = []
-    pending: list[Transaction] = []
+    booked: list[StatementEntry] = []
+    pending: list[StatementEntry] = []
     for entry in payments:
         (booked if entry.booked_at else pending).append(_transaction(entry, today))
     booked = [entry for entry in booked if entry.booked_on >= start]
-    everything = [*made.booked, *booked, *_returned(account, booked, today)]
+    everything = [*made.booked, *booked, *_monthly_reversals(account, booked, today)]
     return Statement(
         booked=tuple(sorted(everything, key=lambda entry: entry.booked_on)),
         pending=(*made.pending, *pending),
     )
 
 
-def _returned(account: Account, booked: Iterable[Transaction], today: date) -> list[Transaction]:
-    """What comes back on the first of a month: the payments of the month before."""
+def _monthly_reversals(account: CustomerAccount, booked: Iterable[StatementEntry], today: date) -> list[StatementEntry]:
+    """The payments of each month, reversed on the first of the next."""
     sums: dict[date, int] = defaultdict(int)
     for entry in booked:
         sums[first_of_month(entry.booked_on, -1)] += entry.amount
     return [
-        Transaction(
+        StatementEntry(
             transaction_id=f"{account.number}{first:%y%m}99",
             booked_on=first,
             amount=-amount,
             counterparty="Sandbox",
-            counterparty_account=Party(),
+            counterparty_account=AccountIdentifiers(),
             text="Last month's demonstration payments taken back",
             means="internal",
         )
@@ -116,8 +116,8 @@ def _returned(account: Account, booked: Iterable[Transaction], today: date) -> l
     ]
 
 
-def _transaction(entry: Entry, today: date) -> Transaction:
-    return Transaction(
+def _transaction(entry: PaymentEntry, today: date) -> StatementEntry:
+    return StatementEntry(
         transaction_id=entry.entry_id,
         booked_on=_day(entry.booked_at) if entry.booked_at else today,
         amount=entry.amount,
@@ -130,10 +130,10 @@ def _transaction(entry: Entry, today: date) -> Transaction:
     )
 
 
-def _entry(item: Item) -> Entry:
-    members: dict[str, Any] = {name: item[name] for name in Entry.__dataclass_fields__}
-    members["counterparty_account"] = Party(*item["counterparty_account"])
-    return Entry(**members)
+def _entry(item: Item) -> PaymentEntry:
+    members: dict[str, Any] = {name: item[name] for name in PaymentEntry.__dataclass_fields__}
+    members["counterparty_account"] = AccountIdentifiers(*item["counterparty_account"])
+    return PaymentEntry(**members)
 
 
 def _day(seconds: int) -> date:
@@ -144,21 +144,21 @@ def _midnight(day: date) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
 
-def turn(bank: Bank, account_id: str) -> int:
-    """How many have taken money from the account so far; read it before the entries."""
-    item = bank.store.get(TABLE, bank.key(_turn(account_id)))
+def read_debit_count(bank: DemoBank, account_id: str) -> int:
+    """How many debits the account has had; read it before the entries."""
+    item = bank.store.get(TABLE, bank.key(_debit_count_id(account_id)))
     return item["taken"] if item else 0
 
 
-def taking_turn(bank: Bank, account_id: str, taken: int) -> Operation:
-    """The write that fails when somebody else has taken money since ``taken`` was read."""
+def update_debit_count(bank: DemoBank, account_id: str, taken: int) -> Operation:
+    """Increment the debit count; fails when another debit was written since ``taken`` was read."""
     condition = Attr("taken").eq(taken) if taken else absent("bank")
-    return Update(TABLE, bank.key(_turn(account_id)), add={"taken": 1}, condition=condition)
+    return Update(TABLE, bank.key(_debit_count_id(account_id)), add={"taken": 1}, condition=condition)
 
 
 def _prefix(account_id: str) -> str:
     return f"entry#{account_id}#"
 
 
-def _turn(account_id: str) -> str:
+def _debit_count_id(account_id: str) -> str:
     return f"turn#{account_id}"

@@ -1,9 +1,9 @@
-"""The books: the balance is the sum of the entries, this month, the next, and a year later."""
+"""The ledger: the balance is the sum of the entries, this month, the next, and a year later."""
 
 from __future__ import annotations
 
-from chalicelib.demo_bank import books
-from chalicelib.demo_bank.banks import bank
+from chalicelib.demo_bank import ledger
+from chalicelib.demo_bank.banks import get_bank
 from tests.demo_bank.paying import OTHER, PAID, account, balances, history, pay, sums, token
 from tests.demo_bank.stage import Stage
 
@@ -32,8 +32,8 @@ def test_a_statement_forgets_payments_of_more_than_a_year_ago_and_the_sums_stay_
 
 
 def test_the_entries_of_years_before_are_not_read_again(stage: Stage) -> None:
-    at = bank(stage.profile.name, stage)
+    at = get_bank(stage.profile.name, stage)
     pay(stage)
-    assert len(books.entries(at, account(stage))) == 1
+    assert len(ledger.read_entries(at, account(stage))) == 1
     stage.clock.advance(410 * 86400)
-    assert books.entries(at, account(stage)) == []
+    assert ledger.read_entries(at, account(stage)) == []
