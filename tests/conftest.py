@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
@@ -36,6 +35,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or every process that a t
 
 from chalicelib.foundation import log  # noqa: E402
 from tests import lean_emulator  # noqa: E402
+from tests.log_lines import Lines  # noqa: E402
 from tests.world import World  # noqa: E402
 
 if TYPE_CHECKING:
@@ -68,20 +68,6 @@ class ByFile(LoadScopeScheduling):
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
     return ByFile(config, log)
-
-
-class Lines:
-    """What was logged, line by line."""
-
-    def __init__(self, stream: StringIO) -> None:
-        self._stream = stream
-
-    @property
-    def text(self) -> str:
-        return self._stream.getvalue()
-
-    def all(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.text.splitlines()]
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from botocore.session import Session
 
 from infra.deploy.chalice_command import STAGES
 from tests.documents import DOCUMENTS, blocks
-from tests.infra.test_policies import CONFIG
+from tests.infra.policies import CONFIG
 
 TEXT = DOCUMENTS["docs/deployment.md"]
 EVERYWHERE = {"query", "output"}

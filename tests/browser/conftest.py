@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -10,9 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser import chromium
-from tests.browser.visitor import Visitor, visiting
-
-Visitors = Callable[..., Visitor]
+from tests.browser.visitor import Visitor, Visitors, visiting
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

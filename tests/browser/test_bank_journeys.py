@@ -9,8 +9,7 @@ import pytest
 from chalicelib import bootstrap
 from tests.browser import psu
 from tests.browser.application import serving
-from tests.browser.conftest import Visitors
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, Visitors
 from tests.e2e.parties import Tpp
 
 pytestmark = pytest.mark.pages

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from tests.browser import checks
-from tests.browser.test_specifications import KEPT, executed, opened, screen
+from tests.browser.specification_pages import KEPT, executed, opened, screen
 from tests.browser.visitor import Visitor
 
 pytestmark = pytest.mark.pages

@@ -6,8 +6,7 @@ import pytest
 
 from tests.browser import card_pages, user
 from tests.browser.card_pages import simulates
-from tests.browser.conftest import Visitors
-from tests.browser.visitor import HEIGHT, Visitor
+from tests.browser.visitor import HEIGHT, Visitor, Visitors
 
 
 @pytest.mark.parametrize(

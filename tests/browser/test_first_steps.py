@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser import user
-from tests.browser.conftest import Visitors
+from tests.browser.visitor import Visitors
 from tests.e2e.parties import Tpp
 
 

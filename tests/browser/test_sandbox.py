@@ -11,8 +11,7 @@ import pytest
 
 from chalicelib.bootstrap import Hub
 from tests.browser import user
-from tests.browser.conftest import Visitors
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, Visitors
 from tests.foundation.servers import Connection, serving
 
 pytestmark = pytest.mark.pages

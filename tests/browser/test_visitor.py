@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import Visitors
 from tests.browser.made_up import STRICT, show
-from tests.browser.visitor import Visitor, visiting
+from tests.browser.visitor import Visitor, Visitors, visiting
 
 pytestmark = pytest.mark.pages
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
@@ -155,3 +155,6 @@ def origin(address: str) -> str:
     """Scheme, host and port of an address."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+Visitors = Callable[..., Visitor]

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import jsontext
 from tests.cards import money_requests, whole_requests
+from tests.cards.action_checks import call
 from tests.cards.scenes import Scene
-from tests.cards.test_actions import call
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
-from tests.conftest import Lines
+from tests.log_lines import Lines
 
 ODD_TEXTS = [
     "",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infra.deploy import template
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.world import World
 
 CONFIG = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text(encoding="utf-8"))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ from tests.cards.case import LOOK, QUERY, SHARDS, WRITE, Case
 from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed
 from tests.cards.report_cases import REPORT_CASES
 from tests.cards.scenes import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Scene
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted, transactions
 from tests.world import World
 
 MOST = {"read": 2, "reveal": 2, "write": 3}
@@ -69,29 +66,6 @@ def test_a_transfer_takes_two_reads_and_a_transaction_before_its_provider_is_cal
 
 
 # -- what is written together
-
-
-@contextlib.contextmanager
-def transactions(world: World) -> Iterator[list[list[str]]]:
-    """The operations of each transaction made inside: what they do, and where."""
-    made: list[list[str]] = []
-    events = world.hub.store._client.meta.events
-
-    def note(params: Any, **_: object) -> None:
-        operations = [next(iter(each.items())) for each in json.loads(params["body"])["TransactItems"]]
-        made.append([f"{verb} {_place(operation)}" for verb, operation in operations])
-
-    events.register("before-call.dynamodb.TransactWriteItems", note)
-    try:
-        yield made
-    finally:
-        events.unregister("before-call.dynamodb.TransactWriteItems", note)
-
-
-def _place(operation: Any) -> str:
-    key = operation.get("Item") or operation["Key"]
-    name = (key.get("part") or key["claim"])["S"]
-    return str(name).partition("#")[0]
 
 
 LISTED = "Put card"

@@ -26,7 +26,7 @@ from tests.cards.leak_search import MANY, Leak, Written, leaks
 from tests.cards.leak_watch import Watch, add_lines
 from tests.cards.secrets_seen import Seen
 from tests.cards.stack_search import opened, read_in_stack
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.world import START, World
 
 CARD = 987_001

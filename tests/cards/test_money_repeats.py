@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from tests.cards import money_requests, whole_requests
-from tests.cards.requests.test_idempotency import is_repeat
+from tests.cards.action_checks import call
+from tests.cards.requests.repeats import is_repeat
 from tests.cards.scenes import Scene
-from tests.cards.test_actions import call
 from tests.cards.whole_requests import EVERY_ACTION, Cast
 
 pytestmark = pytest.mark.faults

@@ -9,7 +9,7 @@ import pytest
 from tests.cards.case import EVERY_ACTION, Case
 from tests.cards.cases import CASES, warmed
 from tests.cards.scenes import EVERYDAY, Scene
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
 from tests.world import World
 
 ENOUGH = 30

@@ -2,56 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
-
 import pytest
 
 from chalicelib.delivery import schedule
-from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
-from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, StoredAnswer, Undeliverable
-from chalicelib.delivery.schedule import PLANS, Kind
-from chalicelib.delivery.worker import Attempt, Worker
-from chalicelib.foundation.aws import Queue
-from chalicelib.foundation.dynamodb.store import Conflict
-from tests.conftest import DYNAMODB_ENDPOINT
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.worker import Worker
+from tests.delivery.deliveries import Receiver, record, worker_of
 from tests.world import World
-
-
-@dataclass
-class Receiver:
-    """What a receiver got, and how it fails: ``failures`` are raised one per attempt, ``always`` at each.
-
-    ``meanwhile`` is done once, while the receiver has the next one; ``given_up`` has what it was too late for, whose
-    callers get ``last_words``.
-    """
-
-    got: list[Dispatch] = field(default_factory=list)
-    failures: list[Exception] = field(default_factory=list)
-    always: Exception | None = None
-    meanwhile: Callable[[], object] | None = None
-    arrived: Delivered = field(default_factory=lambda: Delivered(200))
-    given_up: list[Dispatch] = field(default_factory=list)
-    last_words: StoredAnswer | None = None
-
-    def send(self, parcel: Dispatch) -> Delivered:
-        self.got.append(parcel)
-        if self.meanwhile is not None:
-            during, self.meanwhile = self.meanwhile, None
-            during()
-        if self.always is not None:
-            raise self.always
-        if self.failures:
-            raise self.failures.pop(0)
-        return self.arrived
-
-    def give_up(self, parcel: Dispatch) -> Undeliverable:
-        self.given_up.append(parcel)
-        return Undeliverable("too late", final=True, answer=self.last_words)
 
 
 @pytest.fixture
@@ -81,56 +38,3 @@ def recorded(world: World) -> str:
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """No jitter."""
     monkeypatch.setattr(schedule.random, "uniform", lambda low, high: 1.0)
-
-
-def worker_of(world: World, receiver: Receiver) -> Worker:
-    """A worker that sends everything to ``receiver``."""
-    hub, senders = world.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
-    dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
-    return Worker(hub.store, hub.clock, hub.delivery.bodies, hub.delivery.outbox, dead, senders)
-
-
-def intended(world: World, kind: Kind = "event", **members: Any) -> RecordedDeliveries:
-    """A delivery about to be recorded, to a receiver that no other test has."""
-    client_id = world.client.client_id
-    known = {"receiver": f"client#{client_id}", "bic": "ALPHGB21", "client_id": client_id, "consent_id": "a-consent"}
-    return world.hub.delivery.outbox.record(kind, "a.topic", **known | members)
-
-
-def record(world: World, kind: Kind = "event", **members: Any) -> str:
-    """Record a delivery; answers its id."""
-    made = intended(world, kind, **members)
-    world.hub.store.transact(made.operations)
-    return made.delivery_ids[0]
-
-
-def begun(worker: Worker, delivery_id: str) -> Attempt:
-    attempt = worker.begin(delivery_id)
-    assert attempt is not None
-    return attempt
-
-
-def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """What ``calls`` answer that are made at the same time; ``None`` for one that met too many others.
-
-    On the emulator they are made in turn: it is not made for threads.
-    """
-    turn = contextlib.nullcontext() if DYNAMODB_ENDPOINT else threading.Lock()
-    barrier = threading.Barrier(len(calls))
-
-    def made(call: Callable[[], Any]) -> Any:
-        barrier.wait()
-        with turn, contextlib.suppress(Conflict):
-            return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(made, calls))
-
-
-def buried(world: World) -> list[str]:
-    """The ids in the dead-letter queue; they are taken out."""
-    return world.queued("deliveries-dead")
-
-
-def fail(reason: str = "it answered with status 503", **members: Any) -> Undeliverable:
-    return Undeliverable(reason, **members)

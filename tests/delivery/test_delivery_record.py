@@ -27,7 +27,7 @@ from chalicelib.delivery.schedule import DAY, PLANS
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import ConditionFailed
-from tests.delivery.conftest import Receiver, begun, fail, record
+from tests.delivery.deliveries import Receiver, begun, fail, record
 from tests.world import World
 
 pytestmark = pytest.mark.dynamodb

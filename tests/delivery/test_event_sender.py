@@ -11,7 +11,7 @@ from chalicelib.delivery.outcomes import Dispatch, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.http.outbound import Outbound, Reply, TimedOut
-from tests.delivery.conftest import record
+from tests.delivery.deliveries import record
 from tests.world import START, World
 
 SECRETS = [event_signing.new_secret()]

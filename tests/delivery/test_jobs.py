@@ -12,9 +12,9 @@ from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from infra.local.event_runner import schedule_event, sqs_event
-from tests.conftest import Lines
-from tests.delivery.conftest import Receiver, fail
+from tests.delivery.deliveries import Receiver, fail
 from tests.figures import counted
+from tests.log_lines import Lines
 from tests.world import START, World
 
 SCHEDULED = schedule_event("sweep", START, "eu-west-1")

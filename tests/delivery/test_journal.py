@@ -16,7 +16,7 @@ from chalicelib.delivery.outcomes import StoredAnswer
 from chalicelib.delivery.schedule import DAY, Kind
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, Update
-from tests.delivery.conftest import Receiver, begun, fail, record, worker_of
+from tests.delivery.deliveries import Receiver, begun, fail, record, worker_of
 from tests.world import World
 
 HOUR = 3600

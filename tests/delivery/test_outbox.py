@@ -13,8 +13,8 @@ from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
 from chalicelib.foundation.identifiers import is_uuid
-from tests.conftest import Lines
-from tests.delivery.conftest import intended, record
+from tests.delivery.deliveries import intended, record
+from tests.log_lines import Lines
 from tests.world import World
 
 pytestmark = pytest.mark.dynamodb

@@ -15,7 +15,7 @@ from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.http.outbound import Reply
-from tests.delivery.conftest import Receiver, buried, fail, record
+from tests.delivery.deliveries import Receiver, buried, fail, record
 from tests.openbanking.call_sites import QUEUE, Site, call_sites
 from tests.openbanking.faults import came_by, items
 from tests.openbanking.scenes import LATER, carry_on, outcome

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from chalicelib.delivery.schedule import DAY, HOUR, MINUTE, PLANS, Kind, put_off, wait_after
+from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind, put_off, wait_after
 from chalicelib.foundation.aws import Queue
+from tests.delivery.deliveries import DECIDED
 
-DECIDED = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
 DRAWN = 200
 """So many times a time with jitter is drawn."""
 

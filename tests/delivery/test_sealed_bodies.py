@@ -8,7 +8,7 @@ from chalicelib.delivery.delivery_record import BODY, Delivery, part_key, record
 from chalicelib.delivery.sealed_bodies import PART_BYTES
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Item
-from tests.delivery.conftest import intended, record
+from tests.delivery.deliveries import intended, record
 from tests.volume.round_trips import RoundTrips
 from tests.world import World
 

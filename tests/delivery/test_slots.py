@@ -9,7 +9,7 @@ from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, look
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
 from tests.conftest import DYNAMODB_ENDPOINT
-from tests.delivery.conftest import Receiver, begun, contest, fail, record
+from tests.delivery.deliveries import Receiver, begun, contest, fail, record
 from tests.world import World
 
 pytestmark = pytest.mark.dynamodb

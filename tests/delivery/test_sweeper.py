@@ -22,7 +22,7 @@ from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import WIDTH
 from tests.conftest import DYNAMODB_ENDPOINT
-from tests.delivery.conftest import Receiver, begun, fail, intended, record
+from tests.delivery.deliveries import Receiver, begun, fail, intended, record
 from tests.figures import counted
 from tests.volume.loading import BATCH
 from tests.volume.records import records

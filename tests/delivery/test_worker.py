@@ -15,9 +15,8 @@ from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, StoreUnavailable
 from chalicelib.foundation.http import header_capture
-from tests.conftest import Lines
-from tests.delivery.conftest import Receiver, begun, buried, fail, record
-from tests.delivery.test_schedule import DECIDED
+from tests.delivery.deliveries import DECIDED, Receiver, begun, buried, fail, record
+from tests.log_lines import Lines
 from tests.world import World
 
 pytestmark = pytest.mark.dynamodb

@@ -3,130 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-import responses
 
 from chalicelib.demo_bank import clearing
 from chalicelib.demo_bank.profiles import BY_NAME
-from chalicelib.demo_bank.setup import install
-from chalicelib.foundation.http.outbound import Outbound, Reply
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.payments import payment_key
-from tests.demo_bank.stage import BANK_PEMS, query_of
-from tests.world import Answer, World
+from tests.demo_bank.connected_banks import (
+    BICS,
+    CUSTOMERS,
+    PAYMENT_SCOPES,
+    Psu,
+    authorize,
+    connect_banks,
+    payment,
+    tokens,
+)
+from tests.demo_bank.stage import query_of
+from tests.world import World
 
-BICS = {"one": "DEMOGB21", "two": "DEMODEF1"}
-SCOPES = {"one": ["account.list", "account.details"], "two": ["accounts"]}
-CUSTOMERS = {"one": "carys", "two": "sofia"}
 each_bank = pytest.mark.parametrize("bank", ["one", "two"])
-
-
-class Wires(Outbound):
-    """What the service sends to a bank arrives at the bank's routes."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
-        answer = self._world.call("POST", urlsplit(url).path, body, headers)
-        return Reply(answer.status, answer.text.encode(), answer.headers, 0.01)
 
 
 @pytest.fixture
 def connected(world: World) -> Iterator[World]:
     """The world with both demonstration banks, connected with the service in both directions."""
-    world.hub.__dict__["outbound"] = Wires(world)
-    world.hub.__dict__.pop("openbanking", None)
-    world.hub.__dict__.pop("delivery", None)
-    kept = {name: {"signing_key": pem} for name, pem in BANK_PEMS.items()}  # making keys takes time
-    world.hub.secrets.put(world.hub.settings.demo_banks_secret, kept)
-    install(world.hub)
-
-    def arrive(request: Any) -> tuple[int, Mapping[str, str], str]:
-        parts = urlsplit(request.url)
-        target = parts.path + (f"?{parts.query}" if parts.query else "")
-        answer = world.call(request.method, target, request.body, dict(request.headers))
-        return answer.status, {}, answer.text
-
-    with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
-        everything = re.compile(re.escape(world.hub.settings.bank_api_url) + "/bank/.*")
-        for method in (responses.GET, responses.POST):
-            mock.add_callback(method, everything, callback=arrive)
+    with connect_banks(world):
         yield world
-    for bic in BICS.values():
-        world.hub.openbanking.banks.remove(bic)
-    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
-    for item in list(world.hub.store.scan("demo-banks")):
-        world.hub.store.delete("demo-banks", {"bank": item["bank"], "id": item["id"]})
-
-
-class Psu:
-    """A customer at a bank's pages."""
-
-    def __init__(self, world: World, bank: str) -> None:
-        self._world = world
-        self._base = f"/demo-bank/{bank}"
-        self._customer = CUSTOMERS[bank]
-        self._cookie = ""
-        self._journey = ""
-
-    def arrive(self, url: str) -> Answer:
-        parts = urlsplit(url)
-        answer = self._world.call("GET", f"{parts.path}?{parts.query}")
-        if answer.status == 303:
-            self._cookie = answer.headers["set-cookie"].partition(";")[0]
-            self._journey = query_of(answer.headers["location"])["journey"]
-        return answer
-
-    def post(self, place: str, **fields: Any) -> Answer:
-        body = urlencode({"journey": self._journey} | fields, doseq=True).encode()
-        headers = {"cookie": self._cookie, "content-type": "application/x-www-form-urlencoded"}
-        return self._world.call("POST", self._base + place, body, headers)
-
-    def look(self, answer: Answer) -> str:
-        return self._world.call("GET", answer.headers["location"], headers={"cookie": self._cookie}).text
-
-    def pay(self, url: str) -> dict[str, str]:
-        """Confirm a payment; answers the query that goes back to the TPP."""
-        secret, customer = urlsplit(url).path.rpartition("/")[2], self._customer
-        signed_in = self.post("/payment/sign-in", payment=secret, username=customer, password=f"sandbox-{customer}")
-        self._cookie = signed_in.headers["set-cookie"].partition(";")[0]
-        page = self.look(signed_in)
-        fields = {"payment": secret, "form_token": re.findall(r'name="form_token" value="([^"]+)"', page)[0]}
-        if accounts := re.findall(r'name="account" value="([^"]+)"', page):
-            page = self.look(self.post("/payment/choose", account=accounts[0], **fields))
-        code = re.findall(r'id="sent">(\d{6})<', page)
-        answer = self.post("/payment/confirm", key_code=code[0], **fields)
-        assert answer.status == 303, answer
-        return query_of(answer.headers["location"])
-
-    def approve(self, url: str, count: int = 2) -> str:
-        """Answers the callback URL."""
-        self.arrive(url)
-        page = self.look(self.post("/sign-in", username=self._customer, password=f"sandbox-{self._customer}"))
-        accounts = re.findall(r'name="account" value="([^"]+)"', page)[:count]
-        code = re.findall(r'id="sent">(\d{6})<', self.look(self.post("/choose", account=accounts)))
-        answer = self.post("/confirm", key_code=code[0])
-        assert answer.status == 303, answer
-        return answer.headers["location"]
-
-
-def authorize(world: World, bank: str, **members: Any) -> Any:
-    asked = {"bic": BICS[bank], "scopes": SCOPES[bank], "state": f"{id(world)} +&é"} | members
-    answer = world.tpp("POST", "/tpp/authorize", asked)
-    assert answer.status == 200, answer
-    return answer.body
-
-
-def tokens(world: World, bank: str, **members: Any) -> Any:
-    callback = Psu(world, bank).approve(authorize(world, bank, **members)["redirect_url"])
-    answer = world.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
-    assert answer.status == 200, answer
-    return answer.body
 
 
 @each_bank
@@ -199,19 +105,8 @@ def test_a_consent_that_the_tpp_ends_is_ended_at_the_bank(connected: World, bank
     assert "Revoked" in page.partition("Ended")[2]
 
 
-PAYMENT_SCOPES = {"one": ["payment.init"], "two": ["payments.single"]}
 CONFIRMED = {"one": ("4", "payment_status", 4), "two": ("ACSP", "transaction_status", "ACSP")}
 SETTLED = {"one": 4, "two": "ACSC"}
-
-
-def payment(world: World, bank: str, **members: Any) -> dict[str, Any]:
-    """A payment that settles 20 seconds after it was confirmed."""
-    back = f"{world.hub.settings.public_url}/payments/callback?order=7"
-    if bank == "one":
-        receiver = {"receiver_name": "Elsewhere", "receiver_iban": "GB33BUKB20201555555555", "amount": "9.99"}
-        return receiver | {"currency": "GBP", "payment_scheme": "BACS", "callback_url": back} | members
-    amount, receiver = {"amount": "9.99", "currency": "EUR"}, {"iban": "FR1420041010050500013M02606"}
-    return {"creditor_account": receiver, "instructed_amount": amount, "callback_url": back} | members
 
 
 @each_bank

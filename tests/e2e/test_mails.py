@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from infra.local import logfile
-from tests.e2e.test_web_contention import Window
+from tests.e2e.browser_window import Window
 
 pytestmark = pytest.mark.e2e
 

@@ -12,30 +12,11 @@ import requests
 from chalicelib import bootstrap
 from chalicelib.website.records.attempts import LIMITS
 from infra.tour.browser import Browser, approve_consent
+from tests.e2e.browser_window import Window
 from tests.e2e.parties import at_once
 from tests.website.person import known
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
-
-_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
-
-
-class Window:
-    """A browser window without a screen: it keeps cookies and sends forms."""
-
-    def __init__(self, base: str) -> None:
-        self.base = base
-        self.session = requests.Session()
-        self.session.trust_env = False
-
-    def get(self, path: str) -> requests.Response:
-        return self.session.get(self.base + path, timeout=60)
-
-    def post(self, path: str, shown: requests.Response, **fields: Any) -> requests.Response:
-        found = _TOKEN.search(shown.text)
-        assert found is not None
-        data = {"form_token": found[1], **fields}
-        return self.session.post(self.base + path, data=data, timeout=60, allow_redirects=False)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from chalicelib.foundation import aws, mail
 from chalicelib.foundation.mail import FileMailer, Mail, MailFailed, SesMailer
 from chalicelib.foundation.settings import Settings
-from tests.conftest import Lines
+from tests.log_lines import Lines
 
 MAIL = Mail("zoe@example.com", "Grüße", "One link: https://causeway.example.com/reset/secret")
 

@@ -14,9 +14,9 @@ from chalicelib.openbanking.records.idempotency_keys import RUNNING_SECONDS
 from infra.local.event_runner import schedule_event, sqs_event
 from tests.cards.scenes import EUR, Scene
 from tests.figures import Figure, figures
-from tests.infra.test_permissions import euros, opened, paying, silent
-from tests.openbanking.bank_client.test_circuit import Reader
-from tests.openbanking.flows.test_payment_initiation import WEBHOOKS, Payer
+from tests.infra.card_payments import euros, opened, paying, silent
+from tests.openbanking.circuits import Reader
+from tests.openbanking.payer import WEBHOOKS, Payer
 from tests.world import START, World
 
 HOUR, DAY = 3600, 24 * 3600

@@ -29,7 +29,7 @@ from tests.infra.alarm_states import (
     watched,
 )
 from tests.many import cases
-from tests.openbanking.flows.test_payment_initiation import WEBHOOKS, Payer, taken
+from tests.openbanking.payer import WEBHOOKS, Payer, taken
 from tests.world import START
 
 CONFIG = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))

@@ -22,7 +22,7 @@ from tests.infra.alarm_plays import (
     silent_provider,
 )
 from tests.infra.alarm_states import ALARM, OF_AWS
-from tests.openbanking.bank_client.test_circuit import Reader
+from tests.openbanking.circuits import Reader
 
 
 def dashboard(stage: str) -> Any:

@@ -15,16 +15,15 @@ from botocore.client import BaseClient
 from chalicelib.application import Application
 from chalicelib.foundation import parallel
 from infra.local.event_runner import schedule_event
-from tests.demo_bank.test_with_the_service import PAYMENT_SCOPES, Psu, connected, payment, tokens
-from tests.infra.test_permissions import CARD_TABLES, Used, policy, used
-from tests.infra.test_policies import STAGES
-from tests.openbanking.flows.test_deferred_payments import LaterPayer
+from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, payment, tokens
+from tests.infra.permissions import CARD_TABLES, Used, policy, used
+from tests.infra.policies import STAGES
+from tests.openbanking.deferred_payments import LaterPayer
+from tests.website.deliveries import send, send_test_event
 from tests.website.journey import with_tokens
 from tests.website.person import Person, known
-from tests.website.test_delivery_views import send, send_test_event
 from tests.world import START, World
 
-__all__ = ["connected"]
 TABLE = "arn:aws:dynamodb:*:*:table/causeway-local-"
 EMAIL = "rights@example.com"
 OF_DEMO_BANKS = f"{TABLE}demo-banks"
@@ -36,6 +35,13 @@ class Rights:
 
     of_requests: Used = field(default_factory=set)
     besides: Used = field(default_factory=set)
+
+
+@pytest.fixture
+def connected(world: World) -> Iterator[World]:
+    """The world with both demonstration banks, connected with the service in both directions."""
+    with connect_banks(world):
+        yield world
 
 
 @pytest.fixture

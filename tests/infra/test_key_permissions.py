@@ -17,7 +17,7 @@ from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.scenes import Scene
-from tests.infra.test_policies import FOLDER, resources, stage_of, statements
+from tests.infra.policies import FOLDER, resources, stage_of, statements
 from tests.world import World
 
 FILES = sorted(FOLDER.glob("policy-*.json"))

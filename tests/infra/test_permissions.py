@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from chalicelib.cards.payments.provider import ProviderSilent
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.programs.programmes import entry_key
 from chalicelib.cards.protocol.values import HOLD_SECONDS
@@ -20,33 +19,14 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.openbanking.flows.tpp_events import EventSender
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
-from tests.infra.test_policies import FOLDER, STAGES, TAKING, granted
-from tests.openbanking.flows.test_deferred_calls import DOWN, LATER, Question
-from tests.openbanking.flows.test_deferred_payments import LaterPayer
-from tests.openbanking.flows.test_payment_initiation import Payer, taken
+from tests.infra.card_payments import euros, opened, paying, silent
+from tests.infra.permissions import CARD_TABLES, Used, policy, used
+from tests.infra.policies import FOLDER, STAGES, TAKING
+from tests.openbanking.deferred_calls import DOWN, LATER, Question
+from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.meter import deliver
+from tests.openbanking.payer import Payer, taken
 from tests.world import World
-
-_WRITES = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
-Used = set[tuple[str, str]]
-
-
-def used(operation: str, parameters: dict[str, Any]) -> Used:
-    """The rights that a call of DynamoDB or SQS takes; the stage in the names is the local one."""
-    table = "arn:aws:dynamodb:*:*:table/"
-    match operation:
-        case "BatchGetItem":
-            return {(f"dynamodb:{operation}", table + name) for name in parameters["RequestItems"]}
-        case "Query":
-            index = f"/index/{parameters['IndexName']}" if "IndexName" in parameters else ""
-            return {(f"dynamodb:{operation}", f"{table}{parameters['TableName']}{index}")}
-        case "TransactWriteItems":
-            writes = [next(iter(each.items())) for each in parameters["TransactItems"]]
-            return {(f"dynamodb:{_WRITES[kind]}", table + write["TableName"]) for kind, write in writes}
-        case "PutItem" | "UpdateItem" | "DeleteItem":
-            return {(f"dynamodb:{operation}", table + parameters["TableName"])}
-    queue = parameters.get("QueueName") or parameters["QueueUrl"].rpartition("/")[2]
-    return {(f"sqs:{operation.removesuffix('Batch')}", f"arn:aws:sqs:*:*:{queue}")}
 
 
 @pytest.fixture
@@ -70,13 +50,6 @@ def working(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
         return found
 
     return work
-
-
-def policy(stage: str, function: str) -> Used:
-    """What a function's policy grants, with the names of the local stage."""
-    file = FOLDER / f"policy-{stage}{function}.json"
-    rights = granted(file, "dynamodb:") | granted(file, "sqs:")
-    return {(action, resource.replace(f"causeway-{stage}-", "causeway-local-")) for action, resource in rights}
 
 
 def deliveries_of_every_kind(world: World) -> list[str]:
@@ -208,9 +181,6 @@ def test_the_page_of_performance_reads_statistics_and_may(
     assert all(taken_up <= policy(stage, "") for stage in STAGES)
 
 
-CARD_TABLES = ("card-activity", "cards", "external-payments", "ledger", "programmes")
-
-
 def cards_at_work(world: World) -> None:
     """What takes all rights that cards, accounts and holders do."""
     scene = Scene(world, world.another_process())
@@ -274,25 +244,6 @@ def reports_at_work(scene: Scene, card: int) -> None:
     desk.read(MANAGER, "listCards", item_count=1)
     desk.read(MANAGER, "listActivity", item_count=1)
     desk.read(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
-
-
-def opened(scene: Scene, action: str, **account: int) -> Any:
-    """A new address in SEPA."""
-    (address,) = scene.data(action, **account, epm_method_id=2, currency_ison=EUR)
-    return address
-
-
-def silent(*_: object) -> Any:
-    raise ProviderSilent
-
-
-def euros(address: int, amount: int) -> dict[str, int]:
-    return {"epm_address_id": address, "amount": amount, "currency_ison": EUR}
-
-
-def paying(address: Any, iban: str = "DE89370400440532013000", name: str = "Al") -> dict[str, Any]:
-    """The members of a transfer of 20.00 EUR."""
-    return euros(address["id"], 2_000) | {"destination_iban": iban, "destination_account_name": name}
 
 
 def test_the_card_api_uses_what_it_may_of_its_tables_and_may_what_it_uses(

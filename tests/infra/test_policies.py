@@ -2,52 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from chalicelib.foundation.settings import Settings
-from infra.deploy.chalice_command import STAGES
 from infra.deploy.functions import API, FUNCTIONS
 from infra.local import event_runner
+from tests.infra.policies import CONFIG, FOLDER, STAGES, TAKING, granted, resources, stage_of, statements
 from tests.resources import for_stage
 
-FOLDER = Path(__file__).parents[2] / ".chalice"
-CONFIG: dict[str, Any] = json.loads((FOLDER / "config.json").read_text())
 POLICIES = sorted(FOLDER.glob("policy-*.json"))
 OF_OPERATOR = {"failed", "bank", "manager"}
 """The indexes of the deliveries that nobody but the operator's command line looks through."""
-TAKING = {"DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
-"""What Lambda itself does with the consumer's rights, as AWS's own AWSLambdaSQSQueueExecutionRole has it."""
 
 each_policy = pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)
 each_stage = pytest.mark.parametrize("stage", STAGES)
-
-
-def statements(file: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(file.read_text())["Statement"]
-    return found
-
-
-def resources(statement: dict[str, Any]) -> list[str]:
-    found = statement["Resource"]
-    return [found] if isinstance(found, str) else list(found)
-
-
-def stage_of(file: Path) -> str:
-    return file.stem.split("-")[1]
-
-
-def granted(file: Path, prefix: str) -> set[tuple[str, str]]:
-    return {
-        (action, resource)
-        for statement in statements(file)
-        for action in statement["Action"]
-        for resource in resources(statement)
-        if action.startswith(prefix)
-    }
 
 
 @each_stage

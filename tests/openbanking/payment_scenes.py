@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.openbanking.protocol import refusals
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.flows.test_payment_initiation import REFUSAL, WEBHOOKS, Payer, taken
+from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import (
     LATER,
     LaterPayer,

@@ -20,7 +20,7 @@ from chalicelib.foundation.aws import Queue
 from chalicelib.statistics.days import hours_of
 from tests.openbanking.call_sites import Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, items
-from tests.openbanking.flows.test_payment_initiation import PATHS, Payer, order
+from tests.openbanking.payer import PATHS, Payer, order
 from tests.world import Answer, World
 
 Run = Callable[[Fault], None]

@@ -6,63 +6,18 @@ import base64
 import hashlib
 import uuid
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
+from tests.openbanking.odd_input import documented, near, odd_text, relaxed
 from tests.openbanking.spelling import TOKEN, URL
-from tests.world import IBAN, Answer, World
-
-odd_text = st.one_of(
-    st.text(max_size=40),
-    st.sampled_from(["", "\x00", "a\r\nb", "\ud800", " ", "ß", "Ω" * 50, "a" * 9000, "null", "../..", "' OR 1=1"]),
-)
-json_value = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.decimals(allow_nan=False, allow_infinity=False), odd_text),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(odd_text, inner, max_size=4)),
-    max_leaves=12,
-)
-relaxed = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
-
+from tests.world import IBAN, World
 
 costly = settings(relaxed, max_examples=20)
 """For examples that begin with a whole journey."""
-
-
-@st.composite
-def near(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
-    """A valid body with some of its members taken away, replaced, or joined by others."""
-    body = dict(valid)
-    for name in draw(st.sets(st.sampled_from(sorted(valid)), max_size=2)):
-        if draw(st.booleans()):
-            body[name] = draw(json_value)
-        else:
-            del body[name]
-    if draw(st.integers(0, 4)) == 0:
-        body[draw(odd_text)] = draw(json_value)
-    return body if draw(st.integers(0, 9)) else draw(json_value)
-
-
-def documented(answer: Answer, version: int) -> None:
-    """The answer is a success or an error of the version's tables, with the table's HTTP status; none is ours."""
-    assert answer.status < 500
-    if answer.status == 200:
-        return
-    body = answer.body
-    if version == 1:
-        assert set(body) == {"error_code", "message"}
-        assert answer.status == VERSION_1[body["error_code"]].status
-        return
-    assert answer.status == VERSION_2[body["code"]].status
-    for additional in body.get("additionalErrors", []):
-        assert additional["code"] in ADDITIONAL or additional["code"] in VERSION_2
-        assert additional["details"]
 
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from chalicelib.foundation.http.outbound import Reply
 from tests.openbanking.examples import ROWS, Row, copied
+from tests.openbanking.odd_input import documented, json_value, near, odd_text, relaxed
 from tests.openbanking.stage import Stage, error_of, told
-from tests.openbanking.test_bad_input import documented, json_value, near, odd_text, relaxed
 
 short = settings(relaxed, max_examples=12)
 """Per row: there are many."""

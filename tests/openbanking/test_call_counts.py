@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import uuid
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
 
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
+from tests.dynamodb_calls import counted
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
-from tests.openbanking.flows.test_payment_initiation import Payer
+from tests.openbanking.payer import Payer
 from tests.openbanking.stage import Stage
 from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
-
-
-@contextlib.contextmanager
-def counted(world: World) -> Iterator[list[str]]:
-    """The names of the DynamoDB calls made inside."""
-    calls: list[str] = []
-    events = world.hub.store._client.meta.events
-
-    def note(model: object, **_: object) -> None:
-        calls.append(model.name)  # type: ignore[attr-defined]
-
-    events.register("before-call.dynamodb", note)
-    try:
-        yield calls
-    finally:
-        events.unregister("before-call.dynamodb", note)
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from chalicelib.statistics.ingest import Incomplete
 from chalicelib.statistics.measurements import Measurements
 from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.flows.test_payment_initiation import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.meter import counts, slips
+from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import (
     LATER,
     LaterPayer,

@@ -15,11 +15,11 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.statistics import current_call
 from infra.openapi.own_calls import webhooks_of
 from tests import figures
-from tests.openbanking.bank_client.test_circuit import Reader, opened
+from tests.dynamodb_calls import counted
+from tests.openbanking.circuits import Reader, opened
 from tests.openbanking.examples import ROWS
 from tests.openbanking.meter import BIC, LATER, counts, deliver, error, measured, of, slips
 from tests.openbanking.stage import Stage
-from tests.openbanking.test_call_counts import counted
 from tests.world import World
 
 BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])

@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib.foundation.http.outbound import NotReached
 from infra.admin.probe import probe
-from tests.openbanking.flows.test_payment_initiation import Payer
 from tests.openbanking.meter import BIC, deliver, error, measured, of
+from tests.openbanking.payer import Payer
 from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
-from tests.openbanking.bank_client.test_circuit import opened
+from tests.openbanking.circuits import opened
 from tests.openbanking.faults import Fault
-from tests.openbanking.flows.test_payment_initiation import Payer
 from tests.openbanking.meter import LATER, deliver, error, measured, of
+from tests.openbanking.payer import Payer
 from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

@@ -22,7 +22,7 @@ from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
 from chalicelib.openbanking.records.request_ids import RequestId
 from tests.cards.contest import MANY, PROCESSES, at_once
-from tests.openbanking.flows.test_payment_initiation import SCOPES, order, taken
+from tests.openbanking.payer import SCOPES, order, taken
 from tests.world import Sent, World
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]

@@ -11,7 +11,7 @@ import pytest
 
 from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.flows.test_payment_initiation import Payer
+from tests.openbanking.payer import Payer
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import (
     Run,

@@ -6,7 +6,7 @@ import pytest
 
 from infra.deploy import template
 from infra.deploy.chalice_command import STAGES
-from tests.infra.test_policies import resources
+from tests.infra.policies import resources
 from tests.rehearsal import account
 from tests.rehearsal.project import ADDRESSES, PROCESSORS, TOPIC, Project, registered
 from tests.resources import for_stage

@@ -18,7 +18,7 @@ from samtranslator.translator.transform import transform
 
 from infra.deploy import package, template
 from infra.deploy.chalice_command import STAGES
-from tests.infra.test_policies import resources
+from tests.infra.policies import resources
 from tests.rehearsal.project import REPOSITORY
 
 pytestmark = pytest.mark.rehearsal

@@ -13,7 +13,7 @@ from chalicelib.statistics.call_counts import CallCounts
 from chalicelib.statistics.current_day import CACHED_SECONDS, PAGES, REMEMBERED, SETTLED_SECONDS, DayToDate
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.summaries import Summary
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
 from tests.statistics.made_up import keeping, slip
 from tests.world import World
 

@@ -18,8 +18,8 @@ from chalicelib.statistics.hourly_counter_reader import KeptCounters
 from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Incomplete, Ingested, compute_day
 from infra.local.event_runner import expression, schedule_event
-from tests.conftest import Lines
 from tests.documents import OPERATIONS, STATISTICS, rows, section
+from tests.log_lines import Lines
 from tests.statistics.made_up import ALPHA, BETA, counted
 from tests.statistics.nights import DAY, ingest, items, records, report, turn_to
 from tests.world import World

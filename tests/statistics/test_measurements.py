@@ -17,8 +17,8 @@ from chalicelib.statistics import current_call, measurements
 from chalicelib.statistics.call_counts import Blamed, CallCounts, Service
 from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 from chalicelib.statistics.measurements import KEPT, SECONDS, TOGETHER, Measurements
-from tests.conftest import Lines
 from tests.figures import counted, figures
+from tests.log_lines import Lines
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = int(START.timestamp())

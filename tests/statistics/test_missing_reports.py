@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from tests.conftest import Lines
 from tests.figures import counted
+from tests.log_lines import Lines
 from tests.statistics.made_up import BETA
 from tests.statistics.nights import DAY, ingest, records, report, turn_to
 from tests.world import World

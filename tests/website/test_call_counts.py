@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.statistics.days import hours_of
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
 from tests.statistics.made_up import keeping, slip
 from tests.website.journey import approve, open_request, run
 from tests.website.person import PASSWORD, Person

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.openbanking.records.callback_limits import ASKED_SECONDS, BETWEEN_SECONDS, PER_ADDRESS
 from tests.openbanking.faults import items
-from tests.openbanking.flows.test_payment_initiation import Payer
+from tests.openbanking.payer import Payer
 from tests.world import Answer, World
 
 ASKED, REPORTED = "The bank says", "The bank reported"

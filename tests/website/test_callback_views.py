@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from chalicelib.foundation.http.outbound import TimedOut
-from tests.openbanking.flows.test_payment_initiation import Payer
+from tests.openbanking.payer import Payer
 from tests.website.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
 from tests.world import IBAN, World

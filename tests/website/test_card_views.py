@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from infra.admin import connection
 from infra.admin.commands import program
 from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, MadeCard, Scene
-from tests.conftest import Lines
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
+from tests.log_lines import Lines
 from tests.website.person import Person
 from tests.world import Answer, World
 

@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.records.attempts import LIMITS
+from tests.website.deliveries import send, send_test_event
 from tests.website.person import Person
 from tests.world import World
 
@@ -18,20 +19,6 @@ def client_id(world: World, user: Person) -> str:
     client_id = user.create_client("Eventful", events_url=world.receiver.url)
     world.client = world.hub.openbanking.clients.get(client_id)
     return client_id
-
-
-def send(world: World) -> None:
-    """Make the next attempt at everything that is due."""
-    for delivery in world.recorded():
-        if delivery.state == "due":
-            world.hub.delivery.worker.attempt(delivery.delivery_id)
-
-
-def send_test_event(user: Person, client_id: str) -> str:
-    """Send a test event; answers the address of its delivery."""
-    user.post(f"/clients/{client_id}", action="test-event")
-    assert user.last.status == 303
-    return user.last.headers["location"].partition("?")[0]
 
 
 def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:

@@ -15,10 +15,10 @@ from chalicelib.foundation.dynamodb.store import Operation, StoreUnavailable
 from chalicelib.foundation.mail import Mail, MailFailed
 from chalicelib.website.records.attempts import LIMITS
 from chalicelib.website.records.one_time_secrets import LIFETIMES
-from tests.conftest import Lines
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
+from tests.log_lines import Lines
+from tests.website.deliveries import send
 from tests.website.person import PASSWORD, Person
-from tests.website.test_delivery_views import send
 from tests.world import World
 
 pytestmark = pytest.mark.usefixtures("quick_hashes")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.openbanking.flows.test_payment_initiation import Payer
 from tests.openbanking.meter import measured
+from tests.openbanking.payer import Payer
 from tests.website.journey import approve, open_request, run, with_tokens
 from tests.website.person import Person
 from tests.world import World

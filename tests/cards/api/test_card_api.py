@@ -14,7 +14,7 @@ import pytest
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.foundation import jsontext
 from tests.cards.scenes import Scene
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.source_code import ROOT
 from tests.world import Answer
 

@@ -13,7 +13,7 @@ from tests.cards.authorization.issuers import EACH_CARD, TWICE_A_DAY, authorizes
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, BLENDED, LIMITED, NOT_BLENDING, SEPARATE, Buyer
 from tests.cards.ledgers import entries, movements
 from tests.cards.scenes import BRITAIN, EUR, GBP, GERMANY, LEFT_OUT, USD, Scene
-from tests.cards.test_call_counts import transactions
+from tests.dynamodb_calls import transactions
 
 # -- approvals
 

@@ -16,7 +16,7 @@ from chalicelib.foundation import jsontext
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import A_DAY, BACK_A_WEEK, LIMITED, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import DAY, EUR, Scene
-from tests.conftest import Lines
+from tests.log_lines import Lines
 
 pytestmark = pytest.mark.faults
 

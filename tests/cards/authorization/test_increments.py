@@ -21,7 +21,7 @@ from tests.cards.authorization.issuers import (
 )
 from tests.cards.authorization.shops import A_DAY, LIMITED, SEPARATE, Buyer
 from tests.cards.scenes import EUR, PIN, Scene
-from tests.cards.test_call_counts import transactions
+from tests.dynamodb_calls import transactions
 
 
 def more(user: Buyer, asked: Any, amount: int) -> str:

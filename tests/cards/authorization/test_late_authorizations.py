@@ -18,9 +18,9 @@ from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, Store
 from tests.cards.authorization.issuers import authorizes, held, messages, reissued
 from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
-from tests.cards.events.test_card_events import Listener
+from tests.cards.events.event_listener import Listener
 from tests.cards.scenes import GBP, Scene
-from tests.cards.test_call_counts import transactions
+from tests.dynamodb_calls import transactions
 
 pytestmark = pytest.mark.dynamodb
 

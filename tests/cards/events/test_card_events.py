@@ -5,61 +5,17 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from chalicelib.cards.issuing.account_record import Account
-from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.requests import disclosure
-from chalicelib.delivery.delivery_record import BODY, Delivery
-from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Put
-from infra.openapi.cards.answer_models import data_of
+from tests.cards.events.event_listener import Listener, Told
 from tests.cards.scenes import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Scene
-
-Told = dict[str, Any]
-
-
-class Listener:
-    """What the programme manager of a scene is told, one event after the other."""
-
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
-        self._known: set[str] = set()
-
-    def deliveries(self) -> list[Delivery]:
-        """Those that were recorded since the last time."""
-        found = [each for each in self.scene.world.recorded("card_event") if each.delivery_id not in self._known]
-        self._known |= {each.delivery_id for each in found}
-        return found
-
-    def events(self, manager_id: int = MANAGER) -> list[Any]:
-        """Their bodies, in the order of types, ids and kinds; each has the form of its type, and is queued."""
-        found, queued = self.deliveries(), self.scene.world.queued()
-        assert sorted(each.delivery_id for each in found) == sorted(set(queued) & {each.delivery_id for each in found})
-        bodies = [self._body(each) for each in found if each.manager_id == manager_id]
-        return sorted(bodies, key=lambda body: (body["type"], body["data"].get("epm_transaction_id", 0)))
-
-    def told(self, event: str = "", manager_id: int = MANAGER) -> list[Told]:
-        """The data of the events of one type, and no others are there."""
-        found = self.events(manager_id)
-        assert {body["type"] for body in found} <= ({event} if event else EVENTS.keys())
-        return [body["data"] for body in found]
-
-    def forget(self) -> None:
-        """What has happened up to now does not count."""
-        self.deliveries()
-
-    def _body(self, delivery: Delivery) -> Any:
-        text = self.scene.hub.delivery.bodies.open(delivery.delivery_id, BODY, delivery.body_parts)
-        body = jsontext.loads(text)
-        assert (body["type"], list(body)) == (delivery.topic, ["type", "timestamp", "data"])
-        data_of(body["type"]).read(body["data"])
-        return body
 
 
 def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
@@ -261,7 +217,7 @@ def test_with_a_key_of_events_alone_no_value_is_told(heard: Listener) -> None:
     scene = heard.scene
     card, catalogue = scene.card_in("A"), scene.hub.cards.programmes.catalogue(MANAGER)
     key = signatures.public_pem(rsa.generate_private_key(public_exponent=65537, key_size=3072).public_key())
-    assert disclosure.encrypt_for_event(replace(catalogue, events_encryption_key=key), 1, "730214") is None
+    assert disclosure.in_event(replace(catalogue, events_encryption_key=key), 1, "730214") is None
     heard.forget()
 
     scene.authentication(card.card_id)

@@ -14,8 +14,8 @@ from chalicelib.foundation.dynamodb.store import Delete
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.cards.cases import LOOK, WRITE, warmed
 from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, SEPA, Scene
-from tests.conftest import Lines
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
+from tests.log_lines import Lines
 from tests.world import World
 
 OVERLAP = 3600

@@ -8,7 +8,7 @@ from chalicelib.bootstrap import hub
 from chalicelib.cards.payments.provider import Receipt
 from tests.cards.ledgers import prove, state
 from tests.cards.scenes import DAY, Scene
-from tests.conftest import Lines
+from tests.log_lines import Lines
 
 pytestmark = pytest.mark.faults
 

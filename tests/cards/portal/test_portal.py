@@ -13,8 +13,8 @@ from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_fields import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, USD, MadeCard, Scene
-from tests.conftest import Lines
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
+from tests.log_lines import Lines
 
 READS, LISTS = "BatchGetItem", ["Query"] * 16
 NOWHERE = 999_999_999

@@ -17,7 +17,7 @@ from chalicelib.cards.programs.credentials import (
 )
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.setups import ABSENT, credential, loaded, manager, shown
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.world import World
 
 

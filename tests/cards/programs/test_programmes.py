@@ -11,7 +11,7 @@ from chalicelib.cards.programs.catalogue import FeeEntry, LimitEntry, Rate, Regi
 from chalicelib.cards.programs.programmes import EntryGone, UnknownManager, head_key
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.setups import fee, limit, loaded, manager, planned, region, special_account
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.world import World
 
 

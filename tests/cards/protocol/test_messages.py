@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import jsontext
 from infra.openapi.cards.answer_models import answer_of
 from tests.cards import field_values, whole_requests
 from tests.cards.field_values import MISSING, UNKNOWN
+from tests.cards.protocol.request_checks import read, refusal, refusal_if_any
 from tests.cards.specification import TABLES
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
 from tests.many import cases
@@ -24,30 +24,10 @@ PAIRED = ("holder_id", "account_id", "maximum_amount")
 """Optional fields in whose place there has to be something else, or which something else needs."""
 
 
-def read(action: str, members: Members) -> Any:
-    return EVERY_ACTION[action].request.read_fields(members)
-
-
-def refusal(action: str, members: Members) -> tuple[int, str]:
-    """The code and the message that a request is refused with."""
-    with pytest.raises(Refused) as refused:
-        read(action, members)
-    return int(refused.value.status), refused.value.message
-
-
 def with_member(action: str, name: str) -> Members:
     """A whole request in which the member is looked at."""
     found: Members = next(each for each in whole_requests.whole(action) if name in each)
     return found
-
-
-def refusal_if_any(action: str, members: Members) -> tuple[int | None, str]:
-    """The same of a request that may be right: then there is no code."""
-    try:
-        read(action, members)
-    except Refused as refused:
-        return int(refused.status), refused.message
-    return None, ""
 
 
 def as_sent(value: Any) -> Any:

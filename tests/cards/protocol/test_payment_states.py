@@ -10,9 +10,9 @@ import pytest
 from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, MANDATE_RULES, PAYMENT_RULES
 from tests.cards import ledgers, money_requests, whole_requests
+from tests.cards.action_checks import call
 from tests.cards.scenes import LEFT_OUT, UK, Scene
 from tests.cards.state_tables import ADDRESS, ADDRESS_MOVES, MANDATE, MONEY_ACCOUNT, OK, PAYMENT, RESULTS
-from tests.cards.test_actions import call
 from tests.cards.whole_requests import Cast, Members
 
 FUNDS = 10_000

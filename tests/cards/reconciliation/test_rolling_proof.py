@@ -18,11 +18,11 @@ from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
 from infra.deploy.functions import BY_NAME
 from infra.local.event_runner import schedule_event
 from tests.cards.ledgers import movements
-from tests.cards.reconciliation.conftest import Ledger
+from tests.cards.reconciliation.proved_ledger import Ledger
 from tests.cards.scenes import DAY, EUR, SPECIAL_EUR
-from tests.conftest import Lines
 from tests.documents import OPERATIONS, rows, section
 from tests.figures import counted
+from tests.log_lines import Lines
 from tests.world import START
 
 SPECIAL = f"special_account#1.{SPECIAL_EUR}"

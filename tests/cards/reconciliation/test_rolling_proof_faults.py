@@ -10,7 +10,7 @@ import pytest
 from chalicelib.cards.reconciliation.progress_record import Progress
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.fault_plays import PROVING, Targets
-from tests.cards.reconciliation.conftest import Ledger
+from tests.cards.reconciliation.proved_ledger import Ledger
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot
 from tests.source_code import within

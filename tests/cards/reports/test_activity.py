@@ -13,7 +13,7 @@ from chalicelib.foundation.clock import milliseconds
 from tests.cards.reports.pages import paged
 from tests.cards.reports.rows import message
 from tests.cards.scenes import Envelope, Scene
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
 
 BOTH = pytest.mark.parametrize("action", ["getCardsActivity", "getFinancialAuthorizes"])
 LISTED: dict[str, Callable[[int], dict[str, Any]]] = {

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cards.reports.pages import paged
 from tests.cards.scenes import Envelope, Scene
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
 
 LODGING = {"check_in": "2026-03-01", "nights": 2, "rates": [{"room": "12", "amount": 9900}]}
 OVERALL = pytest.mark.parametrize("overall", [False, True], ids=["of a transaction", "of all"])

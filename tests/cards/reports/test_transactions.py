@@ -14,7 +14,7 @@ from infra.openapi.cards.answer_models import model_of
 from tests.cards.report_specification import REPORT_TABLES
 from tests.cards.reports.pages import paged
 from tests.cards.scenes import EUR, GBP, MadeCard, Scene
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
 
 TABLE = REPORT_TABLES["getTransactions"].answer
 WITH_FEES = 304

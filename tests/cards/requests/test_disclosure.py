@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.card_fields import CARD_FIELDS, LONGEST_BYTES
 from chalicelib.cards.requests import disclosure
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto import signatures
-from tests.conftest import Lines
+from tests.log_lines import Lines
 
 PAN = "4111110000004823"
 CLEAR = {"pan": PAN, "pin": "4823", "cvc2": "417", "acs_password": "Kx9!quiet-Otter"}

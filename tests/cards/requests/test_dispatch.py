@@ -14,10 +14,10 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Conflict
 from chalicelib.foundation.jsontext import Number
 from tests.cards import whole_requests
+from tests.cards.action_checks import call
 from tests.cards.scenes import ALL_PLAIN, HOLDER_BLOCK, LEFT_OUT, Envelope, Scene
-from tests.cards.test_actions import call
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, is_valid
-from tests.conftest import Lines
+from tests.log_lines import Lines
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
 CREDENTIALS = ("access_key", "access_api_id", "access_api_key")

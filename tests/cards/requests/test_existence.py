@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.cards import whole_requests
+from tests.cards.action_checks import call
 from tests.cards.scenes import GERMANY, HOLDER_BLOCK, PERSON, SEPA, Scene
 from tests.cards.specification import TABLES
-from tests.cards.test_actions import call
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Cast, Members
 
 RECORDS = {"account_id": 3001, "card_id": 3002, "cards": 3002, "holder_id": 3003, "account_owner_id": 3003}

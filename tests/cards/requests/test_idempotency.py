@@ -10,25 +10,15 @@ import pytest
 from chalicelib.cards.programs import credentials
 from chalicelib.foundation import identifiers
 from tests.cards import whole_requests
-from tests.cards.scenes import ALL_PLAIN, DAY, HOLDER_BLOCK, OUTSIDE, PIN, UK, Envelope, Scene
-from tests.cards.test_actions import call
+from tests.cards.action_checks import call
+from tests.cards.requests.repeats import is_repeat, request
+from tests.cards.scenes import ALL_PLAIN, DAY, HOLDER_BLOCK, OUTSIDE, PIN, UK, Scene
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
-from tests.conftest import Lines
+from tests.log_lines import Lines
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
 REVEALS = [name for name, action in EVERY_ACTION.items() if action.effect == "reveal"]
 WITH_CARD_DATA = [name for name, action in EVERY_ACTION.items() if action.seals]
-
-
-def is_repeat(first: Envelope, second: Envelope) -> bool:
-    """Whether the second answer is the first one, byte for byte, but for ``duplicated``."""
-    assert first.raw.count('"duplicated":0') == 1
-    return second.raw == first.raw.replace('"duplicated":0', '"duplicated":1')
-
-
-def request(scene: Scene, action: str) -> Members:
-    made = whole_requests.cast(scene, action)
-    return whole_requests.whole(action, made)[0] | {"request_reference_id": scene.reference()}
 
 
 @EVERY

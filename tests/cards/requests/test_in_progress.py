@@ -11,9 +11,9 @@ import pytest
 
 from chalicelib.cards.payments.provider import ProviderSilent
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
-from tests.cards.requests.test_idempotency import is_repeat, request
+from tests.cards.action_checks import call, check
+from tests.cards.requests.repeats import is_repeat, request
 from tests.cards.scenes import Scene
-from tests.cards.test_actions import call, check
 
 pytestmark = pytest.mark.faults
 

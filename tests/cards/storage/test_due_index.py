@@ -12,8 +12,8 @@ from chalicelib.cards.storage import due_index
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from tests.cards.scenes import Scene
-from tests.conftest import Lines
 from tests.figures import counted
+from tests.log_lines import Lines
 
 pytestmark = pytest.mark.faults
 

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.cards.storage.time_ordered import Rows, Span, Timeline, latest_page, page
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
 from tests.world import World
 
 pytestmark = pytest.mark.dynamodb

@@ -10,17 +10,8 @@ import pytest
 
 from chalicelib.foundation.http import header_capture as module
 from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
-from chalicelib.foundation.http.outbound import NotReached, OutboundError
-from tests.foundation.http.test_outbound import (
-    ANSWER_BYTES,
-    BODY,
-    EITHER_WAY,
-    good,
-    half_an_answer,
-    hang_up,
-    once,
-    post,
-)
+from chalicelib.foundation.http.outbound import ANSWER_BYTES, NotReached, OutboundError
+from tests.foundation.http.connections import BODY, EITHER_WAY, good, half_an_answer, hang_up, once, post
 from tests.foundation.servers import Connection, serving, unused_port
 
 CONTENT_LENGTH = str(len(BODY))

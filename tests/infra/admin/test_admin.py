@@ -11,7 +11,6 @@ import string
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +19,6 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from typer.main import get_command
-from typer.testing import CliRunner, Result
 
 from chalicelib import bootstrap
 from chalicelib.demo_bank.profiles import PROFILES
@@ -33,9 +30,9 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.banks import UnknownBank
 from chalicelib.openbanking.records.client_record import Client
 from infra.admin import connection, probe
-from infra.admin.commands import program
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.foundation.servers import self_signed, server_context, serving
+from tests.infra.admin.command_line import built, done, refused, run
 from tests.local_stack import answering
 from tests.world import START, World
 
@@ -76,34 +73,7 @@ GROUPS = {
 EVENTS_URL = "http://127.0.0.1:9/events"
 COMMANDS = [(group, command) for group, commands in GROUPS.items() for command in commands]
 
-built = cache(get_command)
 """Builds the program's tree of commands once, and not for every call."""
-
-
-def run(*arguments: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(program, list(arguments), input=stdin)
-
-
-def done(*arguments: str, stdin: str | None = None) -> Any:
-    """The document of a command that succeeds."""
-    result = run(*arguments, "--json", stdin=stdin)
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def refused(*arguments: str, stdin: str | None = None) -> str:
-    """The one sentence of a command that is refused, the same for people and for programs."""
-    spoken, printed = run(*arguments, stdin=stdin), run(*arguments, "--json", stdin=stdin)
-    for result in (spoken, printed):
-        assert result.exit_code == 1, result.output
-        assert isinstance(result.exception, SystemExit)
-    document = json.loads(printed.stdout)
-    assert list(document) == ["error"]
-    sentence: str = document["error"]
-    assert spoken.stdout == ""
-    assert spoken.stderr == f"Error: {sentence}\n"
-    assert "\n" not in sentence
-    return sentence
 
 
 @pytest.fixture(autouse=True)

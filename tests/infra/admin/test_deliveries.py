@@ -13,7 +13,7 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from infra.admin import connection, output
 from infra.admin.output import CommandRefused
-from tests.infra.admin.test_admin import done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.world import World
 
 ALPHA, BETA = "ALPHGB21", "BETADEF1"

@@ -21,7 +21,7 @@ from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin import connection, ledger_verification, progress
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, Scene
-from tests.infra.admin.test_admin import done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.world import World
 
 ABROAD = {"destination_iban": "DE89370400440532013000", "destination_account_name": "Al"}

@@ -20,7 +20,7 @@ from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, ledger_verification
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, MadeCard, Scene
-from tests.infra.admin.test_admin import done, run
+from tests.infra.admin.command_line import done, run
 from tests.many import cases
 from tests.openbanking.faults import Snapshot
 from tests.world import World

@@ -17,7 +17,7 @@ from infra.admin import connection, output
 from infra.programme import file, loading
 from infra.programme.loading import LoadConflict
 from tests.cards.setups import Content, credential, fee, loaded, manager, written
-from tests.infra.admin.test_admin import built, done, refused, run
+from tests.infra.admin.command_line import built, done, refused, run
 from tests.world import World
 
 PARTS = ("access_key", "access_api_id", "access_api_key")

@@ -14,7 +14,7 @@ import pytest
 from chalicelib.foundation import jsontext, parallel
 from chalicelib.statistics.export import NAMES
 from infra.admin import connection
-from tests.infra.admin.test_admin import done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.statistics.made_up import ALPHA, BETA, counted
 from tests.world import World
 

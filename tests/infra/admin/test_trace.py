@@ -17,7 +17,7 @@ from chalicelib.foundation.settings import Settings
 from infra.admin import connection, trace
 from infra.admin.log_search import CloudWatchLog, LocalLog, stage_log
 from infra.local import logfile, stackfile
-from tests.infra.admin.test_admin import done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.local_stack import answering
 from tests.world import World
 

@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.foundation import log
 from infra.local import logfile
-from tests.conftest import Lines
+from tests.log_lines import Lines
 
 
 @pytest.fixture

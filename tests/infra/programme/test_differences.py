@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.cards.setups import Content, fee, limit, loaded, manager
-from tests.infra.programme.test_loading import changes, kept, use, with_entries
-from tests.infra.programme.test_rules import rule
+from tests.infra.programme.loading import changes, kept, use
+from tests.infra.programme.setup_files import rule, with_entries
 from tests.world import World
 
 

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
-from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme, Catalogue, LimitEntry
+from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme, LimitEntry
 from chalicelib.cards.protocol import values
-from infra.programme import file, models
-from infra.programme.file import InvalidProgramme
-from tests.cards.setups import Content, fee, limit, manager, region, special_account, written
+from infra.programme import models
+from tests.cards.setups import Content, fee, limit, manager, region, special_account
 from tests.documents import OPERATIONS, section
-
-DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].catalogue
-
-
-def faults(**members: Any) -> tuple[str, ...]:
-    """The mistakes of a small set-up with these members, without the place of the programme manager."""
-    with pytest.raises(InvalidProgramme) as caught:
-        file.read_programmes(written(manager(**members)), "local")
-    return tuple(said.removeprefix("programme_managers.0.") for said in caught.value.faults)
-
-
-def made(**members: Any) -> Catalogue:
-    return file.read_programmes(written(manager(**members)), "local")[0].catalogue
+from tests.infra.programme.setup_files import DEMO, faults, made
 
 
 def with_fees(*entries: Content) -> Content:

@@ -21,6 +21,8 @@ from tests.cards.setups import (
     shown,
     special_account,
 )
+from tests.infra.programme.loading import changes, kept, use
+from tests.infra.programme.setup_files import with_entries
 from tests.world import World
 
 
@@ -32,32 +34,8 @@ def small(world: World) -> Content:
     return made
 
 
-def changes(world: World, content: Content) -> list[tuple[str, str]]:
-    """What a load would do: the verbs and the titles."""
-    (plan,) = planned(world.hub, content)
-    return [(change.what, change.title) for change in plan.changes]
-
-
-def kept(world: World, content: Content) -> dict[str, Any]:
-    """What the table holds of a programme manager and of its credentials."""
-    rows = list(world.hub.store.scan("programmes"))
-    own = [row for row in rows if row["owner"] == f"manager#{content['id']}" or row.get("manager_id") == content["id"]]
-    return {f"{row['owner']} {row['part']}": row for row in own}
-
-
-def use(world: World, content: Content, *references: tuple[str, int]) -> None:
-    hub = world.another_process()
-    hub.cards.programmes.mark_used(hub.cards.programmes.catalogue(content["id"]), references)
-
-
 def without(content: Content, kind: str, number: int) -> Content:
     return content | {kind: [each for each in content[kind] if each["id"] != number]}
-
-
-def with_entries(content: Content, fees: list[Content], limits: list[Content]) -> Content:
-    first, *others = content["limit_groups"]
-    fee_groups = [{"id": 1, "name": "Fees", "entries": fees}]
-    return content | {"fee_groups": fee_groups, "limit_groups": [first | {"entries": limits}, *others]}
 
 
 # -- the difference

@@ -20,16 +20,9 @@ from infra.programme.file import InvalidProgramme
 from tests import host_spellings
 from tests.cards.setups import Content, loaded, manager, planned, region, written
 from tests.documents import OPERATIONS, section
-from tests.infra.programme.test_groups import DEMO, faults, made
-from tests.infra.programme.test_loading import kept
+from tests.infra.programme.loading import kept
+from tests.infra.programme.setup_files import DEMO, MARK, faults, made, rule
 from tests.world import World
-
-MARK = "mark_transaction_as_suspicious"
-
-
-def rule(number: int = 1, **members: Any) -> Content:
-    """A rule of a risk group that is about everything, without other members."""
-    return {"id": number, "name": f"Rule {number}", "actions": [MARK]} | members
 
 
 def with_rules(*rules: Content) -> Content:

@@ -11,10 +11,11 @@ import pytest
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.protocol import refusals
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.many import cases
+from tests.openbanking.bank_client.bank_answers import handed_on, in_camel_case, odd_answers
 from tests.openbanking.broken_rules import NO_LIST, NO_OBJECT, NO_TEXT
-from tests.openbanking.examples import BY_WEBHOOK, ROWS, Json, Row, spelled, with_value, without
+from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, with_value, without
 from tests.openbanking.specification import Member
 from tests.openbanking.stage import Stage, details_of, told
 from tests.world import Answer
@@ -63,18 +64,6 @@ def mistyped(row: Row, *, mandatory: bool) -> Iterator[tuple[Member, str, Any]]:
             for label, value in {**wrong, **({"null": None} if mandatory else {})}.items():
                 if (row.webhook, member.path, label) not in ADMITTED:
                     yield member, label, value
-
-
-def odd_answers(lines: Lines) -> list[str]:
-    """The problems of odd answers that were logged."""
-    logged = [line for line in lines.all() if line["message"] == "odd bank answer"]
-    return [problem for line in logged for problem in line["problems"]]
-
-
-def handed_on(row: Row, answer: Json) -> Json:
-    """The bank's answer as the TPP gets it."""
-    asked = {"payment_id": row.request["payment_id"]} if row.call == "/tpp/payment_status" else {}
-    return asked | {name: value for name, value in answer.items() if row.version == 2 or name != "status"}
 
 
 # -- every member
@@ -245,17 +234,6 @@ def test_names_of_version_1_stay_as_they_are(stage: Stage, row: Row) -> None:
     answer = stage.ask(row, answer=given)
 
     assert spelled(answer.text) == spelled(told(handed_on(row, given)))
-
-
-def in_camel_case(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {camel(name): in_camel_case(inner) for name, inner in value.items()}
-    return [in_camel_case(inner) for inner in value] if isinstance(value, list) else value
-
-
-def camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 1], ids=str)

@@ -13,7 +13,7 @@ from chalicelib.foundation.http.outbound import NotReached, Reply
 from chalicelib.openbanking.bank_client.bank_client import Outgoing
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.protocol.v1 import REVOKE_TOKEN
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.world import IBAN, Answer, World
 
 PATH = {1: "/accounts", 2: "/v2_accounts"}

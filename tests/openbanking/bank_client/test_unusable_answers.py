@@ -9,7 +9,7 @@ import pytest
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url
 from tests.openbanking.faults import items
-from tests.openbanking.flows.test_payment_initiation import Payer, taken
+from tests.openbanking.payer import Payer, taken
 from tests.openbanking.scenes import LaterPayer, carry_on
 from tests.world import Answer, World
 

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.world import Consented, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

@@ -18,10 +18,10 @@ from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.openbanking.flows import consent_expiry
 from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, consent_key
-from tests.conftest import Lines
-from tests.openbanking.flows.test_payment_initiation import Payer
+from tests.dynamodb_calls import counted
+from tests.log_lines import Lines
+from tests.openbanking.payer import Payer
 from tests.openbanking.spelling import TOKEN
-from tests.openbanking.test_call_counts import counted
 from tests.world import Consented, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

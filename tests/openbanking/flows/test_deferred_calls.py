@@ -8,88 +8,18 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery.schedule import PLANS
-from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
+from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import Number
-from tests.conftest import Lines
+from tests.log_lines import Lines
+from tests.openbanking.deferred_calls import ACCOUNTS, DOWN, LATER, Died, Question, accepted, dies, looked_up
 from tests.openbanking.examples import BY_WEBHOOK, OTHER_IBAN, ROWS, Row, spelled
-from tests.openbanking.flows.test_payment_initiation import Payer
+from tests.openbanking.payer import Payer
 from tests.openbanking.stage import Stage, error_of
 from tests.world import IBAN, Answer, Sent, World
 
 ALL_ROWS = pytest.mark.parametrize("row", ROWS, ids=str)
-LATER = {"prefer": "respond-async"}
-ACCOUNTS = {1: BY_WEBHOOK["/accounts"], 2: BY_WEBHOOK["/v2_accounts"]}
-DOWN = NotReached("no connection could be made")
 DAY = 24 * 3600
 RELAY = PLANS["relay"]
-
-
-def accepted(answer: Answer) -> str:
-    """The id of a request that was accepted in the decided form."""
-    assert answer.status == 202, answer
-    request_id: str = answer.body["request_id"]
-    assert answer.body == {"request_id": request_id, "state": "queued"}
-    assert answer.headers["location"] == f"/tpp/requests/{request_id}"
-    assert answer.headers["preference-applied"] == "respond-async"
-    return request_id
-
-
-def looked_up(world: World, request_id: str, bearer: str | None = None, **others: Any) -> Answer:
-    return world.tpp("GET", f"/tpp/requests/{request_id}", bearer=bearer, **others)
-
-
-class Died(BaseException):
-    """The end of a worker."""
-
-
-def dies(sent: Sent) -> Any:
-    """A worker's end after the bank has got its request."""
-    raise Died
-
-
-class Question:
-    """A question about accounts that was accepted from a TPP; ``answer`` is what the bank will give."""
-
-    def __init__(self, world: World, version: int = 1, **headers: str) -> None:
-        self.world = world
-        self.row = ACCOUNTS[version]
-        self.side = world.banks[version]
-        tokens = world.tokens(version)
-        self.bearer, self.refresh_token = tokens["access_token"], tokens["refresh_token"]
-        self.consent_id = tokens["consent_id"]
-        self.bank_gives(self.row.answer)
-        self.request_id = accepted(self.ask(**headers))
-
-    def bank_gives(self, answer: Any) -> None:
-        self.side.answers[self.row.webhook] = lambda sent: answer
-
-    def ask(self, **headers: str) -> Answer:
-        return self.world.tpp("GET", self.row.call, bearer=self.bearer, headers=LATER | headers)
-
-    def at_once(self, **headers: str) -> Answer:
-        """The same question, waited for."""
-        return self.world.tpp("GET", self.row.call, bearer=self.bearer, headers=headers)
-
-    def attempt(self) -> None:
-        self.world.hub.delivery.worker.attempt(self.request_id)
-
-    def refreshed(self) -> str:
-        """A new bearer of the same consent."""
-        answer = self.world.tpp("POST", "/tpp/token", {"refresh_token": self.refresh_token})
-        assert answer.status == 200, answer
-        bearer: str = answer.body["access_token"]
-        return bearer
-
-    def outcome(self) -> dict[str, Any]:
-        """What can be fetched, whatever the time: bearers last an hour."""
-        answer = looked_up(self.world, self.request_id, self.refreshed())
-        assert answer.status == 200, answer
-        body: dict[str, Any] = answer.body
-        return body
-
-    @property
-    def state(self) -> str:
-        return self.world.delivery(self.request_id).state
 
 
 @pytest.fixture

@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.flows.payment_execution import PaymentExecution
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.records.consents import consent_key
+from tests.openbanking.deferred_calls import DOWN, LATER, Died, accepted, dies
+from tests.openbanking.deferred_payments import LaterPayer, payments
 from tests.openbanking.faults import Fault
-from tests.openbanking.flows.test_deferred_calls import DOWN, LATER, Died, accepted, dies, looked_up
-from tests.openbanking.flows.test_payment_initiation import REFUSAL, WEBHOOKS, Payer, order, taken
+from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, order, taken
 from tests.openbanking.stage import error_of
 from tests.world import Answer, World
 
@@ -24,58 +22,6 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 SOME = pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct")])
 ONE_TIME = "one_time"
-
-
-class LaterPayer(Payer):
-    """A TPP that does not wait for the bank's answer."""
-
-    def __init__(self, world: World, version: int, kind: str = "single", consent_type: str = "reusable") -> None:
-        super().__init__(world, version, kind, consent_type)
-        self.headers = dict(LATER)
-
-    def order(self, key: str | None = None, **members: Any) -> str:
-        """The id of a payment that was accepted."""
-        return accepted(self.pay(key, **members))
-
-    def pay_at_once(self, key: str | None = None, **members: Any) -> Answer:
-        """The same payment, waited for."""
-        self.headers = {}
-        try:
-            return self.pay(key, **members)
-        finally:
-            self.headers = dict(LATER)
-
-    def attempt(self, request_id: str) -> None:
-        """The next attempt, when its time has come."""
-        due_at = self.world.delivery(request_id).due_at
-        self.world.clock.advance(max((due_at or 0) - self.world.clock.time(), 0))
-        self.world.hub.delivery.worker.attempt(request_id)
-
-    def outcome(self, request_id: str) -> dict[str, Any]:
-        answer = looked_up(self.world, request_id, self.bearer)
-        assert answer.status == 200, answer
-        body: dict[str, Any] = answer.body
-        return body
-
-    def failure(self, request_id: str) -> tuple[int, str]:
-        """The status and the title that a payment failed with; it is never sent again."""
-        outcome, calls = self.outcome(request_id), self.calls
-        assert outcome["state"] == "failed"
-        self.world.clock.advance(CLAIMED_SECONDS)
-        self.world.hub.delivery.worker.attempt(request_id)
-        self.world.hub.delivery.sweeper.sweep()
-        assert self.calls == calls
-        return outcome["status"], outcome["body"]["title"]
-
-    def consent_status(self) -> str:
-        token = Credential.parse(self.bearer or "", parts=3)
-        item = self.world.hub.store.get(*consent_key(token.ids[0])) if token else None
-        assert item is not None
-        return str(item["status"])
-
-
-def payments(world: World) -> list[dict[str, Any]]:
-    return sorted(world.hub.store.scan("payments"), key=lambda item: str(item["payment_id"]))
 
 
 # -- as if it had been waited for

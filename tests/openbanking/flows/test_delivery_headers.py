@@ -11,10 +11,10 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.recorded_headers import MASK
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
-from tests.openbanking.bank_client.test_circuit import opened
-from tests.openbanking.flows.test_deferred_calls import Question
-from tests.openbanking.flows.test_deferred_payments import LaterPayer
-from tests.openbanking.flows.test_payment_initiation import WEBHOOKS, taken
+from tests.openbanking.circuits import opened
+from tests.openbanking.deferred_calls import Question
+from tests.openbanking.deferred_payments import LaterPayer
+from tests.openbanking.payer import WEBHOOKS, taken
 from tests.world import Sent, World
 
 COOKIE = "session=what-nobody-is-shown"

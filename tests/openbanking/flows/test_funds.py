@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.jsontext import Number
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.openbanking.examples import BY_WEBHOOK, Json
 from tests.openbanking.stage import Stage, details_of, told
 from tests.world import IBAN, Answer

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.records.payments import payment_key
-from tests.openbanking.flows.test_payment_initiation import Payer, taken
+from tests.openbanking.payer import Payer, taken
 from tests.openbanking.scenes import LaterPayer, carry_on
 from tests.openbanking.stage import Stage
 from tests.world import World

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.openbanking.records.payments import HISTORY
-from tests.openbanking.flows.test_payment_initiation import Payer, taken
+from tests.openbanking.payer import Payer, taken
 from tests.world import Answer, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

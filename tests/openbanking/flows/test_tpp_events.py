@@ -18,9 +18,9 @@ from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, R
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.openapi.own_calls import EVENTS
-from tests.conftest import Lines
+from tests.log_lines import Lines
 from tests.openbanking.faults import Fault
-from tests.openbanking.flows.test_payment_initiation import SCOPES, Payer, taken
+from tests.openbanking.payer import SCOPES, Payer, taken
 from tests.openbanking.spelling import TOKEN, URL
 from tests.world import Consented, World
 

@@ -14,7 +14,7 @@ from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validated
 from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank
 from tests import host_spellings
-from tests.openbanking.test_call_counts import counted
+from tests.dynamodb_calls import counted
 from tests.world import World
 
 BIC = "GAMMFRPP"

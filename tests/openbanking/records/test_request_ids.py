@@ -16,9 +16,9 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.payments import Payment, payment_key
 from chalicelib.openbanking.records.request_ids import KEPT
+from tests.openbanking.deferred_payments import LaterPayer, payments
 from tests.openbanking.faults import items
-from tests.openbanking.flows.test_deferred_payments import LaterPayer, payments
-from tests.openbanking.flows.test_payment_initiation import KINDS, PATHS, REFUSAL, VERSIONS, Payer, order, taken
+from tests.openbanking.payer import KINDS, PATHS, REFUSAL, VERSIONS, Payer, order, taken
 from tests.openbanking.stage import error_of
 from tests.world import Answer, World
 

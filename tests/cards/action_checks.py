@@ -1,0 +1,76 @@
+"""Calls of actions, and checks of what they answer against the specification's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.cards.actions import SIMULATOR_ACTIONS
+from chalicelib.foundation.jsontext import Number
+from infra.openapi.cards.answer_models import answer_of
+from tests.cards.members import Member
+from tests.cards.money_specification import BANK_ACCOUNTS
+from tests.cards.scenes import Envelope, Scene
+from tests.cards.specification import TABLES
+from tests.cards.whole_requests import EVERY_ACTION, Members
+
+FRACTIONS = ("PERCENT", "RATE")
+
+TEXTS = ("A", "AN", "ANS", "AS", "DATE", "DIGITS")
+
+NULL = {("getAccounts", "limit_group_id"), ("getHolderAccounts", "limit_group_id")}
+
+
+def call(scene: Scene, action: str, members: Members) -> Envelope:
+    return (scene.sim if action in SIMULATOR_ACTIONS else scene.do)(action, **members)
+
+
+def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
+    """The objects in an answer's data, after a look at the shape that they come in."""
+    shape, paged, data = EVERY_ACTION[action].shape, EVERY_ACTION[action].paged, answer.data
+    assert answer.status == "success", answer.raw
+    beside = ({"id"} if shape == "id" else set()) | ({"paginator"} if paged else set())
+    beside |= {"has_more_records"} if EVERY_ACTION[action].continued else set()
+    assert set(answer.members) == {"status", "duplicated", "data"} | beside
+    assert not paged or answer.members["paginator"] == {"total_items_count": len(data)}
+    assert answer.members.get("has_more_records", "N") == "N"
+    assert answer.duplicated == 0
+    if shape in ("empty", "id"):
+        assert data == []
+        return []
+    if shape == "empty object":
+        assert data == {}
+        return []
+    assert type(data) is (list if shape == "list" else dict)
+    return list(data) if shape == "list" else [data]
+
+
+def check(action: str, row: Mapping[str, Any]) -> None:
+    """One object of an answer against the action's table and model."""
+    table = TABLES[action].answer
+    assert set(row) <= set(table)
+    assert {name for name, member in table.items() if member.mandatory} <= set(row)
+    for name, value in row.items():
+        if value is None:
+            assert (action, name) in NULL
+        else:
+            assert type(value) in _types(table[name]), f"{name} is {value!r}"
+    model = answer_of(EVERY_ACTION[action])
+    assert model is not None
+    model.model_validate(row)
+    check_bank_accounts(row)
+
+
+def check_bank_accounts(row: Mapping[str, Any]) -> None:
+    """The bank accounts between which money goes; a table of answers has their members as requests have theirs."""
+    sides = {"source": BANK_ACCOUNTS.request, "destination": BANK_ACCOUNTS.answer}
+    for side, table in sides.items():
+        for account in row.get(f"{side}_bank_account_address", ()):
+            assert {name for name, member in table.items() if member.mandatory} <= set(account) <= set(table)
+            assert all(type(value) in _types(table[name]) for name, value in account.items())
+
+
+def _types(member: Member) -> tuple[type, ...]:
+    if member.type in TEXTS:
+        return (str,)
+    return {"LIST": (list,), "OBJ": (dict,)}.get(member.type, (int, Number) if member.type in FRACTIONS else (int,))

@@ -1,0 +1,49 @@
+"""The calls of DynamoDB that a piece of work makes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tests.world import World
+
+
+@contextlib.contextmanager
+def counted(world: World) -> Iterator[list[str]]:
+    """The names of the DynamoDB calls made inside."""
+    calls: list[str] = []
+    events = world.hub.store._client.meta.events
+
+    def note(model: object, **_: object) -> None:
+        calls.append(model.name)  # type: ignore[attr-defined]
+
+    events.register("before-call.dynamodb", note)
+    try:
+        yield calls
+    finally:
+        events.unregister("before-call.dynamodb", note)
+
+
+@contextlib.contextmanager
+def transactions(world: World) -> Iterator[list[list[str]]]:
+    """The operations of each transaction made inside: what they do, and where."""
+    made: list[list[str]] = []
+    events = world.hub.store._client.meta.events
+
+    def note(params: Any, **_: object) -> None:
+        operations = [next(iter(each.items())) for each in json.loads(params["body"])["TransactItems"]]
+        made.append([f"{verb} {_place(operation)}" for verb, operation in operations])
+
+    events.register("before-call.dynamodb.TransactWriteItems", note)
+    try:
+        yield made
+    finally:
+        events.unregister("before-call.dynamodb.TransactWriteItems", note)
+
+
+def _place(operation: Any) -> str:
+    key = operation.get("Item") or operation["Key"]
+    name = (key.get("part") or key["claim"])["S"]
+    return str(name).partition("#")[0]

@@ -1,0 +1,40 @@
+"""The operator's command line, run inside this process."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from typer.main import get_command
+from typer.testing import CliRunner, Result
+
+from infra.admin.commands import program
+
+built = cache(get_command)
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(program, list(arguments), input=stdin)
+
+
+def done(*arguments: str, stdin: str | None = None) -> Any:
+    """The document of a command that succeeds."""
+    result = run(*arguments, "--json", stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def refused(*arguments: str, stdin: str | None = None) -> str:
+    """The one sentence of a command that is refused, the same for people and for programs."""
+    spoken, printed = run(*arguments, stdin=stdin), run(*arguments, "--json", stdin=stdin)
+    for result in (spoken, printed):
+        assert result.exit_code == 1, result.output
+        assert isinstance(result.exception, SystemExit)
+    document = json.loads(printed.stdout)
+    assert list(document) == ["error"]
+    sentence: str = document["error"]
+    assert spoken.stdout == ""
+    assert spoken.stderr == f"Error: {sentence}\n"
+    assert "\n" not in sentence
+    return sentence

@@ -1,0 +1,45 @@
+"""The files of set-ups, small ones and the demonstration's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.programs.catalogue import (
+    Catalogue,
+)
+from infra.programme import file
+from infra.programme.file import InvalidProgramme
+from tests.cards.setups import (
+    Content,
+    manager,
+    written,
+)
+
+DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].catalogue
+
+
+def faults(**members: Any) -> tuple[str, ...]:
+    """The mistakes of a small set-up with these members, without the place of the programme manager."""
+    with pytest.raises(InvalidProgramme) as caught:
+        file.read_programmes(written(manager(**members)), "local")
+    return tuple(said.removeprefix("programme_managers.0.") for said in caught.value.faults)
+
+
+def made(**members: Any) -> Catalogue:
+    return file.read_programmes(written(manager(**members)), "local")[0].catalogue
+
+
+MARK = "mark_transaction_as_suspicious"
+
+
+def rule(number: int = 1, **members: Any) -> Content:
+    """A rule of a risk group that is about everything, without other members."""
+    return {"id": number, "name": f"Rule {number}", "actions": [MARK]} | members
+
+
+def with_entries(content: Content, fees: list[Content], limits: list[Content]) -> Content:
+    first, *others = content["limit_groups"]
+    fee_groups = [{"id": 1, "name": "Fees", "entries": fees}]
+    return content | {"fee_groups": fee_groups, "limit_groups": [first | {"entries": limits}, *others]}

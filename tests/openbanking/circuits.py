@@ -1,0 +1,43 @@
+"""A bank that fails, and a TPP that reads accounts there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.foundation.http.breaker import FAILURES
+from chalicelib.foundation.http.outbound import NotReached
+from tests.world import Answer, World
+
+GONE = NotReached("no connection could be made")
+
+GOOD = {1: {"status": "success", "accounts": []}, 2: {"accounts": []}}
+
+
+class Reader:
+    """A TPP with a consent for accounts, and a bank that does as it is told."""
+
+    def __init__(self, world: World, version: int = 1) -> None:
+        self.world = world
+        self.version = version
+        self.side = world.banks[version]
+        self.bearer = world.tokens(version)["access_token"]
+
+    def ask(self, answer: Any = None) -> Answer:
+        """``GET /tpp/accounts`` while the bank gives ``answer``, a good one unless told otherwise."""
+        answer = GOOD[self.version] if answer is None else answer
+        self.side.answers["/accounts" if self.version == 1 else "/v2_accounts"] = lambda sent: answer
+        return self.world.tpp("GET", "/tpp/accounts", bearer=self.bearer)
+
+    def fail(self, times: int = FAILURES) -> None:
+        for _ in range(times):
+            assert "retry-after" not in self.ask(GONE).headers
+
+    @property
+    def calls(self) -> int:
+        return len(self.side.received)
+
+
+def opened(world: World, version: int) -> None:
+    """Have the bank fail often enough without the calls that it takes."""
+    for _ in range(FAILURES):
+        world.hub.openbanking.bank_link.breaker.record_failure(world.banks[version].bank.bic)
