@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from infra.deploy import template
 from tests.figures import Figure
 
 ALARM = "AWS::CloudWatch::Alarm"
@@ -151,3 +153,16 @@ def _value(value: Any) -> str:
         [argument] = value.values()
         return str(argument if isinstance(argument, str) else argument[0])
     return str(value)
+
+
+def alarms(stage: str, topic: str = "") -> dict[str, Alarm]:
+    """The alarms of a stage by their names without the stage's."""
+    found = template.Template(template.load(), Stage=stage, AlarmTopicArn=topic).resources(ALARM)
+    return {each["AlarmName"].removeprefix(f"causeway-{stage}-"): each for each in found.values()}
+
+
+ALARMS = {
+    name: json.loads(json.dumps(each).replace('"dev"', '"local"').replace("causeway-dev", "causeway-local"))
+    for name, each in alarms("dev").items()
+}
+"""As of ``dev``, with the names of the local stage, whose metrics the tests see."""

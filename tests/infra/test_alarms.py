@@ -18,6 +18,7 @@ from tests.figures import Figure
 from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment
 from tests.infra.alarm_states import (
     ALARM,
+    ALARMS,
     LONGEST,
     LONGEST_BELOW_AN_HOUR,
     OF_AWS,
@@ -25,6 +26,7 @@ from tests.infra.alarm_states import (
     Data,
     MetricId,
     State,
+    alarms,
     state,
     watched,
 )
@@ -36,19 +38,6 @@ CONFIG = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))
 STAGE = frozenset({("Stage", "local")})
 NOW = int(START.timestamp())
 SCHEDULES = ("sweep", "finish", "prove")
-
-
-def alarms(stage: str, topic: str = "") -> dict[str, Alarm]:
-    """The alarms of a stage by their names without the stage's."""
-    found = template.Template(template.load(), Stage=stage, AlarmTopicArn=topic).resources(ALARM)
-    return {each["AlarmName"].removeprefix(f"causeway-{stage}-"): each for each in found.values()}
-
-
-ALARMS = {
-    name: json.loads(json.dumps(each).replace('"dev"', '"local"').replace("causeway-dev", "causeway-local"))
-    for name, each in alarms("dev").items()
-}
-"""As of ``dev``, with the names of the local stage, whose metrics the tests see."""
 
 
 def namespaces(alarm: Alarm) -> set[str]:

@@ -14,8 +14,7 @@ from infra.deploy import functions
 from infra.deploy.functions import FUNCTIONS, Function
 from infra.local.event_runner import expression, queue_name
 from tests.documents import DOCUMENTS, OPERATIONS, ROOT, rows, section
-from tests.infra.alarm_states import watched
-from tests.infra.test_alarms import ALARMS
+from tests.infra.alarm_states import ALARMS, watched
 
 STARTED_BY = {
     "API Gateway": "API Gateway",
