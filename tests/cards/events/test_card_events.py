@@ -217,7 +217,7 @@ def test_with_a_key_of_events_alone_no_value_is_told(heard: Listener) -> None:
     scene = heard.scene
     card, catalogue = scene.card_in("A"), scene.hub.cards.programmes.catalogue(MANAGER)
     key = signatures.public_pem(rsa.generate_private_key(public_exponent=65537, key_size=3072).public_key())
-    assert disclosure.in_event(replace(catalogue, events_encryption_key=key), 1, "730214") is None
+    assert disclosure.encrypt_for_event(replace(catalogue, events_encryption_key=key), 1, "730214") is None
     heard.forget()
 
     scene.authentication(card.card_id)
