@@ -54,7 +54,7 @@ from chalicelib.foundation.metrics import Metrics
 class CardRoom:
     """``api`` answers ``POST /api``, ``simulator`` ``POST /simulator``.
 
-    ``desk`` is where the web interface asks; schedules ask ``overdue``, ``holds`` and ``proof``.
+    The web interface asks ``portal``; schedules run ``provider_recovery``, ``hold_expiry`` and ``rolling_proof``.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class CardRoom:
         references = RequestReferences(vault, card_data)
         self.sequences = sequences = Sequences(store)
         completion = ProviderCompletion(store, clock, references, events)
-        booking = PaymentPosting(sequences)
-        releasing = HoldRelease(sequences)
-        payments = PaymentOrders(store, programmes, provider, booking)
-        addresses, debits = AddressOpening(store, provider), DirectDebits(booking)
+        posting = PaymentPosting(sequences)
+        hold_release = HoldRelease(sequences)
+        payments = PaymentOrders(store, programmes, provider, posting)
+        addresses, debits = AddressOpening(store, provider), DirectDebits(posting)
         secrets = CardSecrets(card_data)
         self.authorizer = Authorizer(CardholderVerification(secrets))
         flows = (
@@ -94,19 +94,19 @@ class CardRoom:
             FeeFlow(sequences),
             HolderFlow(sequences),
             LimitFlow(),
-            PaymentSimulatorFlow(sequences, booking, IncomingPayments(booking), debits),
+            PaymentSimulatorFlow(sequences, posting, IncomingPayments(posting), debits),
             PortalFlow(secrets),
-            ReleaseFlow(releasing),
+            ReleaseFlow(hold_release),
             ReportFlow(sequences),
-            ReturnFlow(programmes, booking, completion, payments),
+            ReturnFlow(programmes, posting, completion, payments),
             ThreeDsSimulatorFlow(sequences, card_data),
-            TransferFlow(programmes, booking, completion, payments),
+            TransferFlow(programmes, posting, completion, payments),
         )
-        self.overdue = ProviderRecovery(
+        self.provider_recovery = ProviderRecovery(
             store, clock, metrics, programmes, completion, payments, addresses, debits, events
         )
-        self.proof = RollingProof(store, clock, metrics)
-        self.holds = HoldExpiry(store, clock, metrics, programmes, releasing, events)
+        self.rolling_proof = RollingProof(store, clock, metrics)
+        self.hold_expiry = HoldExpiry(store, clock, metrics, programmes, hold_release, events)
         parts = (store, clock, credentials, programmes, references, events, flows)
         self.api = Dispatcher(
             *parts, ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "this action is one of POST /simulator")
@@ -114,4 +114,4 @@ class CardRoom:
         self.simulator = Dispatcher(
             *parts, SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "this action is one of POST /api")
         )
-        self.desk = Portal(Dispatcher(*parts, PORTAL_ACTIONS, {}), self.api, self.simulator)
+        self.portal = Portal(Dispatcher(*parts, PORTAL_ACTIONS, {}), self.api, self.simulator)

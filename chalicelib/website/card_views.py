@@ -1,6 +1,6 @@
 """Cards: those of the programme manager that the operator has linked a user to, what happens to them, the simulator.
 
-Everything is asked at the desk of the card room, which shows the masked number of a card and nothing else of its data.
+Everything is asked at the portal of the card API, which shows the masked number of a card and nothing else of its data.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class DeskPlay:
     def __init__(self, scene: Scene, look: Look) -> None:
         asked = scene.purchase(scene.spendable(500).card_id, 300)
         scene.clearing(asked, 100, final=0)
-        self._desk, self._look = scene.hub.cards.room.desk, look
+        self._portal, self._look = scene.hub.cards.room.portal, look
         self.untouched = Fault(scene.world)
         with self.untouched:
             self._seen = self._see()
@@ -103,7 +103,7 @@ class DeskPlay:
         assert refusal.value.status is Status.INTERNAL
 
     def _see(self) -> Mapping[str, Any]:
-        return self._desk.read(MANAGER, self._look.action, **self._look.members)
+        return self._portal.read(MANAGER, self._look.action, **self._look.members)
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.action)
@@ -168,7 +168,7 @@ class Run:
         broken = patch.object(HoldRelease, "release", side_effect=ArithmeticError("something is wrong with it"))
         is_broken = self._due is a_hold_that_cannot_be_released
         with broken if is_broken else contextlib.nullcontext(), fault:
-            return self._scene.hub.cards.room.holds.expire()
+            return self._scene.hub.cards.room.hold_expiry.expire()
 
     def _shape(self) -> list[str]:
         """What stands there, whichever run it was that got so far."""
@@ -178,7 +178,7 @@ class Run:
         """The next runs; what was put off has its turn, too."""
         for _ in range(3):
             self._scene.clock.advance(_UNTIL_IT_IS_TRIED_AGAIN)
-            self._scene.hub.cards.room.holds.expire()
+            self._scene.hub.cards.room.hold_expiry.expire()
 
 
 @pytest.mark.parametrize("due", DUE)

@@ -240,10 +240,10 @@ def reports_at_work(scene: Scene, card: int) -> None:
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions"):
         scene.data(action, **page, card_id=card)
     scene.data("getFinancialDetailAddendums", item_count=1, date_imported_from=0, date_imported_to=1)
-    desk = scene.hub.cards.room.desk
-    desk.read(MANAGER, "listCards", item_count=1)
-    desk.read(MANAGER, "listActivity", item_count=1)
-    desk.read(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
+    portal = scene.hub.cards.room.portal
+    portal.read(MANAGER, "listCards", item_count=1)
+    portal.read(MANAGER, "listActivity", item_count=1)
+    portal.read(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
 
 
 def test_the_card_api_uses_what_it_may_of_its_tables_and_may_what_it_uses(
@@ -292,7 +292,7 @@ def test_what_finishes_payments_and_releases_holds_uses_what_it_may_and_may_what
 
     def finish() -> None:
         room = world.another_process().cards.room
-        assert (room.overdue.finish(), room.holds.expire()) == (5, 1)
+        assert (room.provider_recovery.finish(), room.hold_expiry.expire()) == (5, 1)
 
     with world.manager_wants_events():
         finished = working(finish)
@@ -309,7 +309,7 @@ def test_what_proves_the_ledger_uses_what_it_may_and_may_what_it_uses(
     money_at_work(world, scene)
     scene.purchase(scene.spendable(2_500).card_id, 2_500)
 
-    proved = working(lambda: world.another_process().cards.room.proof.prove(float("inf")))
+    proved = working(lambda: world.another_process().cards.room.rolling_proof.prove(float("inf")))
 
     assert all(proved == policy(stage, "-prove") for stage in STAGES)
 
@@ -324,12 +324,12 @@ def test_the_ledgers_proof_writes_nothing_but_how_far_it_has_come() -> None:
 
 def test_what_the_pages_on_cards_take_is_granted(world: World, working: Callable[[Callable[[], object]], Used]) -> None:
     card = Scene(world).spendable(10_00)
-    desk = world.another_process().cards.room.desk
+    portal = world.another_process().cards.room.portal
 
     def work() -> None:
-        desk.read(MANAGER, "listCards", item_count=20)
-        desk.read(MANAGER, "listActivity", item_count=25)
-        desk.read(MANAGER, "showCard", card_id=card.card_id, item_count=10, balance_count=60)
+        portal.read(MANAGER, "listCards", item_count=20)
+        portal.read(MANAGER, "listActivity", item_count=25)
+        portal.read(MANAGER, "showCard", card_id=card.card_id, item_count=10, balance_count=60)
 
     taken_up = working(work)
 

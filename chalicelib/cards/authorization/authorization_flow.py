@@ -16,7 +16,6 @@ from chalicelib.cards.authorization.authorization_record import (
     put_message_number,
 )
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Asked, Authorizer, Decision
-from chalicelib.cards.authorization.balances import balances
 from chalicelib.cards.authorization.card_context import CardContext, read_by_number, read_card_context, read_with_card
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.cardholder_verification import Presented
@@ -347,6 +346,6 @@ def _answer(
         "fee_amount": sum(fee.amount for fee in charge.fees) if charge else 0,
         "risk_actions": [flags(message.fired)],
         "security_checks": [{name: message.use.checks[name] for name in SECURITY_CHECKS}],
-        **balances(context, account),
+        **account.visible_balances(context.level),
     }
     return leave_out_none(answer)

@@ -21,7 +21,6 @@ from chalicelib.cards.authorization.authorization_record import (
     join_usage,
     split_usage,
 )
-from chalicelib.cards.authorization.balances import balances
 from chalicelib.cards.authorization.card_context import CardContext, read_card_context, read_with_card
 from chalicelib.cards.authorization.card_use import ACQUIRER_BIN, UNCHECKED, CardUse, at_merchant
 from chalicelib.cards.issuing.account_record import Account
@@ -214,7 +213,7 @@ class ClearingFlow:
             "trans_link": authorization.trans_link,
             "holder_amount": charge.holder_amount,
             "released_amount": released,
-            **balances(context, after),
+            **after.visible_balances(context.level),
         }
         members["account_id"] = account.id
         kept: Operation = authorization.update(context.write_id, **members)

@@ -11,7 +11,6 @@ from typing import Literal
 
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.authorization.balances import balances
 from chalicelib.cards.authorization.dispute_record import Dispute
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.account_record import Account
@@ -211,7 +210,7 @@ def _outcome(
     data: Disputed = {
         "dispute_id": dispute.id,
         "reserved_balance": after.reserved if after.access_level <= context.level else 0,
-        **balances(context, after),
+        **after.visible_balances(context.level),
     }
     events: list[CardEvent] = [event_payloads.transaction_event(shown, after, 0)] if shown else []
     return Outcome(data, [*written, *movement.operations()], events=events)

@@ -117,7 +117,7 @@ class HoldExpiry:
     clock: Clock
     metrics: Metrics
     programmes: Programmes
-    releasing: HoldRelease
+    hold_release: HoldRelease
     events: CardEvents
 
     def expire(self, until: float = math.inf) -> int:
@@ -129,7 +129,7 @@ class HoldExpiry:
         authorization = Authorization.from_item(item)
         stamp = WriteStamp(milliseconds(self.clock), new_id())
         catalogue = self.programmes.catalogue(authorization.manager_id)
-        release = self.releasing.release(
+        release = self.hold_release.release(
             self.store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp
         )
         told = self.events.record(authorization.manager_id, release.events)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chalicelib.cards.authorization.authorization_record import Authorization, find_by_trans_link
-from chalicelib.cards.authorization.balances import balances
 from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.protocol.simulator_messages import Released, SimulateExpiry, SimulateReversal
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -18,7 +17,7 @@ from chalicelib.cards.storage.record import WriteStamp
 class ReleaseFlow:
     """Releases what the network says is not wanted any more."""
 
-    releasing: HoldRelease
+    hold_release: HoldRelease
 
     def simulate_reversal(self, request: SimulateReversal, context: RequestContext) -> Outcome[Released]:
         authorization = find_by_trans_link(context, request.trans_link)
@@ -37,10 +36,10 @@ class ReleaseFlow:
         self, context: RequestContext, authorization: Authorization, amount: int, kind: int
     ) -> Outcome[Released]:
         stamp = WriteStamp(context.at, context.write_id)
-        release = self.releasing.release(context.items, context.catalogue, authorization, amount, kind, stamp)
+        release = self.hold_release.release(context.items, context.catalogue, authorization, amount, kind, stamp)
         data: Released = {
             "authorize_id": release.number,
             "released_amount": release.released,
-            **balances(context, release.account),
+            **release.account.visible_balances(context.level),
         }
         return Outcome(data, release.operations, events=release.events)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.programs.programmes import EntryId
+from chalicelib.cards.protocol.simulator_messages import Balances
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.storage.record import Record, without_none
@@ -53,6 +54,12 @@ class LedgerAccount(Record):
     @property
     def is_empty(self) -> bool:
         return self.settled == self.held == self.reserved == 0
+
+    def visible_balances(self, level: int) -> Balances:
+        """The balances as a caller of an access level gets to see them: 0 of an account above it."""
+        if self.access_level > level:
+            return {"available_balance": 0, "settled_balance": 0}
+        return {"available_balance": self.available, "settled_balance": self.settled}
 
     def require(self, action: str) -> None:
         """Raises: Refused, when the account's status does not let the action pass."""

@@ -30,7 +30,7 @@ Read = Callable[[list[Key]], list[Item | None]]
 class DirectDebits:
     """Decides upon what others collect."""
 
-    booking: PaymentPosting
+    posting: PaymentPosting
 
     def announce(self, payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:
         """A new direct debit, which waits for its cut-off; by a cancelled mandate it is rejected at once."""
@@ -52,11 +52,11 @@ class DirectDebits:
         mandate, address = Mandate.from_item(mandate_item), ExternalAddress.from_item(address_item)
         obstacle = _obstacle(payment, mandate, address, party)
         if obstacle is not None:
-            return self.booking.reject(payment, party, stamp, reason=obstacle)
+            return self.posting.reject(payment, party, stamp, reason=obstacle)
         try:
             change = self._pay(payment, party, stamp)
         except Refused as refusal:
-            return self.booking.reject(payment, party, stamp, reason=refusal.message)
+            return self.posting.reject(payment, party, stamp, reason=refusal.message)
         return replace(change, operations=[*change.operations, mandate.check_unchanged(), address.check_unchanged()])
 
     def _pay(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp) -> Change:
@@ -67,7 +67,7 @@ class DirectDebits:
         usage = party.count(facts, payment.instructed_amount, stamp.at // 1000, tally)
         party.require_funds(charge.total)
         members = amounts(charge) | {"counted": usage or None}
-        return self.booking.settle(replace(payment, **members), party, stamp, tally, **members)
+        return self.posting.settle(replace(payment, **members), party, stamp, tally, **members)
 
 
 def _obstacle(

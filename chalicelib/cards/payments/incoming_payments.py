@@ -36,7 +36,7 @@ def credit(
 class IncomingPayments:
     """Takes what other banks send."""
 
-    booking: PaymentPosting
+    posting: PaymentPosting
 
     def receive(
         self, payment: ExternalPayment, address: ExternalAddress, party: PostingContext, stamp: WriteStamp
@@ -52,6 +52,6 @@ class IncomingPayments:
             return Change([payment.put(stamp.write_id), *as_read], payment, party.account)
         movement = Movement("payment in", stamp.at, stamp.write_id, tally, epm_transaction_id=payment.id)
         movement.list_by_card(*party.card_counters)
-        payment = replace(payment, transaction_id=self.booking.enter(movement, party.account, payment))
+        payment = replace(payment, transaction_id=self.posting.enter(movement, party.account, payment))
         operations = [payment.put(stamp.write_id), *as_read, *movement.operations()]
         return Change(operations, payment, movement.account_after(party.account))

@@ -31,7 +31,7 @@ class PaymentOrders:
     store: Store
     programmes: Programmes
     provider: Provider
-    booking: PaymentPosting
+    posting: PaymentPosting
 
     def ask(self, payment: ExternalPayment, /) -> Receipt:
         return self.provider.submit(_order(payment))
@@ -54,11 +54,11 @@ class PaymentOrders:
         party, original = self._read_parties(payment)
         if receipt.accepted:
             sent = replace(payment, scheme=known["scheme"])
-            change = self.booking.settle(sent, party, stamp, original=original, **known, **ANSWERED)
+            change = self.posting.settle(sent, party, stamp, original=original, **known, **ANSWERED)
             of_original: dict[str, Any] = {"state": RETURNED}
         else:
             reason = receipt.reason and receipt.reason[:LONGEST_WORDS]
-            change = self.booking.reject(payment, party, stamp, reason=reason, **ANSWERED)
+            change = self.posting.reject(payment, party, stamp, reason=reason, **ANSWERED)
             of_original = {"returned_by": None}
         events = change_events(payment, change.payment)
         if original is None:

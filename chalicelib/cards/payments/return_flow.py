@@ -40,7 +40,7 @@ class ReturnFlow:
     """Returns are whole, and there is one of a payment at most: the first to be written marks the payment."""
 
     programmes: Programmes
-    booking: PaymentPosting
+    posting: PaymentPosting
     completion: ProviderCompletion
     orders: PaymentOrders
 
@@ -81,7 +81,7 @@ class ReturnFlow:
             party.require_funds(charge.total)
         payment = self._payment(context, original, charge, reason, reference)
         if sender is not None:
-            return _return_at_home(context, self.booking, payment, (original, party), sender)
+            return _return_at_home(context, self.posting, payment, (original, party), sender)
         waiting = waiting_members(payment.id, context.action, context.claim, context.now)
         payment = replace(payment, held=charge.total if charge.debit else 0, **waiting)
         movement = Movement("return held", context.at, context.write_id, epm_transaction_id=payment.id)
@@ -118,7 +118,7 @@ class ReturnFlow:
         reason: str | None,
         reference: str | None,
     ) -> ExternalPayment:
-        number = self.booking.sequences.next("external_payment")
+        number = self.posting.sequences.next("external_payment")
         return replace(
             original,
             id=number,
@@ -146,7 +146,7 @@ class ReturnFlow:
 
 
 def _return_at_home(
-    context: RequestContext, booking: PaymentPosting, payment: ExternalPayment, receiver: Side, sender: Side
+    context: RequestContext, posting: PaymentPosting, payment: ExternalPayment, receiver: Side, sender: Side
 ) -> Outcome[TransferRecord]:
     """What came from another address of this service goes back there in the same transaction. Raises: Refused."""
     (came, payee), (sent, payer) = receiver, sender
@@ -155,9 +155,9 @@ def _return_at_home(
     movement = Movement("payment returned at home", context.at, context.write_id, epm_transaction_id=payment.id)
     movement.list_by_card(*payee.card_counters, *payer.card_counters)
     payment = replace(
-        payment, transaction_id=booking.enter(movement, payee.account, payment, original=came), state=SETTLED
+        payment, transaction_id=posting.enter(movement, payee.account, payment, original=came), state=SETTLED
     )
-    back = booking.enter(movement, payer.account, sent, original=sent)
+    back = posting.enter(movement, payer.account, sent, original=sent)
     of_came = {"state": RETURNED, "returned_by": payment.id}
     of_sent = {"state": RETURNED, "return_transaction_id": back}
     operations = [

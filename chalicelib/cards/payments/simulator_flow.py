@@ -44,7 +44,7 @@ class PaymentSimulatorFlow:
     """Has happen from outside what the service is told by others."""
 
     sequences: Sequences
-    booking: PaymentPosting
+    posting: PaymentPosting
     incoming: IncomingPayments
     debits: DirectDebits
 
@@ -116,7 +116,7 @@ class PaymentSimulatorFlow:
     ) -> Outcome[OutboundResult]:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
         party = _posting_context(context, payment)
-        change = self.booking.report(payment, party, request.result, request.reason, _stamp(context))
+        change = self.posting.report(payment, party, request.result, request.reason, _stamp(context))
         after = change.payment
         number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
         answer: OutboundResult = {

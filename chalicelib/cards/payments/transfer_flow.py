@@ -47,7 +47,7 @@ class TransferFlow:
     """Pays from an address: to another bank, or at once to another address of this service."""
 
     programmes: Programmes
-    booking: PaymentPosting
+    posting: PaymentPosting
     completion: ProviderCompletion
     orders: PaymentOrders
 
@@ -120,7 +120,7 @@ class TransferFlow:
             "sort_code": request.destination_sort_code,
         }
         return ExternalPayment(
-            id=self.booking.sequences.next("external_payment"),
+            id=self.posting.sequences.next("external_payment"),
             payment="out",
             state=PENDING,
             transaction_type=EXTERNAL_OUT,
@@ -151,7 +151,7 @@ class TransferFlow:
             raise refused_field(_destination_field(request), "value", "leads to the account that pays")
         if address.currency != paid.instructed_currency:
             raise refused_by_provider("the destination takes another currency")
-        number = self.booking.sequences.next("external_payment")
+        number = self.posting.sequences.next("external_payment")
         came = replace(
             paid,
             id=number,
@@ -172,8 +172,8 @@ class TransferFlow:
         movement = Movement("payment at home", context.at, context.write_id, tally, epm_transaction_id=paid.id)
         movement.list_by_card(*payer.card_counters, *payee.card_counters)
         paid = replace(paid, counterpart=number, other_side=AccountRef.of(came).plain)
-        paid = replace(paid, state=SETTLED, transaction_id=self.booking.enter(movement, payer.account, paid))
-        came = replace(came, transaction_id=self.booking.enter(movement, payee.account, came))
+        paid = replace(paid, state=SETTLED, transaction_id=self.posting.enter(movement, payer.account, paid))
+        came = replace(came, transaction_id=self.posting.enter(movement, payee.account, came))
         made: list[Operation] = [paid.put(context.write_id), came.put(context.write_id), address.check_unchanged()]
         operations = [*made, *movement.operations()]
         return Outcome(serialize_payment(paid), operations, events=[payment_event(paid), payment_event(came)])

@@ -1,4 +1,4 @@
-"""The desk: how the people of a programme manager, signed in to the web interface, see and use its cards.
+"""The portal: how the people of a programme manager, signed in to the web interface, see and use its cards.
 
 They have no credential, and need none: the web interface knows who they are. What they ask goes the way of every
 request, by a credential that is made here, exists in memory only, and has no keys that anybody could show. It sees

@@ -94,7 +94,7 @@ class Dispatcher:
         return _answer_or_error(asked)
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
-        """The same for a request of this service's own, by a credential that nobody has to prove (see ``desk``)."""
+        """The same for a request of this service's own, by a credential that nobody has to prove (see ``portal``)."""
         came = self.clock.monotonic()
         return _answer_or_error(lambda: self._answer(credential, members, came))
 

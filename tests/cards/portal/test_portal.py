@@ -1,4 +1,4 @@
-"""The desk: people of a programme manager see its cards without a credential, and never more than a masked number."""
+"""The portal: people of a programme manager see its cards without a credential, and never more than a masked number."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NOWHERE = 999_999_999
 
 
 @pytest.fixture
-def desk(stage: Scene) -> Portal:
-    return stage.hub.cards.room.desk
+def portal(stage: Scene) -> Portal:
+    return stage.hub.cards.room.portal
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +38,15 @@ def card(stage: Scene) -> MadeCard:
     return made
 
 
-def shown(desk: Portal, card_id: int, manager_id: int = MANAGER, **counts: int) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = desk.read(
+def shown(portal: Portal, card_id: int, manager_id: int = MANAGER, **counts: int) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = portal.read(
         manager_id, "showCard", card_id=card_id, **{"item_count": 10, "balance_count": 60} | counts
     )["data"]
     return found
 
 
-def listed(desk: Portal, **members: Any) -> Mapping[str, Any]:
-    return desk.read(MANAGER, "listCards", **{"item_count": 20} | members)
+def listed(portal: Portal, **members: Any) -> Mapping[str, Any]:
+    return portal.read(MANAGER, "listCards", **{"item_count": 20} | members)
 
 
 def refused(call: Any, *arguments: Any, **members: Any) -> Status:
@@ -58,8 +58,8 @@ def refused(call: Any, *arguments: Any, **members: Any) -> Status:
 # -- what is shown
 
 
-def test_a_card_is_shown_with_what_belongs_to_it(desk: Portal, card: MadeCard) -> None:
-    found = shown(desk, card.card_id)
+def test_a_card_is_shown_with_what_belongs_to_it(portal: Portal, card: MadeCard) -> None:
+    found = shown(portal, card.card_id)
     euros, dollars = found["accounts"]
 
     assert found["card"]["card_id"] == card.card_id
@@ -77,19 +77,19 @@ def test_a_card_is_shown_with_what_belongs_to_it(desk: Portal, card: MadeCard) -
     assert found["currencies"] == [978, 826, 840]
 
 
-def test_a_card_is_shown_with_transactions_that_no_shop_is_behind(desk: Portal, stage: Scene) -> None:
+def test_a_card_is_shown_with_transactions_that_no_shop_is_behind(portal: Portal, stage: Scene) -> None:
     made = stage.card_in("A")
     stage.give(made.account_id, 10_00)
     fee = {"fee_group_id": 301, "fee_code": "CARDREPL", "description": "a new card", "amount": 100}
     stage.data("createCustomFee", card_id=made.card_id, account_id=made.account_id, currency_ison=EUR, **fee)
 
-    types = [row["transaction_type"] for row in shown(desk, made.card_id)["accounts"][0]["transactions"]]
+    types = [row["transaction_type"] for row in shown(portal, made.card_id)["accounts"][0]["transactions"]]
 
     assert types == [70, 60]
 
 
-def test_lists_are_the_latest_first(desk: Portal, card: MadeCard) -> None:
-    found = shown(desk, card.card_id)
+def test_lists_are_the_latest_first(portal: Portal, card: MadeCard) -> None:
+    found = shown(portal, card.card_id)
     (euros, _) = found["accounts"]
     (authorization,) = [each for each in found["authorizations"] if each["cleared"]]
 
@@ -104,15 +104,15 @@ def test_lists_are_the_latest_first(desk: Portal, card: MadeCard) -> None:
         5_00,
         "Corner Shop",
     )
-    assert len(shown(desk, card.card_id, item_count=1)["activity"]) == 1
-    assert len(shown(desk, card.card_id, balance_count=2)["accounts"][0]["balances"]) == 2
+    assert len(shown(portal, card.card_id, item_count=1)["activity"]) == 1
+    assert len(shown(portal, card.card_id, balance_count=2)["accounts"][0]["balances"]) == 2
 
 
-def test_cards_are_listed_the_newest_first_page_by_page(desk: Portal, stage: Scene, card: MadeCard) -> None:
+def test_cards_are_listed_the_newest_first_page_by_page(portal: Portal, stage: Scene, card: MadeCard) -> None:
     made = [stage.card().card_id for _ in range(3)]
-    first = listed(desk, item_count=2)
-    second = listed(desk, item_count=2, before=first["data"][-1]["card_id"])
-    rest = listed(desk, before=second["data"][-1]["card_id"])
+    first = listed(portal, item_count=2)
+    second = listed(portal, item_count=2, before=first["data"][-1]["card_id"])
+    rest = listed(portal, before=second["data"][-1]["card_id"])
     numbers = [each["card_id"] for page in (first, second, rest) for each in page["data"]]
 
     assert (first["has_more_records"], rest["has_more_records"]) == ("Y", "N")
@@ -121,43 +121,45 @@ def test_cards_are_listed_the_newest_first_page_by_page(desk: Portal, stage: Sce
     assert (first["data"][0]["holder_name"], first["data"][0]["program_name"]) == ("Zoë O'Neil-Smith", "Everyday Card")
 
 
-def test_activity_is_listed_the_latest_first_page_by_page(desk: Portal, stage: Scene, card: MadeCard) -> None:
+def test_activity_is_listed_the_latest_first_page_by_page(portal: Portal, stage: Scene, card: MadeCard) -> None:
     other = stage.card_in("A")
     stage.purchase(other.card_id, 1_00)
-    of_all = desk.read(MANAGER, "listActivity", item_count=2)
+    of_all = portal.read(MANAGER, "listActivity", item_count=2)
     place = {"before_at": of_all["data"][-1]["at"], "before_id": of_all["data"][-1]["authorize_id"]}
-    further = desk.read(MANAGER, "listActivity", item_count=2, **place)
-    of_card = desk.read(MANAGER, "listActivity", item_count=2, card_id=card.card_id)
+    further = portal.read(MANAGER, "listActivity", item_count=2, **place)
+    of_card = portal.read(MANAGER, "listActivity", item_count=2, card_id=card.card_id)
 
     assert [row["card_id"] for row in of_all["data"]] == [other.card_id, card.card_id]
     assert ([row["card_id"] for row in further["data"]], further["has_more_records"]) == ([card.card_id], "N")
     assert [row["response_code"] for row in of_card["data"]] == ["51", "00"]
 
 
-def test_a_reissued_card_is_listed_once(desk: Portal, stage: Scene) -> None:
+def test_a_reissued_card_is_listed_once(portal: Portal, stage: Scene) -> None:
     made = stage.card_in("L")
     stage.data("reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="ZOE O")
 
-    assert [each["card_id"] for each in listed(desk)["data"]].count(made.card_id) == 1
+    assert [each["card_id"] for each in listed(portal)["data"]].count(made.card_id) == 1
 
 
 # -- what is not
 
 
-def test_of_card_data_there_is_the_masked_number_only(desk: Portal, card: MadeCard) -> None:
-    text = json.dumps([shown(desk, card.card_id), listed(desk)["data"]], default=str)
+def test_of_card_data_there_is_the_masked_number_only(portal: Portal, card: MadeCard) -> None:
+    text = json.dumps([shown(portal, card.card_id), listed(portal)["data"]], default=str)
 
     assert f"{card.pan[:6]}******{card.pan[-4:]}" in text
     assert card.pan not in text
     assert card.acs_password not in text
-    assert not {"pin", "cvc2", "acs_password", "expiry_year", "expiry_month"} & shown(desk, card.card_id)["card"].keys()
+    assert (
+        not {"pin", "cvc2", "acs_password", "expiry_year", "expiry_month"} & shown(portal, card.card_id)["card"].keys()
+    )
     assert {field: MODES[field] for field in CARD_FIELDS if field != "pan"} == dict.fromkeys(
         ("pin", "cvc2", "acs_password", "expiry"), "absent"
     )
 
 
-def test_each_number_leaves_an_audit_line_that_says_who_saw_it(desk: Portal, card: MadeCard, lines: Lines) -> None:
-    shown(desk, card.card_id)
+def test_each_number_leaves_an_audit_line_that_says_who_saw_it(portal: Portal, card: MadeCard, lines: Lines) -> None:
+    shown(portal, card.card_id)
     (line,) = [each for each in lines.all() if each["message"] == "card data revealed"]
 
     assert (line["credential"], line["card_id"], line["field"], line["mode"]) == (
@@ -168,22 +170,22 @@ def test_each_number_leaves_an_audit_line_that_says_who_saw_it(desk: Portal, car
     )
 
 
-def test_another_programme_managers_cards_do_not_exist(desk: Portal, card: MadeCard) -> None:
+def test_another_programme_managers_cards_do_not_exist(portal: Portal, card: MadeCard) -> None:
     asked = {"item_count": 10, "card_id": card.card_id}
-    assert refused(shown, desk, card.card_id, OTHER_MANAGER) is Status.NO_CARD
-    assert refused(desk.read, OTHER_MANAGER, "listActivity", **asked) is Status.NO_CARD
-    assert desk.read(OTHER_MANAGER, "listCards", item_count=20)["data"] == []
-    assert desk.read(OTHER_MANAGER, "listActivity", item_count=20)["data"] == []
-    assert refused(desk.act, OTHER_MANAGER, "activateCard", "reference-other", card_id=card.card_id) is Status.NO_CARD
-    assert refused(shown, desk, NOWHERE) is Status.NO_CARD
+    assert refused(shown, portal, card.card_id, OTHER_MANAGER) is Status.NO_CARD
+    assert refused(portal.read, OTHER_MANAGER, "listActivity", **asked) is Status.NO_CARD
+    assert portal.read(OTHER_MANAGER, "listCards", item_count=20)["data"] == []
+    assert portal.read(OTHER_MANAGER, "listActivity", item_count=20)["data"] == []
+    assert refused(portal.act, OTHER_MANAGER, "activateCard", "reference-other", card_id=card.card_id) is Status.NO_CARD
+    assert refused(shown, portal, NOWHERE) is Status.NO_CARD
 
 
 @pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "createCard", "setPin"])
-def test_nothing_else_of_the_card_api_is_done_at_the_desk(desk: Portal, card: MadeCard, action: str) -> None:
+def test_nothing_else_of_the_card_api_is_done_at_the_desk(portal: Portal, card: MadeCard, action: str) -> None:
     members = {"card_id": card.card_id}
 
-    assert refused(desk.read, MANAGER, action, **members) is Status.UNKNOWN_ACTION
-    assert refused(desk.act, MANAGER, action, "reference-desk", **members) is Status.UNKNOWN_ACTION
+    assert refused(portal.read, MANAGER, action, **members) is Status.UNKNOWN_ACTION
+    assert refused(portal.act, MANAGER, action, "reference-desk", **members) is Status.UNKNOWN_ACTION
 
 
 def test_the_card_api_knows_nothing_of_the_desks_actions(stage: Scene, card: MadeCard) -> None:
@@ -202,20 +204,20 @@ def test_nobody_can_show_the_credential_of_the_desk(stage: Scene) -> None:
 # -- what is done, and how much it takes
 
 
-def test_what_is_done_twice_with_one_reference_is_done_once(desk: Portal, stage: Scene) -> None:
+def test_what_is_done_twice_with_one_reference_is_done_once(portal: Portal, stage: Scene) -> None:
     used = stage.spendable(10_00)
     members = {"card_id": used.card_id, "transaction_type": 0, "amount": 6_00, "currency_ison": EUR}
-    answers = [desk.act(MANAGER, "simulateAuthorization", "reference-twice", **members) for _ in range(2)]
+    answers = [portal.act(MANAGER, "simulateAuthorization", "reference-twice", **members) for _ in range(2)]
 
     assert answers[0] == answers[1]
     assert stage.balances(used.account_id)[0] == 4_00
 
 
-def test_a_page_takes_the_same_calls_however_much_there_is(desk: Portal, stage: Scene, card: MadeCard) -> None:
+def test_a_page_takes_the_same_calls_however_much_there_is(portal: Portal, stage: Scene, card: MadeCard) -> None:
     with counted(stage.world) as calls:
-        listed(desk)
-        desk.read(MANAGER, "listActivity", item_count=25)
-        shown(desk, card.card_id)
+        listed(portal)
+        portal.read(MANAGER, "listActivity", item_count=25)
+        shown(portal, card.card_id)
 
     of_card = [READS, READS, *["Query"] * 5, READS]
     assert calls == [*LISTS, READS, READS, *LISTS, *of_card]
