@@ -46,7 +46,7 @@ class Hub(Infrastructure):
     def website(self) -> WebsiteContainer:
         from chalicelib.website.container import WebsiteContainer
 
-        return WebsiteContainer(self, self.delivery, self.statistics, self.openbanking, lambda: self.cards.room.portal)
+        return WebsiteContainer(self, self.delivery, self.statistics, self.openbanking, lambda: self.cards.flows.portal)
 
     def _senders(self) -> Senders:
         """What sends each kind of delivery. A room that is not loaded yet is loaded with its first delivery."""

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from chalicelib.cards.card_data.sealed_data import CardData
     from chalicelib.cards.events.card_events import CardEventSender
     from chalicelib.cards.events.signing_secrets import EventSecrets
-    from chalicelib.cards.flow_container import CardRoom
+    from chalicelib.cards.flow_container import CardFlows
     from chalicelib.cards.payments.provider import Provider
     from chalicelib.cards.programs.credentials import Credentials
     from chalicelib.cards.programs.programmes import Programmes
 
 
 class CardContainer:
-    """Records and keys of the card API; ``room`` has its flows."""
+    """Records and keys of the card API; ``flows`` has what answers, and what schedules run."""
 
     def __init__(self, shared: Infrastructure, delivery: DeliveryContainer) -> None:
         self.shared = shared
@@ -72,11 +72,11 @@ class CardContainer:
         return SandboxProvider(self.shared.store) if self.shared.settings.is_sandbox else NoProvider()
 
     @cached_property
-    def room(self) -> CardRoom:
+    def flows(self) -> CardFlows:
         from chalicelib.cards.events.card_events import CardEvents
-        from chalicelib.cards.flow_container import CardRoom
+        from chalicelib.cards.flow_container import CardFlows
 
-        return CardRoom(
+        return CardFlows(
             self.shared.store,
             self.shared.clock,
             self.shared.vault,

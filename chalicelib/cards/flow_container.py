@@ -51,8 +51,8 @@ from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.metrics import Metrics
 
 
-class CardRoom:
-    """``api`` answers ``POST /api``, ``simulator`` ``POST /simulator``.
+class CardFlows:
+    """The flows of the card API, wired: ``api`` answers ``POST /api``, ``simulator`` ``POST /simulator``.
 
     The web interface asks ``portal``; schedules run ``provider_recovery``, ``hold_expiry`` and ``rolling_proof``.
     """

@@ -25,10 +25,10 @@ def finish(event: Any) -> None:
 
 def finish_payments_and_holds(cards: CardContainer) -> None:
     started = cards.shared.clock.monotonic()
-    payments = cards.room.provider_recovery.finish(
+    payments = cards.flows.provider_recovery.finish(
         started + RUN_SECONDS / 2
     )  # however many there are, holds have their turn
-    holds = cards.room.hold_expiry.expire(started + RUN_SECONDS)
+    holds = cards.flows.hold_expiry.expire(started + RUN_SECONDS)
     if payments:
         log.info("payments finished", payments=payments)
     if holds:
@@ -39,4 +39,4 @@ def finish_payments_and_holds(cards: CardContainer) -> None:
 def prove(event: Any) -> None:
     """Every hour: prove some accounts of the ledger, a round of all of them a day as long as that can be done."""
     cards = hub().cards
-    cards.room.rolling_proof.prove(cards.shared.clock.monotonic() + PROVING_SECONDS)
+    cards.flows.rolling_proof.prove(cards.shared.clock.monotonic() + PROVING_SECONDS)

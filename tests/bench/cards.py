@@ -146,10 +146,10 @@ def ratio(action: str, share: Share = SHARES[COUNTED]) -> float:
         json.dumps(answer)
 
     def measure() -> tuple[float, float]:
-        return processor_time(bare, 80), processor_time(lambda: hub.cards.room.api.answer(body), 20)
+        return processor_time(bare, 80), processor_time(lambda: hub.cards.flows.api.answer(body), 20)
 
     if not share.decides:
-        _decided_before(hub.cards.room.api, action, body)
+        _decided_before(hub.cards.flows.api, action, body)
     with nullcontext() if share.audits else patch.object(log, "audit", _silence):
         return times_as_much(measure, GOALS[action], rounds=40)
 
@@ -163,7 +163,7 @@ def _asked(action: str, share: Share) -> tuple[Hub, bytes]:
 
 
 def _answered(hub: Hub, body: bytes) -> str:
-    answer = hub.cards.room.api.answer(body)
+    answer = hub.cards.flows.api.answer(body)
     assert json.loads(answer)["status"] == "success", answer
     return answer
 

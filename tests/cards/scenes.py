@@ -182,7 +182,7 @@ class Scene:
 
     def send(self, body: bytes, *, simulator: bool = False) -> Envelope:
         """Post bytes as they are."""
-        raw = (self.hub.cards.room.simulator if simulator else self.hub.cards.room.api).answer(body)
+        raw = (self.hub.cards.flows.simulator if simulator else self.hub.cards.flows.api).answer(body)
         return Envelope(raw, jsontext.loads(raw))
 
     def do(self, action: str, /, **members: Any) -> Envelope:

@@ -1,4 +1,4 @@
-"""The card room is loaded when it is first needed, so that no other interface's first answer waits for it."""
+"""The card API is loaded when it is first needed, so that no other interface's first answer waits for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIRST_READ = (
 )
 
 
-def test_the_function_loads_no_more_of_the_card_room_than_its_doors() -> None:
+def test_the_function_loads_no_more_of_the_card_api_than_its_doors() -> None:
     assert {name for name in reached("app") if within(name, CARDS)} == {*DOORS, CONTAINER}
 
 

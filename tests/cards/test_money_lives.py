@@ -308,7 +308,7 @@ class MoneyLife(RuleBasedStateMachine):
     def time_passes_and_the_schedule_runs(self, seconds: int) -> None:
         self.scene.clock.advance(seconds)
         self.sent = [each for each in self.sent if self.now - each[3] < KEPT]
-        moved = self.scene.hub.cards.room.provider_recovery.finish()
+        moved = self.scene.hub.cards.flows.provider_recovery.finish()
         due = [payment for payment in self.payments if payment.awaits is not None and payment.awaits <= self.now]
         debits = [payment for payment in self.of(DEBIT) if payment.state == "P" and payment.cut_off <= self.now]
         assert moved == len(due) + len(debits)

@@ -166,7 +166,7 @@ def test_a_collection_a_reversal_and_the_end_of_a_hold_release_it_once(scenes: l
     collections = [partial(each.sim, "simulateClearing", **collection) for each in scenes]
     reversals = [asking(each, "simulateReversal", **link) for each in scenes]
     expiries = [asking(each, "simulateExpiry", **link) for each in scenes]
-    schedules: list[Callable[[], Any]] = [each.hub.cards.room.hold_expiry.expire for each in scenes]
+    schedules: list[Callable[[], Any]] = [each.hub.cards.flows.hold_expiry.expire for each in scenes]
 
     calls = [partial(decided, call) for call in [*collections, *reversals, *expiries]]
     answers: list[Any] = at_once([*calls, *schedules])
@@ -299,7 +299,7 @@ def test_a_storm_of_everything_leaves_every_account_the_sum_of_its_rows(scenes: 
     check(scene)
     for each in scenes:
         each.clock.advance((_HOLD_DAYS + 1) * 24 * 3600)
-    while at_once([scenes[0].hub.cards.room.hold_expiry.expire]) != [0]:
+    while at_once([scenes[0].hub.cards.flows.hold_expiry.expire]) != [0]:
         pass
     mine = {card.card_id for card in cards}
     assert not [row for row in scene.hub.store.scan("card-activity") if row.get("held") and row["card_id"] in mine]

@@ -88,7 +88,7 @@ class DeskPlay:
     def __init__(self, scene: Scene, look: Look) -> None:
         asked = scene.purchase(scene.spendable(500).card_id, 300)
         scene.clearing(asked, 100, final=0)
-        self._portal, self._look = scene.hub.cards.room.portal, look
+        self._portal, self._look = scene.hub.cards.flows.portal, look
         self.untouched = Fault(scene.world)
         with self.untouched:
             self._seen = self._see()
@@ -168,7 +168,7 @@ class Run:
         broken = patch.object(HoldRelease, "release", side_effect=ArithmeticError("something is wrong with it"))
         is_broken = self._due is a_hold_that_cannot_be_released
         with broken if is_broken else contextlib.nullcontext(), fault:
-            return self._scene.hub.cards.room.hold_expiry.expire()
+            return self._scene.hub.cards.flows.hold_expiry.expire()
 
     def _shape(self) -> list[str]:
         """What stands there, whichever run it was that got so far."""
@@ -178,7 +178,7 @@ class Run:
         """The next runs; what was put off has its turn, too."""
         for _ in range(3):
             self._scene.clock.advance(_UNTIL_IT_IS_TRIED_AGAIN)
-            self._scene.hub.cards.room.hold_expiry.expire()
+            self._scene.hub.cards.flows.hold_expiry.expire()
 
 
 @pytest.mark.parametrize("due", DUE)

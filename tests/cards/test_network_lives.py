@@ -443,7 +443,7 @@ class NetworkLife(RuleBasedStateMachine):
     def time_passes_and_the_schedule_runs(self, seconds: int) -> None:
         self.scene.clock.advance(seconds)
         over = [each for each in self.authorizations if each.state == "H" and each.until <= self.now]
-        assert self.scene.hub.cards.room.hold_expiry.expire() == len(over)
+        assert self.scene.hub.cards.flows.hold_expiry.expire() == len(over)
         for of in over:
             self.release(of, of.left, "X")
             of.card.messages.append((0, EXPIRED, APPROVED))

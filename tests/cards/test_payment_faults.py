@@ -69,7 +69,7 @@ def orders(world: World) -> set[int]:
 
 def settle_down(scene: Scene) -> None:
     scene.clock.advance(_UNTIL_THE_SCHEDULE)
-    scene.hub.cards.room.provider_recovery.finish()
+    scene.hub.cards.flows.provider_recovery.finish()
 
 
 def shape(world: World) -> list[str]:
@@ -287,7 +287,7 @@ class Run:
     def _finish(self, fault: Fault) -> int:
         line_breaks = failing(self.scene, "find", ConnectionError("the line broke"))
         with line_breaks if self.name == BROKEN else contextlib.nullcontext(), fault:
-            return self.scene.hub.cards.room.provider_recovery.finish()
+            return self.scene.hub.cards.flows.provider_recovery.finish()
 
 
 @pytest.mark.parametrize("name", DUE)
@@ -347,7 +347,7 @@ ERRORS = {"silent": ProviderSilent("no answer"), "broken": ConnectionError("the 
 @pytest.fixture
 def providers(scene: Scene) -> Iterator[Callable[..., Failing]]:
     """Puts another provider in the place of the sandbox's."""
-    real, room = scene.hub.cards.payment_provider, scene.hub.cards.room
+    real, room = scene.hub.cards.payment_provider, scene.hub.cards.flows
     asking = [room.provider_recovery.payments, room.provider_recovery.addresses]
 
     def put_in(*fault: Any) -> Failing:
@@ -383,4 +383,4 @@ def test_a_provider_that_fails_has_every_order_once(
     assert (answer.status, answer.duplicated) == ("success", 1), answer.raw
     assert len(provider.taken) == len(set(provider.taken)) == len(orders(scene.world))
     check(scene.world)
-    assert scene.hub.cards.room.provider_recovery.finish() == 0
+    assert scene.hub.cards.flows.provider_recovery.finish() == 0

@@ -27,7 +27,7 @@ def running(shared_world: World) -> Iterator[Scene]:
 def scene(running: Scene) -> Scene:
     """The process before another case: what it keeps was read a moment ago, and it has identifiers left."""
     running.data("getDesign", program_id=EVERYDAY)
-    sequences = running.hub.cards.room.sequences
+    sequences = running.hub.cards.flows.sequences
     for name, left in sequences._left.items():
         if len(left) < ENOUGH:
             sequences._fill_up(name)

@@ -120,7 +120,7 @@ def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
 def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
     """The first round has begun, and for 15 days no run has had the time to bring it further."""
     Scene(service.world).account()
-    proof, clock = service.world.hub.cards.room.rolling_proof, service.world.clock
+    proof, clock = service.world.hub.cards.flows.rolling_proof, service.world.clock
     proof.prove(clock.monotonic() - 1)
     clock.advance(15 * DAY)
     late = service.figures(lambda: proof.prove(clock.monotonic() - 1))

@@ -100,7 +100,7 @@ def hold(world: World) -> Callable[[bootstrap.Hub], object]:
 
     def work(hub: bootstrap.Hub) -> None:
         with world.manager_wants_events():
-            assert hub.cards.room.hold_expiry.expire()
+            assert hub.cards.flows.hold_expiry.expire()
 
     return work
 
@@ -111,7 +111,7 @@ WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
     "-expire": expiry,
     "-finish": hold,
     "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(expected_banks(hub.openbanking.banks)),
-    "-prove": lambda world: lambda hub: hub.cards.room.rolling_proof.prove(hub.clock.monotonic() + 1),
+    "-prove": lambda world: lambda hub: hub.cards.flows.rolling_proof.prove(hub.clock.monotonic() + 1),
     "-sweep": lambda world: lambda hub: hub.delivery.sweeper.sweep(),
 }
 """What each function does; what settles the demonstration banks' payments has their secret and nothing else."""

@@ -240,7 +240,7 @@ def reports_at_work(scene: Scene, card: int) -> None:
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions"):
         scene.data(action, **page, card_id=card)
     scene.data("getFinancialDetailAddendums", item_count=1, date_imported_from=0, date_imported_to=1)
-    portal = scene.hub.cards.room.portal
+    portal = scene.hub.cards.flows.portal
     portal.read(MANAGER, "listCards", item_count=1)
     portal.read(MANAGER, "listActivity", item_count=1)
     portal.read(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
@@ -291,7 +291,7 @@ def test_what_finishes_payments_and_releases_holds_uses_what_it_may_and_may_what
     world.clock.advance(HOLD_SECONDS)
 
     def finish() -> None:
-        room = world.another_process().cards.room
+        room = world.another_process().cards.flows
         assert (room.provider_recovery.finish(), room.hold_expiry.expire()) == (5, 1)
 
     with world.manager_wants_events():
@@ -309,7 +309,7 @@ def test_what_proves_the_ledger_uses_what_it_may_and_may_what_it_uses(
     money_at_work(world, scene)
     scene.purchase(scene.spendable(2_500).card_id, 2_500)
 
-    proved = working(lambda: world.another_process().cards.room.rolling_proof.prove(float("inf")))
+    proved = working(lambda: world.another_process().cards.flows.rolling_proof.prove(float("inf")))
 
     assert all(proved == policy(stage, "-prove") for stage in STAGES)
 
@@ -324,7 +324,7 @@ def test_the_ledgers_proof_writes_nothing_but_how_far_it_has_come() -> None:
 
 def test_what_the_pages_on_cards_take_is_granted(world: World, working: Callable[[Callable[[], object]], Used]) -> None:
     card = Scene(world).spendable(10_00)
-    portal = world.another_process().cards.room.portal
+    portal = world.another_process().cards.flows.portal
 
     def work() -> None:
         portal.read(MANAGER, "listCards", item_count=20)

@@ -37,10 +37,10 @@ simulator_routes = Routes[CardContainer](f"{__name__}.simulator", _failed)
 @card_routes.post(ROUTES[0])
 def api(cards: CardContainer, incoming: Incoming) -> Response:
     """Carry out one of the actions of the card API."""
-    return text_answer(cards.room.api.answer(incoming.body), JSON)
+    return text_answer(cards.flows.api.answer(incoming.body), JSON)
 
 
 @simulator_routes.post(ROUTES[1])
 def simulator(cards: CardContainer, incoming: Incoming) -> Response:
     """Play the card network, or a shop that asks for 3-D Secure."""
-    return text_answer(cards.room.simulator.answer(incoming.body), JSON)
+    return text_answer(cards.flows.simulator.answer(incoming.body), JSON)

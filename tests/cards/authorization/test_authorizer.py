@@ -249,7 +249,7 @@ OBSTACLES: list[tuple[str, str, Callable[[Attempt], Attempt]]] = [
 
 @pytest.fixture(scope="module")
 def authorizer(issuer: Scene) -> Authorizer:
-    return issuer.hub.cards.room.authorizer
+    return issuer.hub.cards.flows.authorizer
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def shops(module_shops: Scene) -> Iterator[Scene]:
 
 def expire(scene: Scene) -> int:
     """How many holds a run of the schedule releases."""
-    return scene.hub.cards.room.hold_expiry.expire()
+    return scene.hub.cards.flows.hold_expiry.expire()
 
 
 def waiting(scene: Scene) -> list[int]:

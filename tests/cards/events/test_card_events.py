@@ -388,7 +388,7 @@ def test_what_the_schedule_finishes_is_told_by_it(heard: Listener) -> None:
     assert changed(heard.told("external_payment")) == [("return", "P")]
 
     scene.clock.advance(60)
-    assert scene.hub.cards.room.provider_recovery.finish() == 1
+    assert scene.hub.cards.flows.provider_recovery.finish() == 1
 
     back, original = sorted(heard.told("external_payment"), key=lambda each: str(each["kind"]), reverse=True)
     assert changed([back, original]) == [("return", "S"), ("in", "R")]
@@ -426,7 +426,7 @@ def test_a_mandate_and_its_collections_are_told_to_the_end(heard: Listener) -> N
     assert [each["epm_mandate_id"] for each in pending] == [number] * 2
 
     scene.clock.advance(DAY)
-    assert sum(scene.hub.cards.room.provider_recovery.finish() for _ in range(2)) == 2  # one may be in the other's way
+    assert sum(scene.hub.cards.flows.provider_recovery.finish() for _ in range(2)) == 2  # one may be in the other's way
     assert sorted(changed(heard.told("external_payment"))) == [("debit", "J"), ("debit", "S")]
 
     scene.data("cancelExternalPaymentMandate", epm_mandate_id=number, reason=2)

@@ -174,7 +174,7 @@ def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_sch
     assert stage.data("getAccountExternalPaymentAddresses", account_id=account) == []
 
     stage.clock.advance(60)
-    assert stage.hub.cards.room.provider_recovery.finish() == 1
+    assert stage.hub.cards.flows.provider_recovery.finish() == 1
 
     [address] = stage.data("getAccountExternalPaymentAddresses", account_id=account)
     repeat = stage.do(ASSIGN, **members)

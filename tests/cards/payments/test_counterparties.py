@@ -237,7 +237,7 @@ def test_a_return_that_the_schedule_finishes_names_what_it_returns_too(told: Sce
     assert answer.status_code == 8001
 
     scene.clock.advance(60)
-    scene.hub.cards.room.provider_recovery.finish()
+    scene.hub.cards.flows.provider_recovery.finish()
 
     back = rows(scene, address["account_id"])[-1]
     assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])
@@ -258,7 +258,7 @@ def test_a_return_that_waits_in_its_older_form_is_booked_in_the_newer_one(told: 
     scene.hub.store.transact([Put(table, older)])
 
     scene.clock.advance(60)
-    scene.hub.cards.room.provider_recovery.finish()
+    scene.hub.cards.flows.provider_recovery.finish()
 
     back = rows(scene, address["account_id"])[-1]
     assert (back["transaction_type"], back["parent_transaction_id"]) == (64, came["transaction_id"])

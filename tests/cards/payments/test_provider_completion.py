@@ -76,7 +76,7 @@ def raising(error: Exception) -> Callable[[Order], None]:
 def later(scene: Scene, seconds: int = 60) -> int:
     """How many payments the schedule has moved so much later."""
     scene.clock.advance(seconds)
-    return scene.hub.cards.room.provider_recovery.finish()
+    return scene.hub.cards.flows.provider_recovery.finish()
 
 
 def held(scene: Scene, address: Any) -> list[int]:
@@ -198,7 +198,7 @@ def test_one_process_at_a_time_finishes_a_payment(scene: Scene, provider: Watche
     address = scene.funded(10_000)
     scene.transfer(address, 2500, destination_account_name="Lost Ltd")
     moved: list[int] = []
-    provider.once(BEFORE, lambda _: moved.append(scene.apart().hub.cards.room.provider_recovery.finish()))
+    provider.once(BEFORE, lambda _: moved.append(scene.apart().hub.cards.flows.provider_recovery.finish()))
 
     assert later(scene) == 1
 

@@ -203,7 +203,7 @@ def test_a_return_whose_answer_was_lost_is_finished_by_the_schedule(stage: Scene
     assert stage.balances(address["account_id"]) == (0, 2500, 0)
     assert back(stage, number).status_code == 4004, "it is on its way"
     stage.clock.advance(60)
-    stage.hub.cards.room.provider_recovery.finish()
+    stage.hub.cards.flows.provider_recovery.finish()
     answer = back(stage, number, request_reference_id=reference)
 
     assert (answer.duplicated, answer.data["settlement_amount"], state(stage, number)) == (1, 2500, "R")

@@ -23,7 +23,7 @@ NOWHERE = 999_999_999
 
 @pytest.fixture
 def portal(stage: Scene) -> Portal:
-    return stage.hub.cards.room.portal
+    return stage.hub.cards.flows.portal
 
 
 @pytest.fixture(scope="module")

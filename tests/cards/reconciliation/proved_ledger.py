@@ -30,7 +30,7 @@ class Ledger:
         return Progress.of(self.store.get(*PROGRESS), self.scene.clock.time())
 
     def go_on(self, until: float = FOREVER) -> Progress:
-        return self.scene.hub.cards.room.rolling_proof.prove(until)
+        return self.scene.hub.cards.flows.rolling_proof.prove(until)
 
     def next_round(self) -> Progress:
         self.scene.clock.advance(ROUND_SECONDS)

@@ -39,7 +39,7 @@ def silence() -> Iterator[None]:
 
 def finish(scene: Scene) -> None:
     """What the schedule does after two minutes."""
-    scene.apart(days=2 / (24 * 60)).hub.cards.room.provider_recovery.finish()
+    scene.apart(days=2 / (24 * 60)).hub.cards.flows.provider_recovery.finish()
 
 
 @pytest.mark.parametrize("action", ASKING)
