@@ -11,7 +11,7 @@ from chalicelib.foundation.container import Infrastructure
 if TYPE_CHECKING:
     from chalicelib.cards.card_data.keys import CardKeys
     from chalicelib.cards.card_data.sealed_data import CardData
-    from chalicelib.cards.events.card_events import CardEventSender
+    from chalicelib.cards.events.card_events import CardEvents, CardEventSender
     from chalicelib.cards.events.signing_secrets import EventSecrets
     from chalicelib.cards.flow_container import CardFlows
     from chalicelib.cards.payments.provider import Provider
@@ -72,18 +72,13 @@ class CardContainer:
         return SandboxProvider(self.shared.store) if self.shared.settings.is_sandbox else NoProvider()
 
     @cached_property
-    def flows(self) -> CardFlows:
+    def events(self) -> CardEvents:
         from chalicelib.cards.events.card_events import CardEvents
+
+        return CardEvents(self.shared.clock, self.programmes, self.delivery.outbox)
+
+    @cached_property
+    def flows(self) -> CardFlows:
         from chalicelib.cards.flow_container import CardFlows
 
-        return CardFlows(
-            self.shared.store,
-            self.shared.clock,
-            self.shared.vault,
-            self.credentials,
-            self.programmes,
-            self.card_data,
-            self.payment_provider,
-            CardEvents(self.shared.clock, self.programmes, self.delivery.outbox),
-            metrics=self.shared.metrics,
-        )
+        return CardFlows(self)

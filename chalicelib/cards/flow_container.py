@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 from chalicelib.cards.actions import ACTIONS, PORTAL_ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.authorization.authorization_flow import AuthorizationFlow
 from chalicelib.cards.authorization.authorizer import Authorizer
@@ -10,8 +13,6 @@ from chalicelib.cards.authorization.clearing_flow import ClearingFlow
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
 from chalicelib.cards.authorization.hold_release import HoldExpiry, HoldRelease
 from chalicelib.cards.authorization.release_flow import ReleaseFlow
-from chalicelib.cards.card_data.sealed_data import CardData
-from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.issuing.account_flow import AccountFlow
 from chalicelib.cards.issuing.card_creation_flow import CardCreationFlow
 from chalicelib.cards.issuing.card_data_flow import CardDataFlow
@@ -27,7 +28,6 @@ from chalicelib.cards.payments.direct_debit_flow import DirectDebitFlow
 from chalicelib.cards.payments.direct_debits import DirectDebits
 from chalicelib.cards.payments.incoming_payments import IncomingPayments
 from chalicelib.cards.payments.payment_posting import PaymentPosting
-from chalicelib.cards.payments.provider import Provider
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.cards.payments.provider_recovery import ProviderRecovery
@@ -36,8 +36,6 @@ from chalicelib.cards.payments.simulator_flow import PaymentSimulatorFlow
 from chalicelib.cards.payments.transfer_flow import TransferFlow
 from chalicelib.cards.portal.portal import Portal
 from chalicelib.cards.portal.portal_flow import PortalFlow
-from chalicelib.cards.programs.credentials import Credentials
-from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.dispatch import Dispatcher
@@ -45,10 +43,9 @@ from chalicelib.cards.requests.idempotency import RequestReferences
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
 from chalicelib.cards.three_ds.simulator_flow import ThreeDsSimulatorFlow
-from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto.vault import Vault
-from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.foundation.metrics import Metrics
+
+if TYPE_CHECKING:
+    from chalicelib.cards.container import CardContainer
 
 
 class CardFlows:
@@ -57,26 +54,16 @@ class CardFlows:
     The web interface asks ``portal``; schedules run ``provider_recovery``, ``hold_expiry`` and ``rolling_proof``.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        vault: Vault,
-        credentials: Credentials,
-        programmes: Programmes,
-        card_data: CardData,
-        provider: Provider,
-        events: CardEvents,
-        *,
-        metrics: Metrics,
-    ) -> None:
-        references = RequestReferences(vault, card_data)
+    def __init__(self, cards: CardContainer) -> None:
+        shared, programmes, card_data, events = cards.shared, cards.programmes, cards.card_data, cards.events
+        store, clock, metrics = shared.store, shared.clock, shared.metrics
+        references = RequestReferences(shared.vault, card_data)
         self.sequences = sequences = Sequences(store)
         completion = ProviderCompletion(store, clock, references, events)
         posting = PaymentPosting(sequences)
         hold_release = HoldRelease(sequences)
-        payments = PaymentOrders(store, programmes, provider, posting)
-        addresses, debits = AddressOpening(store, provider), DirectDebits(posting)
+        payments = PaymentOrders(store, programmes, cards.payment_provider, posting)
+        addresses, debits = AddressOpening(store, cards.payment_provider), DirectDebits(posting)
         secrets = CardSecrets(card_data)
         self.authorizer = Authorizer(CardholderVerification(secrets))
         flows = (
@@ -103,15 +90,39 @@ class CardFlows:
             TransferFlow(programmes, posting, completion, payments),
         )
         self.provider_recovery = ProviderRecovery(
-            store, clock, metrics, programmes, completion, payments, addresses, debits, events
+            store=store,
+            clock=clock,
+            metrics=metrics,
+            programmes=programmes,
+            completion=completion,
+            payments=payments,
+            addresses=addresses,
+            debits=debits,
+            events=events,
         )
         self.rolling_proof = RollingProof(store, clock, metrics)
-        self.hold_expiry = HoldExpiry(store, clock, metrics, programmes, hold_release, events)
-        parts = (store, clock, credentials, programmes, references, events, flows)
-        self.api = Dispatcher(
-            *parts, ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "this action is one of POST /simulator")
+        self.hold_expiry = HoldExpiry(
+            store=store,
+            clock=clock,
+            metrics=metrics,
+            programmes=programmes,
+            hold_release=hold_release,
+            events=events,
         )
-        self.simulator = Dispatcher(
-            *parts, SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "this action is one of POST /api")
+        dispatcher = partial(
+            Dispatcher,
+            store=store,
+            clock=clock,
+            credentials=cards.credentials,
+            programmes=programmes,
+            references=references,
+            events=events,
+            flows=flows,
         )
-        self.portal = Portal(Dispatcher(*parts, PORTAL_ACTIONS, {}), self.api, self.simulator)
+        self.api = dispatcher(
+            actions=ACTIONS, elsewhere=dict.fromkeys(SIMULATOR_ACTIONS, "this action is one of POST /simulator")
+        )
+        self.simulator = dispatcher(
+            actions=SIMULATOR_ACTIONS, elsewhere=dict.fromkeys(ACTIONS, "this action is one of POST /api")
+        )
+        self.portal = Portal(dispatcher(actions=PORTAL_ACTIONS, elsewhere={}), self.api, self.simulator)

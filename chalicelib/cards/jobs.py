@@ -25,9 +25,8 @@ def finish(event: Any) -> None:
 
 def finish_payments_and_holds(cards: CardContainer) -> None:
     started = cards.shared.clock.monotonic()
-    payments = cards.flows.provider_recovery.finish(
-        started + RUN_SECONDS / 2
-    )  # however many there are, holds have their turn
+    half_time = started + RUN_SECONDS / 2  # however many payments there are, holds have their turn
+    payments = cards.flows.provider_recovery.finish(half_time)
     holds = cards.flows.hold_expiry.expire(started + RUN_SECONDS)
     if payments:
         log.info("payments finished", payments=payments)
