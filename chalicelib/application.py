@@ -12,7 +12,7 @@ from chalicelib.cards.api import card_api
 from chalicelib.foundation import log
 from chalicelib.foundation.http.web import OTHERS
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
-from chalicelib.openbanking.api.answers import refused
+from chalicelib.openbanking.api.answers import refusal_answer
 from chalicelib.openbanking.protocol import refusals
 
 _HEADERS = {"X-Content-Type-Options": "nosniff"}
@@ -86,4 +86,4 @@ def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
 
 def _open_banking_answer(route: str, status: int, request_id: str) -> Response:
     row = refusals.HEADERS_WRONG if status < 500 else refusals.FAILED_OUTSIDE_A_VIEW
-    return refused(route, row(), request_id, hub().clock.time())
+    return refusal_answer(route, row(), request_id, hub().clock.time())

@@ -131,7 +131,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("Problems told in one answer", field_types._PROBLEMS),
         ("Request body of a bulk payment", max(call.body_bytes for call in PAYMENTS)),
         ("Payments of a bulk payment", BULK_ITEMS),
-        ("Bank's answer to a payment", payment_execution.KEPT_BYTES),
+        ("Bank's answer to a payment", payment_execution.LONGEST_ANSWER),
         ("Answer that is handed on to a TPP", bank_answers.HANDED_ON_BYTES),
         ("Idempotency-Key", tpp_api._KEY_LENGTH),
         ("Outcome of a key", idempotency_keys.KEPT // 3600),

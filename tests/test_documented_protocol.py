@@ -196,8 +196,8 @@ def test_every_member_of_a_banks_call_is_documented(call: Any) -> None:
 def test_both_documents_give_the_limits_of_payments() -> None:
     bulk = max(call.body_bytes for call in PAYMENTS)
 
-    assert [str(number) in TPP for number in (bulk, BULK_ITEMS, payment_execution.KEPT_BYTES)] == [True] * 3
-    assert [str(number) in BANK for number in (BULK_ITEMS, payment_execution.KEPT_BYTES)] == [True] * 2
+    assert [str(number) in TPP for number in (bulk, BULK_ITEMS, payment_execution.LONGEST_ANSWER)] == [True] * 3
+    assert [str(number) in BANK for number in (BULK_ITEMS, payment_execution.LONGEST_ANSWER)] == [True] * 2
     assert f"at most {PAYMENT_ID} characters" in section(BANK, "### `payments/status`")
     assert f"Kept for {EARLY_SECONDS // 60} minutes" in section(BANK, "### `payments/status`")
     assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "### `daily_performance`")

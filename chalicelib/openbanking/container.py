@@ -9,31 +9,31 @@ from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
 from chalicelib.foundation.http.pages import ErrorPage
-from chalicelib.openbanking.bank_client.bank_client import BankLink
-from chalicelib.openbanking.flows.authorization import AuthorizationFlow
-from chalicelib.openbanking.flows.bank_authentication import BankGate
-from chalicelib.openbanking.flows.bank_notifications import Notices
+from chalicelib.openbanking.bank_client.bank_client import BankClient
+from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
+from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
+from chalicelib.openbanking.flows.bank_notifications import BankNotifications
 from chalicelib.openbanking.flows.callback_status import CallbackStatus
 from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
-from chalicelib.openbanking.flows.deferred_calls import Deferred
-from chalicelib.openbanking.flows.deferred_execution import OrderSender, QuestionSender
+from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
+from chalicelib.openbanking.flows.deferred_execution import PaymentOrderSender, RelayRequestSender
 from chalicelib.openbanking.flows.payment_execution import PaymentExecution
-from chalicelib.openbanking.flows.payment_initiation import PaymentFlow
+from chalicelib.openbanking.flows.payment_initiation import PaymentInitiation
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
-from chalicelib.openbanking.flows.performance_reports import PerformanceFlow
+from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 from chalicelib.openbanking.flows.relay import Relay
 from chalicelib.openbanking.flows.tokens import TokenFlow
-from chalicelib.openbanking.flows.tpp_authentication import Callers
-from chalicelib.openbanking.flows.tpp_events import Events, EventSender
-from chalicelib.openbanking.records.authorizations import Authorizations
+from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
+from chalicelib.openbanking.flows.tpp_events import TppEvents, TppEventSender
+from chalicelib.openbanking.records.authorizations import AuthorizationRequests
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.callback_limits import CallbackLimits
 from chalicelib.openbanking.records.clients import Clients
 from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeys
 from chalicelib.openbanking.records.payments import Payments
-from chalicelib.openbanking.records.replays import Replays
-from chalicelib.openbanking.records.request_ids import RequestClaims
+from chalicelib.openbanking.records.replays import BankIdempotency
+from chalicelib.openbanking.records.request_ids import RequestIdClaims
 from chalicelib.statistics.container import StatisticsContainer
 
 
@@ -61,28 +61,28 @@ class OpenBankingContainer:
         return Banks(self.shared.store, self.shared.vault, self.shared.clock, self.shared.settings)
 
     @cached_property
-    def authorizations(self) -> Authorizations:
-        return Authorizations(self.shared.store, self.shared.vault, self.shared.clock)
+    def authorization_requests(self) -> AuthorizationRequests:
+        return AuthorizationRequests(self.shared.store, self.shared.vault, self.shared.clock)
 
     @cached_property
     def consents(self) -> Consents:
         return Consents(self.shared.vault, self.shared.clock, self.shared.settings.code_lifetime)
 
     @cached_property
-    def replays(self) -> Replays:
-        return Replays(self.shared.store, self.shared.vault, self.shared.clock)
+    def bank_idempotency(self) -> BankIdempotency:
+        return BankIdempotency(self.shared.store, self.shared.vault, self.shared.clock)
 
     @cached_property
-    def callers(self) -> Callers:
-        return Callers(self.shared.store, self.shared.clock)
+    def tpp_authentication(self) -> TppAuthentication:
+        return TppAuthentication(self.shared.store, self.shared.clock)
 
     @cached_property
-    def bank_gate(self) -> BankGate:
-        return BankGate(self.banks, explains=self.shared.settings.is_sandbox)
+    def bank_authentication(self) -> BankAuthentication:
+        return BankAuthentication(self.banks, explains=self.shared.settings.is_sandbox)
 
     @cached_property
-    def bank_link(self) -> BankLink:
-        return BankLink(
+    def bank_client(self) -> BankClient:
+        return BankClient(
             self.banks,
             self.shared.keyring,
             self.shared.outbound,
@@ -92,20 +92,20 @@ class OpenBankingContainer:
         )
 
     @cached_property
-    def events(self) -> Events:
-        return Events(self.shared.store, self.shared.clock, self.delivery.outbox)
+    def tpp_events(self) -> TppEvents:
+        return TppEvents(self.shared.store, self.shared.clock, self.delivery.outbox)
 
     @cached_property
-    def authorization_flow(self) -> AuthorizationFlow:
-        return AuthorizationFlow(
+    def authorization_flow(self) -> AuthorizationCodeFlow:
+        return AuthorizationCodeFlow(
             self.shared.settings,
             self.shared.store,
             self.shared.clock,
             self.banks,
-            self.authorizations,
+            self.authorization_requests,
             self.consents,
-            self.replays,
-            self.events,
+            self.bank_idempotency,
+            self.tpp_events,
             self.delivery.outbox,
         )
 
@@ -114,16 +114,16 @@ class OpenBankingContainer:
         return TokenFlow(
             self.shared.store,
             self.shared.clock,
-            self.callers,
+            self.tpp_authentication,
             self.consents,
-            self.replays,
-            self.events,
+            self.bank_idempotency,
+            self.tpp_events,
             self.delivery.outbox,
         )
 
     @cached_property
     def relay(self) -> Relay:
-        return Relay(self.callers, self.banks, self.consents, self.bank_link)
+        return Relay(self.tpp_authentication, self.banks, self.consents, self.bank_client)
 
     @cached_property
     def payments(self) -> Payments:
@@ -135,18 +135,18 @@ class OpenBankingContainer:
             self.shared.store,
             self.consents,
             self.payments,
-            RequestClaims(self.shared.clock),
-            self.events,
+            RequestIdClaims(self.shared.clock),
+            self.tpp_events,
             self.delivery.outbox,
-            self.bank_link,
+            self.bank_client,
             self.shared.settings.is_local,
         )
 
     @cached_property
-    def payment_flow(self) -> PaymentFlow:
-        return PaymentFlow(
+    def payment_initiation(self) -> PaymentInitiation:
+        return PaymentInitiation(
             self.shared.store,
-            self.callers,
+            self.tpp_authentication,
             self.banks,
             self.consents,
             IdempotencyKeys(self.shared.vault, self.shared.clock, self.shared.metrics),
@@ -159,42 +159,44 @@ class OpenBankingContainer:
         return PaymentStatus(
             self.shared.store,
             self.shared.clock,
-            self.callers,
+            self.tpp_authentication,
             self.banks,
             self.consents,
             self.payments,
-            self.replays,
-            self.events,
+            self.bank_idempotency,
+            self.tpp_events,
             self.delivery.outbox,
-            self.bank_link,
+            self.bank_client,
         )
 
     @cached_property
     def callback_status(self) -> CallbackStatus:
         limits = CallbackLimits(self.shared.keyring, self.shared.clock)
-        return CallbackStatus(self.shared.store, self.shared.clock, self.banks, self.consents, limits, self.bank_link)
+        return CallbackStatus(self.shared.store, self.shared.clock, self.banks, self.consents, limits, self.bank_client)
 
     @cached_property
-    def performance_flow(self) -> PerformanceFlow:
-        return PerformanceFlow(self.shared.store, self.replays, self.statistics.reports)
+    def performance_reports(self) -> PerformanceReports:
+        return PerformanceReports(self.shared.store, self.bank_idempotency, self.statistics.reports)
 
     @cached_property
-    def deferred(self) -> Deferred:
-        return Deferred(self.shared.store, self.shared.clock, self.callers, self.delivery.bodies, self.delivery.outbox)
+    def deferred_calls(self) -> DeferredCalls:
+        return DeferredCalls(
+            self.shared.store, self.shared.clock, self.tpp_authentication, self.delivery.bodies, self.delivery.outbox
+        )
 
     @cached_property
     def consent_expiry(self) -> ConsentExpiry:
-        return ConsentExpiry(self.shared.store, self.shared.clock, self.consents, self.events, self.delivery.outbox)
+        return ConsentExpiry(self.shared.store, self.shared.clock, self.consents, self.tpp_events, self.delivery.outbox)
 
     def senders(self) -> Senders:
         """What sends the deliveries of this room, by their kind."""
-        notices = Notices(self.shared.store, self.banks, self.consents, self.bank_link)
-        events = EventSender(self.shared.clock, self.clients, self.shared.outbound)
-        questions = QuestionSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)
-        orders = OrderSender(self.shared.store, self.shared.clock, self.banks, self.payment_execution)
+        notifications = BankNotifications(self.shared.store, self.banks, self.consents, self.bank_client)
+        events = TppEventSender(self.shared.clock, self.clients, self.shared.outbound)
+        relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)
+        orders = PaymentOrderSender(self.shared.store, self.shared.clock, self.banks, self.payment_execution)
         return {
-            "revoke_token": Sender(notices.revoke_token),
+            "revoke_token": Sender(notifications.send_revoke_token),
             "event": Sender(events.send),
-            "relay": Sender(questions.send, questions.given_up),
-            "payment": Sender(orders.send, orders.given_up),
+            "relay": Sender(relay_requests.send, relay_requests.expire),
+            "payment": Sender(orders.send, orders.expire),
         }

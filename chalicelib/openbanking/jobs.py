@@ -15,6 +15,6 @@ openbanking_jobs = Blueprint(__name__)
 @openbanking_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="expire")
 def expire(event: Any) -> None:
     """Every five minutes: tell TPPs of consents that are about to end, or have ended."""
-    moved = hub().openbanking.consent_expiry.tell()
+    moved = hub().openbanking.consent_expiry.record_due_events()
     if moved:
         log.info("expiry told", consents=moved)

@@ -65,7 +65,7 @@ def payment_callback(visit: Visit) -> Response:
     known = None
     if bic and payment_id and not visit.incoming.is_head:
         own, visitor = visit.website.openbanking.clients.default_callback, network(visit.address)
-        known = visit.website.openbanking.callback_status.look(bic, payment_id, own, visitor)
+        known = visit.website.openbanking.callback_status.look_up(bic, payment_id, own, visitor)
     return page(
         visit,
         "payment.html",

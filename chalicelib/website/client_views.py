@@ -133,7 +133,7 @@ def _test_event(visit: Visit, client: Client) -> Response:
         return _impossible(visit, client)
     try:
         visit.website.attempts.count([("events", visit.user)])
-        return visit.go(f"/deliveries/{visit.website.openbanking.events.test(client)}", done="sent")
+        return visit.go(f"/deliveries/{visit.website.openbanking.tpp_events.send_test(client)}", done="sent")
     except TooManyAttempts as stopped:
         return _shown(visit, client, status=429, problem=patience(stopped.retry_after))
     except NoEventsUrl:

@@ -15,9 +15,9 @@ from typing import Any, Literal
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.flows.authorization import AuthorizationFlow
+from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
 from chalicelib.openbanking.flows.tokens import TokenFlow
-from chalicelib.openbanking.flows.tpp_authentication import Credentials
+from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest
@@ -53,7 +53,7 @@ class Tpp:
     drafts: Drafts
     clients: Clients
     journeys: Journeys
-    authorization_flow: AuthorizationFlow
+    authorization_flow: AuthorizationCodeFlow
     token_flow: TokenFlow
 
     def request(self, choice: Choice) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Tpp:
         known = self.journeys.secrets(marked)
         try:
             answer = self.token_flow.redeem(
-                Credentials(marked.client_id, secret), known["code"], marked.callback_url, known.get("code_verifier")
+                TppCredentials(marked.client_id, secret), known["code"], marked.callback_url, known.get("code_verifier")
             )
         except Refusal as refusal:
             current_call.record_failure("caller")  # the page that says so may well be a good answer
@@ -163,7 +163,7 @@ class Tpp:
         token = self._refresh_token(journey)
         marked = self.journeys.refreshing(journey)
         try:
-            answer = self.token_flow.refresh(Credentials(journey.client_id, secret), token)
+            answer = self.token_flow.refresh(TppCredentials(journey.client_id, secret), token)
         except Refusal as refusal:
             if refusal.oauth_error == "invalid_grant":
                 self.journeys.ended(marked)
@@ -174,7 +174,7 @@ class Tpp:
 
     def end(self, journey: Journey, secret: str | None) -> Journey:
         """End the journey's consent; the bank is told. Raises: Refusal, Moved."""
-        self.token_flow.revoke_by_tpp(Credentials(journey.client_id, secret), self._refresh_token(journey))
+        self.token_flow.revoke_by_tpp(TppCredentials(journey.client_id, secret), self._refresh_token(journey))
         return self.journeys.ended(journey)
 
     def _refresh_token(self, journey: Journey) -> str:

@@ -294,7 +294,7 @@ def send_test_event(client_id: ClientArgument) -> Report:
     with _refuse_unknown(client_id):
         client = hub.openbanking.clients.get(client_id)
     try:
-        delivery_id = hub.openbanking.events.test(client)
+        delivery_id = hub.openbanking.tpp_events.send_test(client)
     except NoEventsUrl:
         raise CommandRefused("the client has no Events URL: give it one with `clients events-url`") from None
     text = (

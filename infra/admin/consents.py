@@ -37,7 +37,7 @@ def revoke(consent_id: ConsentId) -> Report:
     Example:
       .venv/bin/python -m infra.admin consents revoke 0f8c27b3a1d94e6f5a7b0c
     """
-    connection.connect().openbanking.token_flow.end(_find(consent_id), "operator")
+    connection.connect().openbanking.token_flow.end_consent(_find(consent_id), "operator")
     consent = _find(consent_id)
     data = {"consent_id": consent.consent_id, "status": consent.status}
     return Report({"consent": data}, f"{consent.consent_id} is {consent.status}.")

@@ -191,7 +191,7 @@ def _client_id(hub: Hub, text: str | None) -> str | None:
         return None
     told = Party(client_id=text)
     if not is_uuid(text) or (
-        hub.openbanking.events.client(text) is None and not hub.delivery.journal.list(told, limit=1)
+        hub.openbanking.tpp_events.find_client(text) is None and not hub.delivery.journal.list(told, limit=1)
     ):
         raise CommandRefused(f"no client has the id {text}: `clients list` shows them")
     return text

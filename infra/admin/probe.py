@@ -44,9 +44,9 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
         "milliseconds": None,
         "status": None,
     }
-    outgoing = hub.openbanking.bank_link.prepare(bank, path, {}, request_id=new_uuid(), token=None)
+    outgoing = hub.openbanking.bank_client.prepare(bank, path, {}, request_id=new_uuid(), token=None)
     try:
-        reply = hub.openbanking.bank_link.send(outgoing)
+        reply = hub.openbanking.bank_client.send(outgoing)
     except Refusal as refusal:
         return outcome | {"answer": refusal.details[0].details if refusal.details else refusal.message}
     reachable, code, answer = _classify_answer(bank.version.answers, reply)

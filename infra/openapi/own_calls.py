@@ -15,10 +15,10 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessage
 from chalicelib.openbanking.api import oauth_api, tpp_api
-from chalicelib.openbanking.flows.authorization import AuthorizationFlow, describe_authorization
-from chalicelib.openbanking.flows.deferred_calls import Deferred
+from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow, describe_authorization
+from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
-from chalicelib.openbanking.flows.performance_reports import PerformanceFlow
+from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.protocol import tpp_events
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
@@ -85,7 +85,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
     OwnCall("GET", "/tpp/banks", "client", tpp_api.page_of_banks, query=BanksQuery),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent),
-    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", Deferred.look_up, place=RequestPlace),
+    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace),
     OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
     OwnCall("GET", "/.well-known/jwks.json", "anybody", oauth_api.key_set),
 )
@@ -119,11 +119,11 @@ FRONT_DOOR = "/oauth/authorize"
 PUBLIC_KEY = f"{BANK_ROOT}/public_key"
 
 BANK_STEPS: Mapping[str, Callable[..., object]] = {
-    "initiate": AuthorizationFlow.initiate,
-    "save_consent": AuthorizationFlow.save_consent,
+    "initiate": AuthorizationCodeFlow.initiate,
+    "save_consent": AuthorizationCodeFlow.save_consent,
     "revoke_token": TokenFlow.revoke_by_bank,
-    "report_status": PaymentStatus.report,
-    "report_day": PerformanceFlow.report,
+    "report_status": PaymentStatus.record_report,
+    "report_day": PerformanceReports.record_report,
 }
 """The functions that make the answers to a bank's calls, by the call's name."""
 

@@ -14,7 +14,7 @@ from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.foundation.http.web import BODY_BYTES, JSON, Incoming, UnreadableBody
 from chalicelib.openbanking.api.answers import as_refusal
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.payment_execution import explained
+from chalicelib.openbanking.flows.payment_execution import refuse_payment
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters
@@ -196,21 +196,23 @@ CASES = _by_name(
     Case(
         "token_refused",
         "The bank does not accept the PSU's token any more",
-        explained(BankFailed("4202: Access token not found", "refused", authorize_again=True)),
+        refuse_payment(BankFailed("4202: Access token not found", "refused", authorize_again=True)),
     ),
-    Case("not_sent", "The payment was not sent", explained(BankFailed("no connection could be made", "never"))),
+    Case("not_sent", "The payment was not sent", refuse_payment(BankFailed("no connection could be made", "never"))),
     Case(
         "not_sent_for_now",
         "The bank has failed to answer several times in a row, and is left alone for some seconds: nothing was sent",
-        explained(_NOT_ASKED),
+        refuse_payment(_NOT_ASKED),
     ),
     Case(
-        "refused_by_bank", "The bank refused the payment", explained(BankFailed("5101: insufficient funds", "refused"))
+        "refused_by_bank",
+        "The bank refused the payment",
+        refuse_payment(BankFailed("5101: insufficient funds", "refused")),
     ),
     Case(
         "outcome_unknown",
         "Nobody knows whether the bank has the payment",
-        explained(BankFailed("no answer came in time")),
+        refuse_payment(BankFailed("no answer came in time")),
     ),
     Case("payment_unknown", "This client has no such payment at this bank", refusals.PAYMENT_UNKNOWN()),
     # calls that are answered later

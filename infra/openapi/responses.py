@@ -89,7 +89,7 @@ class Responses:
         """The responses to refused requests, by status."""
         answered: defaultdict[int, list[tuple[Case, Json, Mapping[str, Any]]]] = defaultdict(list)
         for case in cases:
-            answer = answers.refused(route, case.refusal, _EXAMPLE_ID, _TIME)
+            answer = answers.refusal_answer(route, case.refusal, _EXAMPLE_ID, _TIME)
             answered[answer.status_code].append((case, json.loads(answer.body), answer.headers))
         return {str(status): self._refusal(route, status, found) for status, found in sorted(answered.items())}
 

@@ -21,7 +21,11 @@ from chalicelib.openbanking.protocol import v2_messages as v2
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, InitAuthorization, PaymentsStatus, RevokeToken
 from chalicelib.openbanking.protocol.tpp_calls import TokenRequest
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
+from chalicelib.openbanking.records.authorizations import (
+    AuthorizationRequest,
+    authorization_key,
+    compute_authorization_id,
+)
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.openapi.meanings import OWN_ADDRESS
 from infra.openapi.models import Model, example, meaning, model_of
@@ -185,9 +189,9 @@ class _Tpp:
         return self._hub.openbanking.consents.bank_token(Consent.from_item(item))
 
     def _cancel_secret(self, state: str) -> str:
-        item = self._hub.store.get(*authorization_key(identify(self._client["client_id"], state)))
+        item = self._hub.store.get(*authorization_key(compute_authorization_id(self._client["client_id"], state)))
         assert item is not None, "the request was made a moment ago"
-        return self._hub.openbanking.authorizations.cancel_credential(Authorization.from_item(item))
+        return self._hub.openbanking.authorization_requests.cancel_credential(AuthorizationRequest.from_item(item))
 
     def _call(self, method: str, path: str, body: Any = None, bearer: str = "", *, later: bool = False) -> Json:
         headers = {"X-Api-Key": self._client["client_id"]} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})

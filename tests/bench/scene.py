@@ -44,7 +44,7 @@ def _furnish() -> None:
     from chalicelib.bootstrap import Hub
     from chalicelib.foundation.crypto import signatures
     from chalicelib.foundation.settings import Settings
-    from chalicelib.openbanking.records.authorizations import Wish
+    from chalicelib.openbanking.records.authorizations import NewAuthorizationRequest
     from chalicelib.openbanking.records.bank_record import NewBank
     from infra.local.resources import create_resources
 
@@ -54,8 +54,10 @@ def _furnish() -> None:
     client = hub.openbanking.clients.create(owner="bench@example.com", title="Bench").client
     domain = os.environ["BENCH_BANK"]
     hub.openbanking.banks.add(NewBank(_BIC, "Bench Bank", "GB", 1, domain, f"{domain}/authorize"))
-    wish = Wish(client.client_id, _BIC, 1, ("account.list",), client.callback_url, "reusable", str(uuid.uuid4()), None)
-    authorization = hub.openbanking.authorizations.open(wish, f"{domain}/authorize")
+    request = NewAuthorizationRequest(
+        client.client_id, _BIC, 1, ("account.list",), client.callback_url, "reusable", str(uuid.uuid4()), None
+    )
+    authorization = hub.openbanking.authorization_requests.create(request, f"{domain}/authorize")
     new = hub.openbanking.consents.new(authorization, {"ibans": ["GB33BUKB20201555555555"]}, 180)
     hub.store.transact(new.operations)
     pair, operations = hub.openbanking.consents.first_pair(new.consent)

@@ -209,7 +209,7 @@ def test_events_of_consents_that_expire_are_found_later(world: World, fault: Mak
     world.queued()
 
     with fault(kind):
-        assert world.hub.openbanking.consent_expiry.tell() == 1
+        assert world.hub.openbanking.consent_expiry.record_due_events() == 1
 
     assert set(swept(world)) == due(world)
     assert len(due(world)) == 2

@@ -15,7 +15,11 @@ import requests
 
 from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import RESPONSE_CODES
-from chalicelib.openbanking.records.authorizations import Authorization, authorization_key, identify
+from chalicelib.openbanking.records.authorizations import (
+    AuthorizationRequest,
+    authorization_key,
+    compute_authorization_id,
+)
 from infra.tour.calls import wait_for
 from infra.tour.play import run
 from infra.tour.receiver import listen
@@ -173,7 +177,7 @@ def _events_secrets_in_use(operator: bootstrap.Hub) -> list[str]:
         rotated = operator.openbanking.clients.rotate_events_secret(made.client.client_id, overlap=3600)
         secrets = [secret for secret in (made.events_secret, rotated.events_secret) if secret]
         for receiver.secret in secrets:
-            operator.openbanking.events.test(rotated.client)
+            operator.openbanking.tpp_events.send_test(rotated.client)
             receiver.wait_for_event("test")
     return secrets
 
@@ -185,9 +189,11 @@ def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) 
     states += [tpp.call("POST", "/tpp/authorize", request).json()["state"] for _ in range(2)]
     found = []
     for state in states:
-        item = operator.store.get(*authorization_key(identify(tpp.client_id, state)))
+        item = operator.store.get(*authorization_key(compute_authorization_id(tpp.client_id, state)))
         assert item is not None
-        found.append(operator.openbanking.authorizations.cancel_credential(Authorization.from_item(item)))
+        found.append(
+            operator.openbanking.authorization_requests.cancel_credential(AuthorizationRequest.from_item(item))
+        )
     segment = "" if journey.bank["api_version"] == 1 else "/v2"
     for secret in (found[0], found[2], f"{found[1]}x"):
         requests.get(f"{tpp.base}/bank{segment}/cancel/{secret}", allow_redirects=False, timeout=60)

@@ -48,7 +48,7 @@ Play = Callable[[Service], tuple[list[Figure], list[Figure]]]
 def overdue_delivery(service: Service) -> tuple[list[Figure], list[Figure]]:
     world = service.world
     world.wants_events()
-    delivery_id = world.hub.openbanking.events.test(world.client)
+    delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
     world.clock.advance(901)
     late = service.run("sweep")
     world.hub.delivery.worker.attempt(delivery_id)

@@ -76,7 +76,7 @@ def new_card(world: World) -> Callable[[bootstrap.Hub], object]:
 
 def event(world: World) -> Callable[[bootstrap.Hub], object]:
     world.wants_events()
-    delivery_id = world.hub.openbanking.events.test(world.client)
+    delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
 
     def work(hub: bootstrap.Hub) -> None:
         hub.__dict__["outbound"] = world.hub.outbound
@@ -90,7 +90,7 @@ def expiry(world: World) -> Callable[[bootstrap.Hub], object]:
     world.wants_events()
     world.approve(1)
     world.clock.advance(200 * 24 * 3600)
-    return lambda hub: hub.openbanking.consent_expiry.tell()
+    return lambda hub: hub.openbanking.consent_expiry.record_due_events()
 
 
 def hold(world: World) -> Callable[[bootstrap.Hub], object]:

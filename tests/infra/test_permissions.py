@@ -17,7 +17,7 @@ from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.expected_reports import expected_banks
-from chalicelib.openbanking.flows.tpp_events import EventSender
+from chalicelib.openbanking.flows.tpp_events import TppEventSender
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.infra.card_payments import euros, opened, paying, silent
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
@@ -82,8 +82,8 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
 ) -> None:
     ids = deliveries_of_every_kind(world)
     test_event, waiting = (
-        world.hub.openbanking.events.test(world.client),
-        world.hub.openbanking.events.test(world.client),
+        world.hub.openbanking.tpp_events.send_test(world.client),
+        world.hub.openbanking.tpp_events.send_test(world.client),
     )
 
     def work() -> None:
@@ -94,7 +94,7 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
             deliver(delivery_id)
             world.clock.advance(6)
         with monkeypatch.context() as patch:
-            patch.setattr(EventSender, "send", lambda *_: 1 / 0)
+            patch.setattr(TppEventSender, "send", lambda *_: 1 / 0)
             world.hub.delivery.__dict__.pop("worker")
             world.hub.delivery.worker.attempt(test_event)
 
@@ -118,7 +118,7 @@ def test_the_sweeper_uses_what_it_may_and_may_what_it_uses(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     world.wants_events()
-    world.hub.openbanking.events.test(world.client)
+    world.hub.openbanking.tpp_events.send_test(world.client)
 
     swept = working(world.another_process().delivery.sweeper.sweep)
 
@@ -132,7 +132,7 @@ def test_who_tells_of_expiries_uses_what_it_may_and_may_what_it_uses(
     world.approve(1)
     world.clock.advance(200 * 24 * 3600)
 
-    told = working(world.another_process().openbanking.consent_expiry.tell)
+    told = working(world.another_process().openbanking.consent_expiry.record_due_events)
 
     assert all(told == policy(stage, "-expire") for stage in STAGES)
 

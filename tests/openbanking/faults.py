@@ -203,7 +203,7 @@ class Snapshot:
         self._world.receiver.answers.clear()
         for side in self._world.banks.values():
             side.received.clear()
-            self._world.hub.openbanking.bank_link.breaker.record_success(
+            self._world.hub.openbanking.bank_client.breaker.record_success(
                 side.bank.bic
             )  # the failures of other runs do not count
 

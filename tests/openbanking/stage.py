@@ -80,7 +80,7 @@ class Stage:
         """The TPP's call of ``row``, good unless told otherwise; the bank has then ``received`` this call's only."""
         self._pay_first(row)
         self._forget_payment(row, answer)
-        self.world.hub.openbanking.bank_link.breaker.record_success(
+        self.world.hub.openbanking.bank_client.breaker.record_success(
             self.bank(row).bank.bic
         )  # failures of other tests do not count
         self.will_answer(row, row.answer if answer is None else answer)

@@ -351,7 +351,7 @@ def test_an_attempt_takes_three_round_trips_and_what_its_sender_reads(warm: Worl
         payer.pay("key-1")
     elif kind == "event":
         warm.wants_events()
-        warm.hub.openbanking.events.test(warm.client)
+        warm.hub.openbanking.tpp_events.send_test(warm.client)
     elif kind == "relay":
         Stage(warm).ask(row, headers=LATER)
     else:
@@ -367,7 +367,7 @@ def test_an_attempt_takes_three_round_trips_and_what_its_sender_reads(warm: Worl
 
 def test_a_message_that_comes_twice_or_too_early_takes_one_read(warm: World) -> None:
     warm.wants_events()
-    delivery_id = warm.hub.openbanking.events.test(warm.client)
+    delivery_id = warm.hub.openbanking.tpp_events.send_test(warm.client)
     warm.hub.delivery.worker.attempt(delivery_id)
 
     with counted(warm) as calls:

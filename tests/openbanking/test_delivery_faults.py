@@ -286,7 +286,7 @@ def have_a_payment_made_at_a_bank_that_is_left_alone_for_a_while(world: World) -
 
     def run(fault: Fault) -> None:
         for _ in range(FAILURES):
-            world.hub.openbanking.bank_link.breaker.record_failure("ALPHGB21")
+            world.hub.openbanking.bank_client.breaker.record_failure("ALPHGB21")
         attempted(world, fault, "payment")
         if payer.outcome(accepted)["state"] == "done":
             assert payer.calls == len(items(world, "payments")) == 1
@@ -433,8 +433,8 @@ def announce_that_consents_expire(world: World, when: str, events: int) -> Run:
     world.clock.advance(until - EXPIRING_SECONDS if events == 1 else until)
 
     def run(fault: Fault) -> None:
-        during(fault, world.hub.openbanking.consent_expiry.tell)
-        world.hub.openbanking.consent_expiry.tell()  # five minutes later
+        during(fault, world.hub.openbanking.consent_expiry.record_due_events)
+        world.hub.openbanking.consent_expiry.record_due_events()  # five minutes later
         types = ["consent.expired", "consent.expiring"][2 - events :]
         assert told(world) == sorted(types * 2)
         assert len({(record["consent_id"], record["topic"]) for record in records(world)}) == 2 * events
@@ -450,9 +450,9 @@ def send_a_test_event(world: World) -> Run:
     world.wants_events()
 
     def run(fault: Fault) -> None:
-        during(fault, lambda: world.hub.openbanking.events.test(world.client))
+        during(fault, lambda: world.hub.openbanking.tpp_events.send_test(world.client))
         if not records(world):
-            world.hub.openbanking.events.test(world.client)
+            world.hub.openbanking.tpp_events.send_test(world.client)
         carry_on(world)
         assert [event["type"] for event in world.receiver.events] == ["test"]
 

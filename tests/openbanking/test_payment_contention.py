@@ -14,8 +14,8 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
-from chalicelib.openbanking.flows.payment_orders import Order
-from chalicelib.openbanking.flows.tpp_authentication import Credentials
+from chalicelib.openbanking.flows.payment_orders import PaymentOrder
+from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.consents import consent_key
@@ -40,7 +40,7 @@ class Tpp:
 
 
 class Contest:
-    """Callers of two TPPs, each in one of several processes, and a bank that takes what it gets."""
+    """Requests of two TPPs, each in one of several processes, and a bank that takes what it gets."""
 
     def __init__(self, world: World, version: int, consent_type: str) -> None:
         self.world = world
@@ -64,13 +64,13 @@ class Contest:
         return sum(item is not None and item["status"] == "spent" for item in items)
 
     def _paid(self, number: int, request_id: str) -> Any:
-        flow, tpp = self.hubs[number % PROCESSES].openbanking.payment_flow, self.tpps[number % 2]
-        credentials = Credentials(tpp.client_id, bearer=tpp.bearers[number // 2 % len(tpp.bearers)])
+        flow, tpp = self.hubs[number % PROCESSES].openbanking.payment_initiation, self.tpps[number % 2]
+        credentials = TppCredentials(tpp.client_id, bearer=tpp.bearers[number // 2 % len(tpp.bearers)])
         members = order(self.world, self.version, "single")
         sent = RequestId.of(request_id, jsontext.dumps(members).encode(), is_callers=True)
         try:
-            admitted = flow.admit(CALL, credentials, sent, None)
-            assert isinstance(admitted, Order)
+            admitted = flow.authorize(CALL, credentials, sent, None)
+            assert isinstance(admitted, PaymentOrder)
             return flow.initiate(admitted, members, request_id=request_id, psu_address=None)
         except Refusal as refusal:
             return refusal.fault

@@ -133,7 +133,7 @@ def bank(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdBank]:
 
     known = set(app.app.routes)
     monkeypatch.setitem(cast(dict[int, Version], VERSIONS), THIRD.number, THIRD)
-    routes = Routes[OpenBankingContainer](__name__, bank_api._failed, bank_api._unknown)
+    routes = Routes[OpenBankingContainer](__name__, bank_api._answer_failure, bank_api._refuse_unknown_action)
     bank_api.serve(routes, THIRD)
     app.app.register_blueprint(routes.bind(lambda: world.hub.openbanking))
     yield ThirdBank(world, _registered(world))

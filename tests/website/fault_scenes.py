@@ -53,7 +53,7 @@ def create_a_client_in_the_web_interface(world: World) -> Run:
 def look_at_deliveries_in_the_web_interface(world: World) -> Run:
     def run(fault: Fault) -> None:
         person, client = somebody(world)
-        delivery_id = world.hub.openbanking.events.test(client)
+        delivery_id = world.hub.openbanking.tpp_events.send_test(client)
         answer = shown(fault, lambda: person.get(f"/deliveries?client_id={client.client_id}"))
         assert (answer.status, delivery_id in answer.text) == (200, True)
 
@@ -79,7 +79,7 @@ def look_at_performance_in_the_web_interface(world: World) -> Run:
 def send_a_delivery_again_in_the_web_interface(world: World) -> Run:
     def run(fault: Fault) -> None:
         person, client = somebody(world)
-        delivery_id = world.hub.openbanking.events.test(client)
+        delivery_id = world.hub.openbanking.tpp_events.send_test(client)
         world.hub.delivery.worker.attempt(delivery_id)
         assert world.delivery(delivery_id).state == "delivered"
         person.get(f"/deliveries/{delivery_id}")

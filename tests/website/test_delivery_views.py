@@ -121,7 +121,7 @@ def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: st
 
 def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id: str) -> None:
     for _ in range(26):
-        world.hub.openbanking.events.test(world.client)
+        world.hub.openbanking.tpp_events.send_test(world.client)
     user.get("/deliveries")
     older = re.search(r'href="([^"]+)" rel="next"', user.last.text)
     assert (user.last.text.count('<td class="day">'), older is not None) == (25, True)

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.openbanking.flows.tpp_authentication import Credentials
+from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
 from tests.website.journey import approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
 from tests.world import World
@@ -46,7 +46,7 @@ def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_conse
 ) -> None:
     (journey,) = world.hub.website.journeys.latest(email)
     verifier = world.hub.website.journeys.secrets(journey)["code_verifier"]
-    lost = world.hub.openbanking.token_flow.redeem(Credentials(client_id), interrupted, None, verifier)
+    lost = world.hub.openbanking.token_flow.redeem(TppCredentials(client_id), interrupted, None, verifier)
     answer = user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
 
     assert answer.status == 400
@@ -67,7 +67,9 @@ def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
     assert journey is not None
     world.hub.website.journeys.exchanging(journey)
     known = world.hub.website.journeys.secrets(journey)
-    world.hub.openbanking.token_flow.redeem(Credentials(client_id, secret), known["code"], None, known["code_verifier"])
+    world.hub.openbanking.token_flow.redeem(
+        TppCredentials(client_id, secret), known["code"], None, known["code_verifier"]
+    )
     world.clock.advance(30)
     assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
     assert "was interrupted" in user.text

@@ -39,7 +39,7 @@ _CONTENT = {
 }
 
 
-def refused(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
+def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
     """A refusal in the format of ``route``'s interface."""
     form = error_form(route)
     asked = refusal.first or (request_id, now)
@@ -76,9 +76,9 @@ def as_refusal(error: Exception) -> Refusal:
     return refusals.SERVICE_FAILED()
 
 
-def failure(clock: Clock, incoming: Incoming, error: Exception) -> Response:
+def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Response:
     """The answer to a request whose view raised."""
-    return refused(incoming.route, as_refusal(error), incoming.request_id, clock.time())
+    return refusal_answer(incoming.route, as_refusal(error), incoming.request_id, clock.time())
 
 
 def _headers(refusal: Refusal) -> dict[str, str]:

@@ -16,21 +16,21 @@ from chalicelib.foundation.fields.field_types import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer, redirect, text_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.authorization import UnknownCancellation
+from chalicelib.openbanking.flows.authorization import UnknownCancelUrl
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall
 from chalicelib.openbanking.protocol.errors import refuse_fields
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.replays import Claim
+from chalicelib.openbanking.records.replays import BankIdempotencyClaim
 
 
-def _failed(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
-    return answers.failure(openbanking.shared.clock, incoming, error)
+def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+    return answers.failure_answer(openbanking.shared.clock, incoming, error)
 
 
-def _failed_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
     answers.as_refusal(error)
     return openbanking.error_page(
         "Something went wrong here",
@@ -40,13 +40,13 @@ def _failed_page(openbanking: OpenBankingContainer, incoming: Incoming, error: E
     )
 
 
-def _unknown(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+def _refuse_unknown_action(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     raise refusals.ACTION_UNKNOWN()
 
 
-bank_routes = Routes[OpenBankingContainer](__name__, _failed, _unknown)
+bank_routes = Routes[OpenBankingContainer](__name__, _answer_failure, _refuse_unknown_action)
 
-Step = Callable[[Bank, Any, Claim], Mapping[str, object]]
+Step = Callable[[Bank, Any, BankIdempotencyClaim], Mapping[str, object]]
 
 
 def _step(openbanking: OpenBankingContainer, name: str) -> Step:
@@ -54,21 +54,21 @@ def _step(openbanking: OpenBankingContainer, name: str) -> Step:
         "initiate": lambda: openbanking.authorization_flow.initiate,
         "save_consent": lambda: openbanking.authorization_flow.save_consent,
         "revoke_token": lambda: openbanking.token_flow.revoke_by_bank,
-        "report_status": lambda: openbanking.payment_status.report,
-        "report_day": lambda: openbanking.performance_flow.report,
+        "report_status": lambda: openbanking.payment_status.record_report,
+        "report_day": lambda: openbanking.performance_reports.record_report,
     }
     return steps[name]()
 
 
-def _answered(call: BankCall, version: Version) -> View[OpenBankingContainer]:
+def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
     def answered(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         identity = incoming.context.get("identity") or {}
-        bank = openbanking.bank_gate.admit(version, incoming.headers, identity, incoming.body)
+        bank = openbanking.bank_authentication.authenticate(version, incoming.headers, identity, incoming.body)
         try:
-            request = version.calls[call.name].read(_present(incoming.json()))
+            request = version.calls[call.name].read(_without_nulls(incoming.json()))
         except InvalidMessage as error:
             raise refuse_fields(error, version.in_spelling(FIELD_FAULTS)) from None
-        claim = Claim.of(bank.bic, call.path, incoming.request_id, incoming.body)
+        claim = BankIdempotencyClaim.from_request(bank.bic, call.path, incoming.request_id, incoming.body)
         answer = _step(openbanking, call.name)(bank, request, claim)
         return json_answer(version.in_spelling(answer))
 
@@ -79,7 +79,7 @@ _MISSING_WHEN_NULL = ("request_url", "scopes")
 """Members, in snake_case, whose absence has a code of its own."""
 
 
-def _present(members: Any) -> Any:
+def _without_nulls(members: Any) -> Any:
     """A body in which what is null and has a code for its absence is absent."""
     if not isinstance(members, dict):
         return members
@@ -103,7 +103,7 @@ def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incom
                 version, incoming.uri["secret"], query.get("error"), query.get("error_description")
             )
         )
-    except UnknownCancellation:
+    except UnknownCancelUrl:
         return openbanking.error_page(
             "This address does not lead anywhere",
             "It may be mistyped, or the authorization or the application that it belonged to is gone.",
@@ -116,9 +116,9 @@ def serve(routes: Routes[OpenBankingContainer], version: Version) -> None:
     """Serve the bank-facing API of one version."""
     for call in BANK_CALLS:
         if call.name in version.calls:
-            routes.serve(f"{version.base}{call.path}", ["POST"], _answered(call, version))
-    routes.serve(version.cancel_path, ["GET"], partial(_cancel, version), _failed_page)
-    routes.serve_below(version.base, [], _unknown)
+            routes.serve(f"{version.base}{call.path}", ["POST"], _bank_view(call, version))
+    routes.serve(version.cancel_path, ["GET"], partial(_cancel, version), _failure_page)
+    routes.serve_below(version.base, [], _refuse_unknown_action)
 
 
 for _version in VERSIONS.values():

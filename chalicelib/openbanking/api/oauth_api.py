@@ -14,7 +14,7 @@ from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, hea
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.tpp_authentication import Credentials
+from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.own_answers import KeySet, ServerMetadata
@@ -24,11 +24,11 @@ from chalicelib.openbanking.records.authorizations import with_query
 from chalicelib.statistics import current_call
 
 
-def _failed(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
-    return answers.failure(openbanking.shared.clock, incoming, error)
+def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+    return answers.failure_answer(openbanking.shared.clock, incoming, error)
 
 
-def _failed_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
     refusal = answers.as_refusal(error)
     status = TPP_ERRORS.status(refusal)
     return openbanking.error_page(
@@ -39,16 +39,16 @@ def _failed_page(openbanking: OpenBankingContainer, incoming: Incoming, error: E
     )
 
 
-oauth_routes = Routes[OpenBankingContainer](__name__, _failed)
+oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure)
 
 
-@oauth_routes.get("/oauth/authorize", _failed_page)
+@oauth_routes.get("/oauth/authorize", _failure_page)
 def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Send the browser to the bank; when that cannot be, back to the client, or (client unknown) to a page."""
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise refusals.CLIENT_ID_MISSING()
-    client = openbanking.callers.named(Credentials(pairs["client_id"]))
+    client = openbanking.tpp_authentication.identify_client(TppCredentials(pairs["client_id"]))
     callback_url = pairs.get("redirect_uri") or client.callback_url
     if callback_url not in client.callback_urls:
         return openbanking.error_page(
@@ -58,7 +58,7 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
             status=400,
         )
     try:
-        request = _request(incoming)
+        request = _read_request(incoming)
         if incoming.is_head:
             return head_of_redirect()
         authorization = openbanking.authorization_flow.authorize(client, request, repeatable=True)
@@ -66,11 +66,11 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
         refusal = answers.as_refusal(error)
         is_ours = TPP_ERRORS.status(refusal) >= 500
         current_call.record_failure("hub" if is_ours else "caller")  # the redirect does not tell
-        return _back(openbanking, callback_url, pairs.get("state"), refusal)
+        return _redirect_with_error(openbanking, callback_url, pairs.get("state"), refusal)
     return redirect(authorization.request_url)
 
 
-def _request(incoming: Incoming) -> AuthorizeRequest:
+def _read_request(incoming: Incoming) -> AuthorizeRequest:
     """The query of RFC 6749 §4.1.1 as this service's request; unknown parameters are ignored (§3.1)."""
     try:
         query = {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
@@ -90,7 +90,9 @@ def _request(incoming: Incoming) -> AuthorizeRequest:
         raise refuse_fields(error) from None
 
 
-def _back(openbanking: OpenBankingContainer, callback_url: str, state: str | None, refusal: Refusal) -> Response:
+def _redirect_with_error(
+    openbanking: OpenBankingContainer, callback_url: str, state: str | None, refusal: Refusal
+) -> Response:
     parameters = {
         "error": answers.oauth_error(refusal),
         "error_description": refusal.message,

@@ -18,7 +18,7 @@ from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.authorization import describe_authorization
 from chalicelib.openbanking.flows.tokens import describe_consent
-from chalicelib.openbanking.flows.tpp_authentication import Credentials
+from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import Accepted, BankEntry, BanksAnswer, BankScope, ScopeAnswer
@@ -33,26 +33,26 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 )
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.idempotency_keys import Claim, DeferredRequest
+from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim
 from chalicelib.openbanking.records.request_ids import RequestId
 
 _KEY_LENGTH = 255
 
 
-def _failed(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
-    return answers.failure(openbanking.shared.clock, incoming, error)
+def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+    return answers.failure_answer(openbanking.shared.clock, incoming, error)
 
 
-def _unknown(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+def _refuse_unknown_action(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     raise refusals.ACTION_UNKNOWN()
 
 
-tpp_routes = Routes[OpenBankingContainer](__name__, _failed, _unknown)
+tpp_routes = Routes[OpenBankingContainer](__name__, _answer_failure, _refuse_unknown_action)
 
 
 @tpp_routes.post("/tpp/authorize")
 def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    client = openbanking.callers.client(_credentials(incoming))
+    client = openbanking.tpp_authentication.authenticate_client(_read_credentials(incoming))
     try:
         request = AuthorizeRequest.read(incoming.json())
     except InvalidMessage as error:
@@ -63,7 +63,7 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
 
 @tpp_routes.post("/tpp/token")
 def token(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    request, credentials = _token_endpoint(openbanking, incoming, TokenRequest)
+    request, credentials = _read_token_request(openbanking, incoming, TokenRequest)
     flow = openbanking.token_flow
     if request.refresh_token is not None:
         return json_answer(flow.refresh(credentials, request.refresh_token))
@@ -73,14 +73,14 @@ def token(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 @tpp_routes.post("/tpp/token/revoke")
 def revoke(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    request, credentials = _token_endpoint(openbanking, incoming, RevokeRequest)
+    request, credentials = _read_token_request(openbanking, incoming, RevokeRequest)
     return json_answer(openbanking.token_flow.revoke_by_tpp(credentials, request.token))
 
 
 @tpp_routes.get("/tpp/scope")
 def scope(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    openbanking.callers.client(_credentials(incoming))
-    query = _query(incoming, ScopeQuery)
+    openbanking.tpp_authentication.authenticate_client(_read_credentials(incoming))
+    query = _read_query(incoming, ScopeQuery)
     bank = openbanking.banks.find(query.bic)
     if bank is None:
         raise refusals.BANK_UNKNOWN()
@@ -95,8 +95,8 @@ def describe_scopes(bank: Bank) -> ScopeAnswer:
 
 @tpp_routes.get("/tpp/banks")
 def banks(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    openbanking.callers.client(_credentials(incoming))
-    query = _query(incoming, BanksQuery)
+    openbanking.tpp_authentication.authenticate_client(_read_credentials(incoming))
+    query = _read_query(incoming, BanksQuery)
     return json_answer(page_of_banks(openbanking.banks.directory(), query))
 
 
@@ -109,48 +109,50 @@ def page_of_banks(banks: Sequence[BankEntry], query: BanksQuery) -> BanksAnswer:
 
 @tpp_routes.get("/tpp/consent")
 def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    caller = openbanking.callers.bearer(_credentials(incoming))
-    _no_parameters(incoming)
+    caller = openbanking.tpp_authentication.authenticate_bearer(_read_credentials(incoming))
+    _refuse_parameters(incoming)
     return json_answer(describe_consent(caller.consent))
 
 
-def _relayed(call: RelayedCall) -> View[OpenBankingContainer]:
+def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:
     def relayed(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         started = openbanking.shared.clock.monotonic()
         relay = openbanking.relay
-        admitted = relay.admit(call, _credentials(incoming))
+        authorized = relay.authorize(call, _read_credentials(incoming))
         in_query = call.method == "GET"
         if not in_query:
-            _no_parameters(incoming)
-        travelling = _travelling(incoming)
+            _refuse_parameters(incoming)
+        travelling = _bank_headers(incoming)
         members = incoming.parameters() if in_query else incoming.json()
-        question = relay.question(admitted, members, in_query=in_query)
+        request = relay.build_request(authorized, members, in_query=in_query)
         if _prefers_async(incoming):
-            return _answered(openbanking, openbanking.deferred.accept(call.path, question, **travelling), started)
-        return _answered(openbanking, relay.ask(question, **travelling), started)
+            return _timed_answer(
+                openbanking, openbanking.deferred_calls.accept(call.path, request, **travelling), started
+            )
+        return _timed_answer(openbanking, relay.send(request, **travelling), started)
 
     return relayed
 
 
-def _payment(call: PaymentCall) -> View[OpenBankingContainer]:
+def _payment_view(call: PaymentCall) -> View[OpenBankingContainer]:
     def initiated(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         started = openbanking.shared.clock.monotonic()
-        flow, credentials = openbanking.payment_flow, _credentials(incoming)
-        claim = _claim(call, credentials, incoming)
+        flow, credentials = openbanking.payment_initiation, _read_credentials(incoming)
+        claim = _idempotency_key_claim(call, credentials, incoming)
         request_id = RequestId.of(incoming.request_id, incoming.body, is_callers=incoming.has_good_request_id)
         if call.kind == "direct":
-            order = flow.admit_direct(call, credentials, request_id, claim, lambda: _direct_bic(incoming.json()))
+            order = flow.authorize_direct(call, credentials, request_id, claim, lambda: _direct_bic(incoming.json()))
         else:
-            order = flow.admit(call, credentials, request_id, claim)
+            order = flow.authorize(call, credentials, request_id, claim)
         if isinstance(order, BankAnswer | DeferredRequest):
-            return _answered(openbanking, order, started)
-        _no_parameters(incoming)
+            return _timed_answer(openbanking, order, started)
+        _refuse_parameters(incoming)
         _check_idempotency_key(incoming)
         members = incoming.json(call.body_bytes)
         if call.kind == "direct":
             members = {name: value for name, value in members.items() if name != "bic"}
         carry_out = flow.accept if _prefers_async(incoming) else flow.initiate
-        return _answered(openbanking, carry_out(order, members, **_travelling(incoming)), started)
+        return _timed_answer(openbanking, carry_out(order, members, **_bank_headers(incoming)), started)
 
     return initiated
 
@@ -159,22 +161,24 @@ def _payment(call: PaymentCall) -> View[OpenBankingContainer]:
 def payment_status(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     started = openbanking.shared.clock.monotonic()
     flow = openbanking.payment_status
-    asked = flow.admit(_credentials(incoming), dict(incoming.query))
-    travelling = _travelling(incoming)
-    payment = flow.permitted(asked, incoming.parameters())
+    lookup = flow.look_up(_read_credentials(incoming), dict(incoming.query))
+    travelling = _bank_headers(incoming)
+    payment = flow.require_payment(lookup, incoming.parameters())
     if _prefers_async(incoming) and payment.version.answers_status_queries:
-        return _answered(openbanking, openbanking.deferred.accept_status(payment, asked.consent, **travelling), started)
-    return _answered(openbanking, flow.answer(payment, asked.consent, **travelling), started)
+        return _timed_answer(
+            openbanking, openbanking.deferred_calls.accept_status(payment, lookup.consent, **travelling), started
+        )
+    return _timed_answer(openbanking, flow.get_status(payment, lookup.consent, **travelling), started)
 
 
 @tpp_routes.get("/tpp/requests/{request_id}")
 def accepted_request(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    outcome = openbanking.deferred.look_up(_credentials(incoming), incoming.uri["request_id"])
-    _no_parameters(incoming)
+    outcome = openbanking.deferred_calls.look_up(_read_credentials(incoming), incoming.uri["request_id"])
+    _refuse_parameters(incoming)
     return json_answer(outcome)
 
 
-def _answered(openbanking: OpenBankingContainer, answer: BankAnswer | DeferredRequest, started: float) -> Response:
+def _timed_answer(openbanking: OpenBankingContainer, answer: BankAnswer | DeferredRequest, started: float) -> Response:
     if isinstance(answer, DeferredRequest):
         path = f"{openbanking.shared.settings.public_path}/tpp/requests/{answer.request_id}"
         headers = {"Location": path, "Preference-Applied": "respond-async"}
@@ -185,26 +189,26 @@ def _answered(openbanking: OpenBankingContainer, answer: BankAnswer | DeferredRe
 
 
 for _call in RELAYED:
-    tpp_routes.serve(_call.path, [_call.method], _relayed(_call))
+    tpp_routes.serve(_call.path, [_call.method], _relay_view(_call))
 for _order in PAYMENTS:
-    tpp_routes.serve(_order.path, ["POST"], _payment(_order))
-tpp_routes.serve_below("/tpp", [], _unknown)
+    tpp_routes.serve(_order.path, ["POST"], _payment_view(_order))
+tpp_routes.serve_below("/tpp", [], _refuse_unknown_action)
 
 
-def _credentials(incoming: Incoming, members: Mapping[str, Any] | None = None) -> Credentials:
+def _read_credentials(incoming: Incoming, members: Mapping[str, Any] | None = None) -> TppCredentials:
     """Who calls, by header and HTTP Basic and, at the token endpoints, by the body's ``members``. Raises: Refusal."""
     members = members or {}
     kind, _, value = incoming.headers.get("authorization", "").partition(" ")
-    basic_id, basic_secret = _basic(value.strip()) if kind.lower() == "basic" else (None, None)
-    return Credentials(
-        client_id=_agreed("name", incoming.headers.get("x-api-key"), basic_id, members.get("client_id")),
-        secret=_agreed("secret", basic_secret, members.get("client_secret")),
+    basic_id, basic_secret = _read_basic(value.strip()) if kind.lower() == "basic" else (None, None)
+    return TppCredentials(
+        client_id=_single_value("name", incoming.headers.get("x-api-key"), basic_id, members.get("client_id")),
+        secret=_single_value("secret", basic_secret, members.get("client_secret")),
         bearer=value.strip() if kind.lower() == "bearer" else None,
         good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
     )
 
 
-def _agreed(what: str, *given: object) -> str | None:
+def _single_value(what: str, *given: object) -> str | None:
     """What all ways agree on that a request has for saying it. Raises: Refusal."""
     values = {value for value in given if isinstance(value, str) and value}
     if len(values) > 1:
@@ -212,7 +216,7 @@ def _agreed(what: str, *given: object) -> str | None:
     return values.pop() if values else None
 
 
-def _basic(value: str) -> tuple[str, str]:
+def _read_basic(value: str) -> tuple[str, str]:
     """Client ID and secret of HTTP Basic (RFC 6749 §2.3.1). Raises: Refusal."""
     try:
         user, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
@@ -221,25 +225,27 @@ def _basic(value: str) -> tuple[str, str]:
     return unquote_plus(user), unquote_plus(password)
 
 
-def _query(incoming: Incoming, model: Any) -> Any:
+def _read_query(incoming: Incoming, model: Any) -> Any:
     try:
         return model.read(incoming.parameters())
     except InvalidMessage as error:
         raise refuse_parameters(error) from None
 
 
-def _no_parameters(incoming: Incoming) -> None:
+def _refuse_parameters(incoming: Incoming) -> None:
     if incoming.query:
         raise refusals.PARAMETERS_NOT_ALLOWED()
 
 
-def _claim(call: PaymentCall, credentials: Credentials, incoming: Incoming) -> Claim | None:
+def _idempotency_key_claim(
+    call: PaymentCall, credentials: TppCredentials, incoming: Incoming
+) -> IdempotencyKeyClaim | None:
     """What an Idempotency-Key stands for; a bad one is refused later, when it is the headers' turn."""
     key = incoming.headers.get("idempotency-key")
     if not key or not _is_key(key):
         return None
     consent_id = credentials.token.ids[0] if credentials.token and call.kind != "direct" else None
-    return Claim.of(credentials.client_id or "", call.path, key, incoming.body, consent_id)
+    return IdempotencyKeyClaim.from_request(credentials.client_id or "", call.path, key, incoming.body, consent_id)
 
 
 def _check_idempotency_key(incoming: Incoming) -> None:
@@ -267,7 +273,7 @@ def _prefers_async(incoming: Incoming) -> bool:
     return any(preference.partition(";")[0].strip().lower() == "respond-async" for preference in given)
 
 
-def _travelling(incoming: Incoming) -> dict[str, Any]:
+def _bank_headers(incoming: Incoming) -> dict[str, Any]:
     """What goes along to the bank: the request's id and the PSU's address. Raises: Refusal."""
     return {"request_id": incoming.request_id, "psu_address": _psu_address(incoming)}
 
@@ -285,7 +291,9 @@ def _psu_address(incoming: Incoming) -> str | None:
     return str(address)
 
 
-def _token_endpoint(openbanking: OpenBankingContainer, incoming: Incoming, model: Any) -> tuple[Any, Credentials]:
+def _read_token_request(
+    openbanking: OpenBankingContainer, incoming: Incoming, model: Any
+) -> tuple[Any, TppCredentials]:
     """The body of a request at the token or the revocation endpoint, and whom it says that it comes from.
 
     The client is judged before the body's members, which may name it; a body that cannot be read keeps that back.
@@ -294,23 +302,23 @@ def _token_endpoint(openbanking: OpenBankingContainer, incoming: Incoming, model
         Refusal, BadContent.
     """
     try:
-        members = _members(incoming, model)
+        members = _read_members(incoming, model)
     except UnreadableBody:
-        if (by_headers := _credentials(incoming)).client_id is not None:
-            openbanking.callers.named(by_headers)
+        if (by_headers := _read_credentials(incoming)).client_id is not None:
+            openbanking.tpp_authentication.identify_client(by_headers)
         raise
-    credentials = _credentials(incoming, members if isinstance(members, dict) else None)
+    credentials = _read_credentials(incoming, members if isinstance(members, dict) else None)
     try:
         return model.read(members), credentials
     except InvalidMessage as error:
-        openbanking.callers.client(credentials)
+        openbanking.tpp_authentication.authenticate_client(credentials)
         refusal = refuse_fields(error)
         if any(problem.field == "grant_type" for problem in error.problems):
             refusal.oauth_error = "unsupported_grant_type"
         raise refusal from None
 
 
-def _members(incoming: Incoming, model: Any) -> Any:
+def _read_members(incoming: Incoming, model: Any) -> Any:
     """The body's members; of a form, unknown ones are ignored (RFC 6749 §3.2). Raises: BadContent."""
     if incoming.content_type == FORM:
         form = incoming.form(repeatable=REPEATABLE)

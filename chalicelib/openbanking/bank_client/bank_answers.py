@@ -16,7 +16,7 @@ from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, BankF
 from chalicelib.openbanking.protocol.known_members import normalise
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.protocol.webhooks import AnswerForm, Unusable, Webhook
+from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
 
 HANDED_ON_BYTES = 5_900_000
 _LOGGED = 50
@@ -28,27 +28,27 @@ _UNDECIDED = (408, 409, 425)
 """Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
 
 
-def conclude(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
+def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
     """The TPP's answer: the bank's, held against its model and brought into its one shape. Raises: BankFailed."""
     form = webhook.form or version.answers
-    answer = _normalised(webhook, webhook.shape(understand(form, reply)), form)
-    _check(webhook, request, answer)
+    answer = _normalise_answer(webhook, webhook.shape(parse_reply(form, reply)), form)
+    _check_model(webhook, request, answer)
     try:
-        concluded = webhook.conclude(request, answer)
-    except Unusable as error:
+        concluded = webhook.to_tpp_answer(request, answer)
+    except UnusableAnswer as error:
         raise BankFailed(str(error), answer=answer) from None
     _check_size(reply, concluded)
     return concluded
 
 
-def understand(form: AnswerForm, reply: Reply) -> dict[str, Any]:
+def parse_reply(form: AnswerForm, reply: Reply) -> dict[str, Any]:
     """The members of a good answer, without the ``status`` that says so. Raises: BankFailed."""
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
-        raise _nonsense(reply, "no valid JSON") from None
+        raise _unreadable_reply(reply, "no valid JSON") from None
     if not isinstance(answer, dict):
-        raise _nonsense(reply, "no JSON object")
+        raise _unreadable_reply(reply, "no JSON object")
     good = 200 <= reply.status < 300
     if not good or (form.says_status and answer.get("status") == "error"):
         raise _bank_error(answer, reply.status, form)
@@ -59,14 +59,14 @@ def understand(form: AnswerForm, reply: Reply) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name != "status"}
 
 
-def _nonsense(reply: Reply, what: str) -> BankFailed:
+def _unreadable_reply(reply: Reply, what: str) -> BankFailed:
     return BankFailed(f"the bank answered with status {reply.status} and {what}", authorize_again=reply.status == 401)
 
 
 def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFailed:
     """A bank's own error; with a code, or the word error, it is a plain no unless its status leaves that open."""
     code, text = answer.get(form.code), answer.get(form.text)
-    said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional(answer)])
+    said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional_errors(answer)])
     is_error = code is not None or answer.get("status") == "error"
     forms = [version.answers for version in VERSIONS.values()]  # a bank may use another version's codes
     is_no = is_error and status < SERVER_ERROR and status not in _UNDECIDED
@@ -79,7 +79,7 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFa
     )
 
 
-def _additional(answer: dict[str, Any]) -> Iterator[str]:
+def _additional_errors(answer: dict[str, Any]) -> Iterator[str]:
     """What a version 2 bank adds to its error."""
     more = answer.get("additionalErrors")
     for each in more if isinstance(more, list) else ():
@@ -87,7 +87,7 @@ def _additional(answer: dict[str, Any]) -> Iterator[str]:
             yield ": ".join(str(each[name]) for name in ("code", "details") if each.get(name))
 
 
-def _normalised(webhook: Webhook, answer: dict[str, Any], form: AnswerForm) -> dict[str, Any]:
+def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm) -> dict[str, Any]:
     """An answer whose known members are in snake_case and its identifiers text; repeated members are logged."""
     repeated: list[str] = []
     found = normalise(webhook.answer, answer, spell=form.spell, repeated=repeated)
@@ -98,7 +98,7 @@ def _normalised(webhook: Webhook, answer: dict[str, Any], form: AnswerForm) -> d
     return found
 
 
-def _check(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
+def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
     """Refuse an answer whose mandatory members are missing or mistyped; what else is odd is logged and passes."""
     try:
         webhook.model_of_answer(request).read(answer)

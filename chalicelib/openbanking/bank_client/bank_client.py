@@ -1,4 +1,4 @@
-"""The link to a bank: one webhook sent, signed, and answered (specification, Events).
+"""The client of the banks: one webhook signed, sent and answered (specification, Events).
 
 A bank that keeps failing to answer is not asked for a while. What a bank answers is understood in ``bank_answers``.
 """
@@ -16,7 +16,7 @@ from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, ResponseTooLarge
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.openbanking.bank_client.bank_answers import conclude
+from chalicelib.openbanking.bank_client.bank_answers import read_answer
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
@@ -39,7 +39,7 @@ class BankAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class PreparedRequest:
     """A request to the bank with this BIC, ready to be sent; ``path`` is that of the webhook."""
 
     bic: str
@@ -50,7 +50,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class BankLink:
+class BankClient:
     """Sends webhooks to banks."""
 
     banks: Banks
@@ -82,24 +82,30 @@ class BankLink:
         outgoing = self.prepare(
             bank, webhook.path, request, request_id=request_id, token=token, psu_address=psu_address
         )
-        return self.exchange(outgoing, version, webhook, request)
+        return self.call_prepared(outgoing, version, webhook, request)
 
-    def exchange(
-        self, outgoing: Outgoing, version: Version, webhook: Webhook, request: Mapping[str, Any], *, once: bool = False
+    def call_prepared(
+        self,
+        outgoing: PreparedRequest,
+        version: Version,
+        webhook: Webhook,
+        request: Mapping[str, Any],
+        *,
+        once: bool = False,
     ) -> BankAnswer:
         """Send what was prepared; ``call`` without its first step. Raises: BankFailed."""
-        reply = self._measured(outgoing, webhook, once=once)
+        reply = self._send_and_record(outgoing, webhook, once=once)
         try:
-            return BankAnswer(conclude(version, webhook, request, reply), reply.seconds, reply.status)
+            return BankAnswer(read_answer(version, webhook, request, reply), reply.seconds, reply.status)
         except BankFailed as error:
-            failure = self.without_secrets(error, outgoing)
+            failure = self.redact_secrets(error, outgoing)
         failure.bank_seconds = reply.seconds
         failure.status = reply.status
-        failure.retry_after = self._wait(reply)
-        current_call.record_failure(failure.blamed)
+        failure.retry_after = self._retry_after(reply)
+        current_call.record_failure(failure.responsible)
         raise failure
 
-    def _measured(self, outgoing: Outgoing, webhook: Webhook, *, once: bool) -> Reply:
+    def _send_and_record(self, outgoing: PreparedRequest, webhook: Webhook, *, once: bool) -> Reply:
         """Send, and note what became of it; an answer that is too large is one. Raises: BankFailed."""
         at, started = self.clock.time(), self.clock.monotonic()
 
@@ -119,14 +125,14 @@ class BankLink:
         note("answered")
         return reply
 
-    def _wait(self, reply: Reply) -> int | None:
+    def _retry_after(self, reply: Reply) -> int | None:
         """The seconds for which a bank that has too much to do, or a fault, wants to be left alone, if it says so."""
         if reply.status != TOO_MANY_REQUESTS and reply.status < SERVER_ERROR:
             return None
         seconds = reply.retry_after(self.clock.time())
         return None if seconds is None else min(seconds, _LONGEST_WAIT)
 
-    def without_secrets(self, failure: BankFailed, outgoing: Outgoing) -> BankFailed:
+    def redact_secrets(self, failure: BankFailed, outgoing: PreparedRequest) -> BankFailed:
         """A failure whose details do not repeat what the bank was sent to recognise us or the PSU by.
 
         They are cut only then: half a secret would not be recognised.
@@ -135,7 +141,7 @@ class BankLink:
         for key in (token, outgoing.headers["X-Api-Key"]):
             for secret in (key, key.split(".")[-1]) if key else ():
                 text = text.replace(secret, "***")
-        return failure.reworded(text[:_TEXT], authorize_again=failure.authorize_again and token is not None)
+        return failure.with_detail(text[:_TEXT], authorize_again=failure.authorize_again and token is not None)
 
     def prepare(
         self,
@@ -146,7 +152,7 @@ class BankLink:
         request_id: str,
         token: str | None,
         psu_address: str | None = None,
-    ) -> Outgoing:
+    ) -> PreparedRequest:
         """One signed request: everything that can fail before it is sent."""
         body = jsontext.dumps(request).encode()
         headers = {
@@ -157,7 +163,7 @@ class BankLink:
         }
         headers |= {"X-Auth-Token": token} if token else {}
         headers |= {"PSU-IP-Address": psu_address} if psu_address else {}
-        return Outgoing(bank.bic, path, f"{bank.domain}{path}", body, headers)
+        return PreparedRequest(bank.bic, path, f"{bank.domain}{path}", body, headers)
 
     def require_closed(self, bank: Bank, webhook: Webhook) -> None:
         """For what must not be used up in vain: whether ``send`` would ask the bank now. Raises: BankFailed."""
@@ -167,7 +173,7 @@ class BankLink:
             current_call.record_bank_request(bank.bic, webhook.service, self.clock.time(), "not_asked", 0)
             raise BankFailed.of_open_circuit(error) from None
 
-    def send(self, outgoing: Outgoing, *, once: bool = False) -> Reply:
+    def send(self, outgoing: PreparedRequest, *, once: bool = False) -> Reply:
         """Post a prepared request; a refused or dropped connection is tried once more.
 
         Not so with ``once``, for payments: they travel on a connection of their own and are never repeated.
@@ -183,23 +189,23 @@ class BankLink:
         try:
             reply = self.outbound.post(outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once)
         except OutboundError as error:
-            self._failed(outgoing.bic)
+            self._record_failure(outgoing.bic)
             failure = BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
             failure.bank_seconds = self.clock.monotonic() - started
-            _log_asked(outgoing, failure.bank_seconds, failure=type(error).__name__)
+            _log_request(outgoing, failure.bank_seconds, failure=type(error).__name__)
             raise failure from error
         if reply.status < SERVER_ERROR:
             self.breaker.record_success(outgoing.bic)
         else:
-            self._failed(outgoing.bic)
-        _log_asked(outgoing, self.clock.monotonic() - started, status=reply.status)
+            self._record_failure(outgoing.bic)
+        _log_request(outgoing, self.clock.monotonic() - started, status=reply.status)
         return reply
 
-    def _failed(self, bic: str) -> None:
+    def _record_failure(self, bic: str) -> None:
         if self.breaker.record_failure(bic):
             self.metrics.write({"CircuitOpened": 1}, Bank=bic)
 
 
-def _log_asked(outgoing: Outgoing, seconds: float, **outcome: Any) -> None:
+def _log_request(outgoing: PreparedRequest, seconds: float, **outcome: Any) -> None:
     milliseconds = round(seconds * 1000, 1)
     log.info("bank asked", bic=outgoing.bic, webhook=outgoing.path, **outcome, milliseconds=milliseconds)

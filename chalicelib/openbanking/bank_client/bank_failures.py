@@ -60,7 +60,7 @@ class BankFailed(Refusal):
         text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
         return cls(text, "never", retry_after=error.retry_after, not_asked=True)
 
-    def reworded(self, detail: str, *, authorize_again: bool) -> BankFailed:
+    def with_detail(self, detail: str, *, authorize_again: bool) -> BankFailed:
         """The same failure in other words."""
         return BankFailed(
             detail,
@@ -86,12 +86,12 @@ class BankFailed(Refusal):
         return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
 
     @property
-    def blamed(self) -> Literal["bank", "caller"]:
+    def responsible(self) -> Literal["bank", "caller"]:
         """Whose fault it is: the bank's, unless it said a plain no that is not for its own sake."""
-        return "caller" if self.reach == "refused" and not (self.asked_too_much or self.broken) else "bank"
+        return "caller" if self.reach == "refused" and not (self.is_rate_limited or self.broken) else "bank"
 
     @property
-    def asked_too_much(self) -> bool:
+    def is_rate_limited(self) -> bool:
         """Whether the bank said no only because it has too much to do."""
         return self.status == TOO_MANY_REQUESTS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.foundation import log
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.british_accounts import account_of, approved_account
+from chalicelib.openbanking.protocol.british_accounts import account_from_members, read_approved_account
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.consents import Consent
 
@@ -25,11 +25,11 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
     """
     holders = {"": request} | {f"{name}.": request[name] for name in _HOLDERS if name in request}
     for place, holder in holders.items():
-        for member in _refused(consent, holder):
+        for member in _unapproved_members(consent, holder):
             raise refusals.ACCOUNT_NOT_APPROVED(member=f"{place}{member}")
 
 
-def withhold_others(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:
     """An answer without the listed accounts that the PSU did not approve.
 
     An account is withheld when it shows identifiers of kinds that the consent names, and none of them is among those
@@ -38,13 +38,13 @@ def withhold_others(consent: Consent, webhook: Webhook, answer: Mapping[str, Any
     if webhook.account_id is None:
         return answer
     listed = answer["accounts"]
-    kept = [account for account in listed if _is_covered(consent, account, webhook.account_id)]
+    kept = [account for account in listed if _is_approved(consent, account, webhook.account_id)]
     if len(kept) < len(listed):
         log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(kept))
     return {**answer, "accounts": kept}
 
 
-def _refused(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:
+def _unapproved_members(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:
     for member, kind in _KINDS.items():
         approved = consent.accounts.get(kind)
         if approved and member in holder and holder[member] not in approved:
@@ -54,12 +54,12 @@ def _refused(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:
         yield "account_number"
 
 
-def _is_covered(consent: Consent, account: Mapping[str, Any], id_member: str) -> bool:
-    compared = list(_compared(consent, account, id_member))
+def _is_approved(consent: Consent, account: Mapping[str, Any], id_member: str) -> bool:
+    compared = list(_compare_identifiers(consent, account, id_member))
     return any(compared) or not compared
 
 
-def _compared(consent: Consent, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
+def _compare_identifiers(consent: Consent, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
     """For each kind that the consent names and the account shows: whether the identifier is among those named."""
     ibans, ids, numbers = (consent.accounts.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
     iban, account_id = account.get("iban"), account.get(id_member)
@@ -73,5 +73,5 @@ def _compared(consent: Consent, account: Mapping[str, Any], id_member: str) -> I
 
 def _is_among(approved: Sequence[str], holder: Mapping[str, Any]) -> bool:
     """Whether the British account that a request or an answer names is one of those of the consent."""
-    named = account_of(holder["account_number"], holder.get("sort_code"))
-    return any(not approved_account(text).is_other_than(named) for text in approved)
+    named = account_from_members(holder["account_number"], holder.get("sort_code"))
+    return any(not read_approved_account(text).is_other_than(named) for text in approved)

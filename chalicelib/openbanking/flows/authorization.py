@@ -17,7 +17,7 @@ from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from chalicelib.foundation.identifiers import Credential, new_secret
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
 from chalicelib.openbanking.protocol.own_answers import AuthorizeAnswer, InitAuthorizationAnswer, SaveConsentAnswer
@@ -26,43 +26,43 @@ from chalicelib.openbanking.protocol.tpp_events import ConsentAuthorised, Consen
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.records.authorizations import (
     LIFETIME,
-    Authorization,
-    Authorizations,
+    AuthorizationRequest,
+    AuthorizationRequests,
+    NewAuthorizationRequest,
     StateUsed,
-    Wish,
     authorization_key,
-    identify_url,
+    parse_request_url,
     with_query,
 )
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import Accounts, Consent, Consents
-from chalicelib.openbanking.records.replays import Claim, Replays
+from chalicelib.openbanking.records.replays import BankIdempotency, BankIdempotencyClaim
 from chalicelib.statistics import current_call
 
 _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {'"', "\\"}
 
 
-class UnknownCancellation(LookupError):
+class UnknownCancelUrl(LookupError):
     """A cancel address that this service did not give out."""
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizationFlow:
+class AuthorizationCodeFlow:
     """The steps of the flow, in the order in which they are taken."""
 
     settings: Settings
     store: Store
     clock: Clock
     banks: Banks
-    authorizations: Authorizations
+    authorization_requests: AuthorizationRequests
     consents: Consents
-    replays: Replays
-    events: Events
+    bank_idempotency: BankIdempotency
+    tpp_events: TppEvents
     outbox: Outbox
 
-    def authorize(self, client: Client, request: AuthorizeRequest, *, repeatable: bool = False) -> Authorization:
+    def authorize(self, client: Client, request: AuthorizeRequest, *, repeatable: bool = False) -> AuthorizationRequest:
         """Store a TPP's request; its ``request_url`` is where the PSU has to go.
 
         With ``repeatable`` the request is the browser's: an identical one that is still open is answered again (reload,
@@ -75,8 +75,8 @@ class AuthorizationFlow:
         if bank is None:
             raise refusals.BANK_UNKNOWN()
         current_call.concerns(bank.bic, "authorization")
-        self._check(client, bank, request)
-        wish = Wish(
+        self._check_request(client, bank, request)
+        new = NewAuthorizationRequest(
             client_id=client.client_id,
             bic=bank.bic,
             api_version=bank.api_version,
@@ -88,10 +88,10 @@ class AuthorizationFlow:
             returns_state=request.state is not None or not repeatable,
         )
         try:
-            opened = self.authorizations.open(wish, bank.authorization_url)
+            opened = self.authorization_requests.create(new, bank.authorization_url)
         except StateUsed as used:
-            before, wanted = used.authorization, with_query(bank.authorization_url, wish.parameters())
-            if repeatable and before.bic == bank.bic and before.was_asked_by(wanted):
+            before, wanted = used.authorization, with_query(bank.authorization_url, new.query_parameters())
+            if repeatable and before.bic == bank.bic and before.has_request_url(wanted):
                 if before.is_open(self.clock.time()):
                     return before
                 raise refusals.AUTHORIZATION_ENDED() from None
@@ -99,9 +99,9 @@ class AuthorizationFlow:
         log.info("authorization opened", authorization_id=opened.authorization_id, bic=bank.bic)
         return opened
 
-    def initiate(self, bank: Bank, request: InitAuthorization, claim: Claim) -> InitAuthorizationAnswer:
+    def initiate(self, bank: Bank, request: InitAuthorization, claim: BankIdempotencyClaim) -> InitAuthorizationAnswer:
         """Tell the bank who asks for what. Raises: Refusal."""
-        kept, authorization, client = self._find(bank, request.request_url, claim)
+        kept, authorization, client = self._read_request(bank, request.request_url, claim)
         stored: InitAuthorizationAnswer | None = kept
         if stored is not None:
             return stored
@@ -113,12 +113,12 @@ class AuthorizationFlow:
             "scopes": list(authorization.scopes),
             "cancel_url": self._cancel_url(authorization),
         }
-        return self.replays.keep(claim, answer)
+        return self.bank_idempotency.store_answer(claim, answer)
 
-    def save_consent(self, bank: Bank, request: SaveConsent, claim: Claim) -> SaveConsentAnswer:
+    def save_consent(self, bank: Bank, request: SaveConsent, claim: BankIdempotencyClaim) -> SaveConsentAnswer:
         """Save what the PSU approved. Raises: Refusal."""
-        scopes = _approved_scopes(bank.version, request.scopes)
-        kept, authorization, client = self._find(bank, request.request_url, claim)
+        scopes = _read_approved_scopes(bank.version, request.scopes)
+        kept, authorization, client = self._read_request(bank, request.request_url, claim)
         stored: SaveConsentAnswer | None = kept
         if stored is not None:
             return stored
@@ -128,8 +128,8 @@ class AuthorizationFlow:
             raise refusals.REQUEST_URL_INVALID()
         if scopes != set(authorization.scopes):
             raise refusals.APPROVED_SCOPES_OTHER()
-        accounts = _approved_accounts(bank.version, request)
-        return self._save(bank, client, authorization, accounts, claim)
+        accounts = _read_approved_accounts(bank.version, request)
+        return self._write_consent(bank, client, authorization, accounts, claim)
 
     def cancel(self, version: Version, secret: str, error: str | None, description: str | None) -> str:
         """The PSU comes back without a consent: end the request and answer where the browser goes.
@@ -143,26 +143,26 @@ class AuthorizationFlow:
         credential = Credential.parse(secret, parts=1)
         item = self.store.get(*authorization_key(credential.ids[0])) if credential else None
         if credential is None or item is None or not credential.matches(item["cancel_digest"]):
-            raise UnknownCancellation
-        authorization = Authorization.from_item(item)
+            raise UnknownCancelUrl
+        authorization = AuthorizationRequest.from_item(item)
         log.bind(authorization_id=authorization.authorization_id)
         found = self.store.get(*client_key(authorization.client_id))
         client = Client.from_item(found) if found else None
         if authorization.version is not version or client is None or not client.active:
-            raise UnknownCancellation
+            raise UnknownCancelUrl
         if authorization.redirect_uri not in client.callback_urls:
-            raise UnknownCancellation
+            raise UnknownCancelUrl
         if authorization.status == "open":
             chosen = _error_text(error, 64) or "access_denied"
             text = _error_text(description, 256) or "The authorization was cancelled at the bank"
-            authorization = self._cancelled(authorization, client, chosen, text)
+            authorization = self._cancel_request(authorization, client, chosen, text)
         if authorization.status == "approved":
-            return self._back(authorization, "access_denied", "The authorization had already been approved")
-        return self._back(authorization, authorization.error or "", authorization.error_description or "")
+            return self._error_redirect(authorization, "access_denied", "The authorization had already been approved")
+        return self._error_redirect(authorization, authorization.error or "", authorization.error_description or "")
 
     # -- inside
 
-    def _check(self, client: Client, bank: Bank, request: AuthorizeRequest) -> None:
+    def _check_request(self, client: Client, bank: Bank, request: AuthorizeRequest) -> None:
         if request.redirect_uri is not None and request.redirect_uri not in client.callback_urls:
             raise refusals.REDIRECT_URI_FOREIGN()
         if not request.scopes:
@@ -177,16 +177,18 @@ class AuthorizationFlow:
         if not self.settings.is_sandbox and request.code_challenge is None:
             raise refusals.CODE_CHALLENGE_MISSING()
 
-    def _find(self, bank: Bank, url: str, claim: Claim) -> tuple[Any, Authorization, Client]:
+    def _read_request(
+        self, bank: Bank, url: str, claim: BankIdempotencyClaim
+    ) -> tuple[Any, AuthorizationRequest, Client]:
         """The request that ``url`` was made for, its client, and the answer that a repeat gets."""
-        ids = identify_url(url)
+        ids = parse_request_url(url)
         if ids is None:
             raise refusals.REQUEST_URL_INVALID()
         keys = [authorization_key(ids[0]), client_key(ids[1]), claim.key]
         item, client_item, kept = self.store.batch_get(keys)
-        stored = self.replays.stored(claim, kept)
-        authorization = Authorization.from_item(item) if item else None
-        if authorization is None or authorization.bic != bank.bic or not authorization.was_asked_by(url):
+        stored = self.bank_idempotency.find_answer(claim, kept)
+        authorization = AuthorizationRequest.from_item(item) if item else None
+        if authorization is None or authorization.bic != bank.bic or not authorization.has_request_url(url):
             raise refusals.REQUEST_URL_INVALID()
         log.bind(authorization_id=authorization.authorization_id)
         client = Client.from_item(client_item) if client_item else None
@@ -196,22 +198,29 @@ class AuthorizationFlow:
             raise refusals.CALLBACK_URL_GIVEN_UP()
         return stored, authorization, client
 
-    def _save(
-        self, bank: Bank, client: Client, authorization: Authorization, accounts: Accounts, claim: Claim
+    def _write_consent(
+        self,
+        bank: Bank,
+        client: Client,
+        authorization: AuthorizationRequest,
+        accounts: Accounts,
+        claim: BankIdempotencyClaim,
     ) -> SaveConsentAnswer:
         new = self.consents.new(authorization, accounts, bank.consent_days)
         parameters = {"authorization_code": new.code, "code": new.code}
         answer: SaveConsentAnswer = {
-            "callback_url": self._callback(authorization, parameters),
+            "callback_url": self._redirect_url(authorization, parameters),
             "access_token": new.bank_token,
             "valid_until": timestamp(new.consent.valid_until),
         }
-        approval = self.authorizations.approval(authorization, new.consent.consent_id)
-        event = self._authorised(client, authorization, new.consent)
+        approval = self.authorization_requests.update_to_approve(authorization, new.consent.consent_id)
+        event = self._record_authorised_event(client, authorization, new.consent)
         try:
-            self.store.transact([approval, self.replays.keeping(claim, answer), *new.operations, *event.operations])
+            self.store.transact(
+                [approval, self.bank_idempotency.put_answer(claim, answer), *new.operations, *event.operations]
+            )
         except ConditionFailed as failure:
-            stored: SaveConsentAnswer | None = self.replays.stored(claim, failure.items[1])
+            stored: SaveConsentAnswer | None = self.bank_idempotency.find_answer(claim, failure.items[1])
             if stored is not None:
                 return stored
             approved = (failure.items[0] or {}).get("status") == "approved"
@@ -220,49 +229,53 @@ class AuthorizationFlow:
         self.outbox.dispatch(event)
         return answer
 
-    def _authorised(self, client: Client, authorization: Authorization, consent: Consent) -> RecordedDeliveries:
+    def _record_authorised_event(
+        self, client: Client, authorization: AuthorizationRequest, consent: Consent
+    ) -> RecordedDeliveries:
         data: ConsentAuthorised = {
             "consent_id": consent.consent_id,
             "bic": consent.bic,
-            "state": authorization.returned.get("state", ""),
+            "state": authorization.returned_state.get("state", ""),
             "scopes": list(consent.scopes),
             "consent_type": consent.consent_type,
             "valid_until": timestamp(consent.valid_until),
         }
-        return self.events.about(client, "consent.authorised", data)
+        return self.tpp_events.record(client, "consent.authorised", data)
 
-    def _cancelled(self, authorization: Authorization, client: Client, error: str, description: str) -> Authorization:
+    def _cancel_request(
+        self, authorization: AuthorizationRequest, client: Client, error: str, description: str
+    ) -> AuthorizationRequest:
         """End an open request and tell the TPP; what has ended in the meantime keeps its end."""
-        ended, cancellation = self.authorizations.cancellation(authorization, error, description)
+        ended, cancellation = self.authorization_requests.update_to_cancel(authorization, error, description)
         data: ConsentCancelled = {
             "bic": ended.bic,
-            "state": ended.returned.get("state", ""),
+            "state": ended.returned_state.get("state", ""),
             "error": error,
             "error_description": description,
         }
-        event = self.events.about(client, "consent.cancelled", data)
+        event = self.tpp_events.record(client, "consent.cancelled", data)
         try:
             self.store.transact([cancellation, *event.operations])
         except ConditionFailed as failure:
             assert failure.item is not None, "the request was there a moment ago"
-            return Authorization.from_item(failure.item)
+            return AuthorizationRequest.from_item(failure.item)
         self.outbox.dispatch(event)
         return ended
 
-    def _cancel_url(self, authorization: Authorization) -> str:
-        credential = self.authorizations.cancel_credential(authorization)
+    def _cancel_url(self, authorization: AuthorizationRequest) -> str:
+        credential = self.authorization_requests.cancel_credential(authorization)
         return self.settings.bank_api_url + authorization.version.cancel_path.format(secret=credential)
 
-    def _back(self, authorization: Authorization, error: str, description: str) -> str:
-        return self._callback(authorization, {"error": error, "error_description": description})
+    def _error_redirect(self, authorization: AuthorizationRequest, error: str, description: str) -> str:
+        return self._redirect_url(authorization, {"error": error, "error_description": description})
 
-    def _callback(self, authorization: Authorization, parameters: Mapping[str, str]) -> str:
+    def _redirect_url(self, authorization: AuthorizationRequest, parameters: Mapping[str, str]) -> str:
         """The client's Callback URL with the outcome, the TPP's state and the issuer (RFC 9207)."""
-        outcome = {**parameters, **authorization.returned, "iss": self.settings.public_url}
+        outcome = {**parameters, **authorization.returned_state, "iss": self.settings.public_url}
         return with_query(authorization.redirect_uri, outcome)
 
 
-def describe_authorization(authorization: Authorization, now: int) -> AuthorizeAnswer:
+def describe_authorization(authorization: AuthorizationRequest, now: int) -> AuthorizeAnswer:
     """An open request as its TPP sees it: where the PSU has to go, and how many seconds it has left to decide."""
     return {
         "redirect_url": authorization.request_url,
@@ -271,13 +284,13 @@ def describe_authorization(authorization: Authorization, now: int) -> AuthorizeA
     }
 
 
-def _approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:
+def _read_approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:
     if not scopes or len(set(scopes)) != len(scopes) or any(scope not in version.scopes for scope in scopes):
         raise refusals.APPROVED_SCOPES_WRONG()
     return set(scopes)
 
 
-def _approved_accounts(version: Version, request: SaveConsent) -> Accounts:
+def _read_approved_accounts(version: Version, request: SaveConsent) -> Accounts:
     accounts = {
         "ibans": request.ibans or [],
         "account_ids": request.account_ids or [],

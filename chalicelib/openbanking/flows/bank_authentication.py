@@ -1,4 +1,4 @@
-"""The gate of the bank-facing API: which bank calls, and whether it may (decisions: Bank-facing API and webhooks).
+"""Authentication of banks at the bank-facing API (decisions: Bank-facing API and webhooks).
 
 Checked in this order: key, version, certificate, request id, signature.
 """
@@ -18,13 +18,15 @@ from chalicelib.openbanking.records.banks import Banks
 
 
 @dataclass(frozen=True, slots=True)
-class BankGate:
-    """Lets banks in; with ``explains``, in sandboxes, a wrong signature is told what it was held against."""
+class BankAuthentication:
+    """Authenticates banks; with ``explains``, in sandboxes, the refusal of a signature says what was verified."""
 
     banks: Banks
     explains: bool
 
-    def admit(self, version: Version, headers: Mapping[str, str], identity: Mapping[str, Any], body: bytes) -> Bank:
+    def authenticate(
+        self, version: Version, headers: Mapping[str, str], identity: Mapping[str, Any], body: bytes
+    ) -> Bank:
         """The bank that calls. ``headers`` go by lower-case name; ``identity`` is API Gateway's. Raises: Refusal."""
         bank = self._by_key(headers.get("x-api-key", ""))
         if bank.version is not version:

@@ -1,4 +1,4 @@
-"""Notices to banks: what a bank is told when nobody waits for the answer (decisions: Bank-facing API and webhooks)."""
+"""Notifications to banks, sent as deliveries (decisions: Bank-facing API and webhooks)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.openbanking.bank_client.bank_client import BankLink
+from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents, consent_key
@@ -15,7 +15,7 @@ from chalicelib.openbanking.records.consents import Consent, Consents, consent_k
 _GONE = (404, 410)
 
 
-def revocation(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
+def record_revoke_token(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
     """The delivery that tells a consent's bank of its end, for the transaction that ends it."""
     return outbox.record(
         "revoke_token",
@@ -28,15 +28,15 @@ def revocation(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
 
 
 @dataclass(frozen=True, slots=True)
-class Notices:
+class BankNotifications:
     """Tells banks that consents have ended."""
 
     store: Store
     banks: Banks
     consents: Consents
-    link: BankLink
+    bank_client: BankClient
 
-    def revoke_token(self, parcel: Dispatch) -> Delivered:
+    def send_revoke_token(self, parcel: Dispatch) -> Delivered:
         """Tell a bank that a consent has ended; only status success counts, and a bank that does not know it ends it.
 
         Raises:
@@ -52,9 +52,9 @@ class Notices:
         consent = Consent.from_item(item)
         token, webhook = self.consents.bank_token(consent), consent.version.revoke_token
         request = {"access_token": token}
-        outgoing = self.link.prepare(bank, webhook.path, request, request_id=delivery.request_id, token=token)
+        outgoing = self.bank_client.prepare(bank, webhook.path, request, request_id=delivery.request_id, token=token)
         try:
-            answer = self.link.exchange(outgoing, consent.version, webhook, request)
+            answer = self.bank_client.call_prepared(outgoing, consent.version, webhook, request)
         except BankFailed as failure:
             raise Undeliverable(
                 failure.reason,

@@ -1,4 +1,4 @@
-"""What the shared callback page may show of a payment: an address can be forged, so the bank is asked, with limits."""
+"""The payment status on the shared callback page: its address can be forged, so the bank is asked, within limits."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Store
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.openbanking.bank_client.bank_client import BankLink
+from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.payment_status import ask_bank
+from chalicelib.openbanking.flows.payment_status import query_bank
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.banks import Banks
@@ -21,11 +21,11 @@ from chalicelib.statistics import current_call
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a payment stands, and whether the bank said so just now or had reported it before."""
+class StatusResult:
+    """A payment's status, and whether the bank was asked for it now or had reported it before."""
 
     status: Status
-    asked: bool
+    from_bank: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class CallbackStatus:
     banks: Banks
     consents: Consents
     limits: CallbackLimits
-    link: BankLink
+    bank_client: BankClient
 
-    def look(self, bic: str, payment_id: str, callback_url: str, address: str) -> Standing | None:
-        """Where a payment stands whose client has ``callback_url`` among its own, ``None`` when there is none.
+    def look_up(self, bic: str, payment_id: str, callback_url: str, address: str) -> StatusResult | None:
+        """The status of a payment whose client has ``callback_url`` among its own, ``None`` when there is none.
 
         A bank that answers such questions is asked while the consent lasts, and within the limits of the payment and
         of the visitor's IP ``address``; else it is what the bank reported last.
@@ -50,30 +50,30 @@ class CallbackStatus:
         if bank is None or item is None or is_early(item):
             return None
         payment = Payment.from_item(item)
-        client, consent = self._parties(payment)
+        client, consent = self._read_client_and_consent(payment)
         if client is None or callback_url not in client.callback_urls:
             return None
         current_call.concerns(payment.bic, PAYMENT_SERVICE)
         askable = payment.version.answers_status_queries and (consent is not None or payment.consent_id is None)
-        if askable and self._may_ask(payment, address):
+        if askable and self._count_query(payment, address):
             token = self.consents.bank_token(consent) if consent else None
             try:
-                answer = ask_bank(self.link, bank, payment, token, request_id=new_uuid(), psu_address=None)
+                answer = query_bank(self.bank_client, bank, payment, token, request_id=new_uuid(), psu_address=None)
             except BankFailed:
                 pass
             else:
-                return Standing(answer.body[payment.version.status_member], asked=True)
-        return Standing(payment.status, asked=False)
+                return StatusResult(answer.body[payment.version.status_member], from_bank=True)
+        return StatusResult(payment.status, from_bank=False)
 
-    def _may_ask(self, payment: Payment, address: str) -> bool:
-        """Whether the bank may be asked once more; then it is counted."""
+    def _count_query(self, payment: Payment, address: str) -> bool:
+        """Count a query; false when a limit is reached."""
         try:
             self.store.transact(self.limits.updates(payment, address))
         except (ConditionFailed, Conflict):
             return False
         return True
 
-    def _parties(self, payment: Payment) -> tuple[Client | None, Consent | None]:
+    def _read_client_and_consent(self, payment: Payment) -> tuple[Client | None, Consent | None]:
         """The payment's client, and its consent if that is in force or was spent on a payment."""
         keys = [client_key(payment.client_id)]
         if payment.consent_id is not None:

@@ -1,4 +1,4 @@
-"""Consents that end by themselves: their TPPs are told a week before, and at the end (decisions: Delivery).
+"""Events about the expiry of consents: a week before, and at the end (decisions: Delivery).
 
 Which event comes next stands in the consent, and is moved on in the transaction that records the event: so each is sent
 once, however often, late or seldom this runs.
@@ -14,7 +14,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol.tpp_events import ConsentEnding
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, Consents, consent_key, notice_due
@@ -27,44 +27,44 @@ _RUN_SECONDS = 40
 
 @dataclass(frozen=True, slots=True)
 class ConsentExpiry:
-    """Looks for consents whose TPPs have to be told something."""
+    """Finds consents with an event that is due."""
 
     store: Store
     clock: Clock
     consents: Consents
-    events: Events
+    tpp_events: TppEvents
     outbox: Outbox
 
-    def tell(self) -> int:
+    def record_due_events(self) -> int:
         """Record every event whose time has come; answers how many consents have moved on."""
         until, moved = self.clock.monotonic() + _RUN_SECONDS, 0
         rows = NOTIFY.rows(self.store, until=self.clock.time())
         for piece in pieces(rows, _AT_ONCE):
             if self.clock.monotonic() > until:
                 break
-            moved += self._tell([row["consent_id"] for row in piece])
+            moved += self._record_batch([row["consent_id"] for row in piece])
         return moved
 
-    def _tell(self, consent_ids: list[str]) -> int:
+    def _record_batch(self, consent_ids: list[str]) -> int:
         items = [item for item in self.store.batch_get([consent_key(each) for each in consent_ids]) if item]
         names = list(dict.fromkeys(item["client_id"] for item in items))
         found = self.store.batch_get([client_key(name) for name in names])
         clients = {name: Client.from_item(item) for name, item in zip(names, found, strict=True) if item}
-        calls = [partial(self._move, item, clients.get(item["client_id"])) for item in items]
+        calls = [partial(self._record_events, item, clients.get(item["client_id"])) for item in items]
         recorded = [each for each in together(calls) if each is not None]
         self.outbox.dispatch(sum(recorded, RecordedDeliveries()))
         return len(recorded)
 
-    def _move(self, item: Item, client: Client | None) -> RecordedDeliveries | None:
+    def _record_events(self, item: Item, client: Client | None) -> RecordedDeliveries | None:
         """Record a consent's events that are due; ``None`` when there are none, or another run was faster.
 
         A run that comes later than the end sends both, so that every TPP sees the same story.
         """
-        consent, told = Consent.from_item(item), RecordedDeliveries()
+        consent, deliveries = Consent.from_item(item), RecordedDeliveries()
         moved = False
         data = ConsentEnding(consent_id=consent.consent_id, bic=consent.bic, valid_until=timestamp(consent.valid_until))
         while (event := notice_due(item, self.clock.time())) is not None:
-            recorded = self.events.about(client, event, data)
+            recorded = self.tpp_events.record(client, event, data)
             noticing = self.consents.noticing(item)
             try:
                 self.store.transact([noticing, *recorded.operations])
@@ -73,6 +73,6 @@ class ConsentExpiry:
             except StoreError:
                 log.exception("expiry not told", consent_id=consent.consent_id)
                 break
-            moved, told = True, told + recorded
+            moved, deliveries = True, deliveries + recorded
             item = {name: value for name, value in {**item, **noticing.set}.items() if name not in noticing.remove}
-        return told if moved else None
+        return deliveries if moved else None

@@ -10,15 +10,15 @@ from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent
 
 
-def permitted(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
+def require_scope(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
     """The webhook that the consent's version has for a call, if its scopes allow it. Raises: Refusal."""
-    webhook = in_version(call, consent.version)
+    webhook = require_webhook(call, consent.version)
     if not webhook.is_within(consent.scopes):
         raise refusals.SCOPE_NOT_GRANTED(scope=str(webhook.scope))
     return webhook
 
 
-def in_version(call: RelayedCall | PaymentCall, version: Version) -> Webhook:
+def require_webhook(call: RelayedCall | PaymentCall, version: Version) -> Webhook:
     """The webhook that a version has for a call. Raises: Refusal."""
     webhook = version.webhook(call)
     if webhook is None:
@@ -26,7 +26,7 @@ def in_version(call: RelayedCall | PaymentCall, version: Version) -> Webhook:
     return webhook
 
 
-def reachable(banks: Banks, consent: Consent) -> Bank:
+def require_bank(banks: Banks, consent: Consent) -> Bank:
     """The bank of a consent. Raises: Refusal."""
     bank = banks.find(consent.bic)
     if bank is None:

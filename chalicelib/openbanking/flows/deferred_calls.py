@@ -17,8 +17,8 @@ from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.openbanking.flows.relay import Question
-from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials
+from chalicelib.openbanking.flows.relay import RelayRequest
+from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication, TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.own_answers import AcceptedRequest
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
@@ -30,29 +30,29 @@ from chalicelib.openbanking.records.payments import Payment
 
 
 @dataclass(frozen=True, slots=True)
-class Deferred:
-    """Accepts questions for later, and hands out what came of them and of payments (see ``payment_flow.accept``)."""
+class DeferredCalls:
+    """Accepts relayed calls for later, and answers their outcomes and those of payments."""
 
     store: Store
     clock: Clock
-    callers: Callers
+    tpp_authentication: TppAuthentication
     bodies: SealedBodies
     outbox: Outbox
 
-    def accept(self, path: str, question: Question, *, request_id: str, psu_address: str | None) -> DeferredRequest:
-        """Have a bank asked later what the TPP's call at ``path`` asks."""
-        consent = question.consent
-        body = {"request": question.request, "psu_address": psu_address}
+    def accept(self, path: str, relayed: RelayRequest, *, request_id: str, psu_address: str | None) -> DeferredRequest:
+        """Accept a relayed call, at ``path``, for later."""
+        consent = relayed.consent
+        body = {"request": relayed.request, "psu_address": psu_address}
         return self._accept(path, consent.client_id, consent.bic, consent, body, request_id)
 
     def accept_status(
         self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
     ) -> DeferredRequest:
-        """Have a bank asked later where a payment stands."""
+        """Accept a query of a payment's status for later."""
         body = {"payment_id": payment.payment_id, "psu_address": psu_address}
         return self._accept(STATUS_PATH, payment.client_id, payment.bic, consent, body, request_id)
 
-    def look_up(self, credentials: Credentials, request_id: str) -> AcceptedRequest:
+    def look_up(self, credentials: TppCredentials, request_id: str) -> AcceptedRequest:
         """What came of an accepted request.
 
         Once it is over, the answer has the HTTP status and the body that the call would have been answered with.
@@ -62,11 +62,11 @@ class Deferred:
         """
         keys = [record_key(request_id)] if 0 < len(request_id) <= REQUEST_ID else []
         if credentials.bearer is None:
-            client, found = self.callers.client_and(credentials, keys)
+            client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
             consent = None
         else:
-            caller = self.callers.bearer(credentials, keys, or_spent=True)
-            client, consent, found = caller.client, caller.consent, caller.found
+            caller = self.tpp_authentication.authenticate_bearer(credentials, keys, or_spent=True)
+            client, consent, found = caller.client, caller.consent, caller.items
         item = found[0] if found else None
         delivery = Delivery.from_item(item) if item and item["expires_at"] > self.clock.time() else None
         if delivery is None or not PLANS[delivery.kind].has_caller or delivery.client_id != client.client_id:

@@ -1,7 +1,7 @@
-"""Accepted calls, carried out: what a worker asks a bank, and the answer that waits for the TPP.
+"""Execution of deferred calls: a worker sends them to banks and stores the answers for the TPPs.
 
 What the TPP was allowed when its call was accepted is looked at again: a consent that has ended in the meantime is not
-used any more. A question is asked again after a failure; a payment only when it provably never left.
+used any more. A relayed call is sent again after a failure; a payment only when it provably never left.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.consent_permissions import in_version, permitted, reachable
-from chalicelib.openbanking.flows.payment_execution import PaymentExecution, explained
-from chalicelib.openbanking.flows.payment_orders import Order
+from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook
+from chalicelib.openbanking.flows.payment_execution import PaymentExecution, refuse_payment
+from chalicelib.openbanking.flows.payment_orders import PaymentOrder
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
-from chalicelib.openbanking.flows.relay import Question, Relay
+from chalicelib.openbanking.flows.relay import Relay, RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
@@ -32,16 +32,16 @@ from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import TABLE as CONSENTS
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.payments import Payment, payment_key
-from chalicelib.openbanking.records.request_ids import RequestClaim
+from chalicelib.openbanking.records.request_ids import RequestIdClaim
 
-_QUESTIONS = {call.path: call for call in RELAYED}
+_RELAYED = {call.path: call for call in RELAYED}
 _PAYMENTS = {call.path: call for call in PAYMENTS}
 _BUSY = "the bank was busy with other requests, or did not answer"
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionSender:
-    """Asks banks."""
+class RelayRequestSender:
+    """Sends the relayed calls that were accepted for later."""
 
     store: Store
     clock: Clock
@@ -49,52 +49,52 @@ class QuestionSender:
     payment_status: PaymentStatus
 
     def send(self, parcel: Dispatch) -> Delivered:
-        """Ask the bank. Raises: Undeliverable, for good when the bank or this service has refused."""
+        """Send the request to the bank. Raises: Undeliverable, for good when the bank or this service has refused."""
         delivery = parcel.delivery
         try:
-            answer = self._ask(delivery, jsontext.loads(parcel.body))
+            answer = self._send(delivery, jsontext.loads(parcel.body))
         except BankFailed as failure:
             raise Undeliverable(
                 failure.reason,
-                final=failure.authorize_again or (failure.reach == "refused" and not failure.asked_too_much),
+                final=failure.authorize_again or (failure.reach == "refused" and not failure.is_rate_limited),
                 status=failure.status,
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,
-                answer=self._refused(delivery, failure),
+                answer=self._stored_refusal(delivery, failure),
             ) from None
         except Refusal as refusal:
-            raise Undeliverable(refusal.message, final=True, answer=self._refused(delivery, refusal)) from None
+            raise Undeliverable(refusal.message, final=True, answer=self._stored_refusal(delivery, refusal)) from None
         return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)))
 
-    def given_up(self, parcel: Dispatch) -> Undeliverable:
-        """The end of a question that could not be asked in time."""
+    def expire(self, parcel: Dispatch) -> Undeliverable:
+        """The failure of a relayed call that could not be sent in time."""
         refusal = refusals.BANK_FAILED(reason=_BUSY)
-        return Undeliverable(refusal.message, final=True, answer=self._refused(parcel.delivery, refusal))
+        return Undeliverable(refusal.message, final=True, answer=self._stored_refusal(parcel.delivery, refusal))
 
-    def _ask(self, delivery: Delivery, asked: dict[str, Any]) -> BankAnswer:
+    def _send(self, delivery: Delivery, members: dict[str, Any]) -> BankAnswer:
         """Raises: Refusal."""
-        travelling = {"request_id": delivery.request_id, "psu_address": asked["psu_address"]}
+        travelling = {"request_id": delivery.request_id, "psu_address": members["psu_address"]}
         of_payment = delivery.topic == STATUS_PATH
-        keys = [payment_key(delivery.concerned_bank, asked["payment_id"])] if of_payment else []
-        client, consent, found = _parties(self.store, self.clock, delivery, keys, or_spent=of_payment)
+        keys = [payment_key(delivery.concerned_bank, members["payment_id"])] if of_payment else []
+        client, consent, found = _read_client_and_consent(self.store, self.clock, delivery, keys, or_spent=of_payment)
         if not client.active:
             raise refusals.CLIENT_UNKNOWN()
         if of_payment:
             if found[0] is None:
                 raise refusals.PAYMENT_GONE()
-            return self.payment_status.answer(Payment.from_item(found[0]), consent, **travelling)
-        assert consent is not None, "a question about a PSU's data has a consent"
-        webhook = permitted(_QUESTIONS[delivery.topic], consent)
-        bank = reachable(self.relay.banks, consent)
-        return self.relay.ask(Question(bank, consent, webhook, asked["request"]), **travelling)
+            return self.payment_status.get_status(Payment.from_item(found[0]), consent, **travelling)
+        assert consent is not None, "a call for a PSU's data has a consent"
+        webhook = require_scope(_RELAYED[delivery.topic], consent)
+        bank = require_bank(self.relay.banks, consent)
+        return self.relay.send(RelayRequest(bank, consent, webhook, members["request"]), **travelling)
 
-    def _refused(self, delivery: Delivery, refusal: Refusal) -> StoredAnswer:
-        return _refused(delivery, refusal, self.clock.time())
+    def _stored_refusal(self, delivery: Delivery, refusal: Refusal) -> StoredAnswer:
+        return _stored_refusal(delivery, refusal, self.clock.time())
 
 
 @dataclass(frozen=True, slots=True)
-class OrderSender:
-    """Has banks take payments."""
+class PaymentOrderSender:
+    """Sends the payments that were accepted for later."""
 
     store: Store
     clock: Clock
@@ -111,9 +111,9 @@ class OrderSender:
         """
         delivery, members = parcel.delivery, jsontext.loads(parcel.body)
         if delivery.abandoned:
-            raise self._over(delivery, _unknown_outcome())
-        order = self._order(delivery, members)
-        outgoing = self.execution.outgoing(order, members["request"], delivery.request_id, members["psu_address"])
+            raise self._final_failure(delivery, _unknown_outcome())
+        order = self._read_order(delivery, members)
+        outgoing = self.execution.prepare(order, members["request"], delivery.request_id, members["psu_address"])
         try:
             answer = self.execution.send(order, members["request"], outgoing)
         except BankFailed as failure:
@@ -123,75 +123,81 @@ class OrderSender:
                 status=failure.status,
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,
-                answer=_refused(delivery, explained(failure), self.clock.time()),
-                keep=self._keeping(order, failure, delivery, members),
+                answer=_stored_refusal(delivery, refuse_payment(failure), self.clock.time()),
+                keep=self._record_failure(order, failure, delivery, members),
             ) from None
         except Exception as defect:  # wherever it happened, the bank may have the order
-            raise self._over(delivery, _unknown_outcome()) from defect
+            raise self._final_failure(delivery, _unknown_outcome()) from defect
 
         def keep(operations: Sequence[Operation]) -> None:
             try:
-                self.execution.record(order, answer, delivery.request_id, operations)
+                self.execution.record_payment(order, answer, delivery.request_id, operations)
             except BankFailed as failure:
-                raise self._over(delivery, explained(failure), status=failure.status) from None
+                raise self._final_failure(delivery, refuse_payment(failure), status=failure.status) from None
 
         return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)), keep)
 
-    def given_up(self, parcel: Dispatch) -> Undeliverable:
+    def expire(self, parcel: Dispatch) -> Undeliverable:
         """The end of a payment that could not be sent in time."""
         delivery = parcel.delivery
         if delivery.abandoned:
-            return self._over(delivery, _unknown_outcome())
+            return self._final_failure(delivery, _unknown_outcome())
         members = jsontext.loads(parcel.body)
-        _, caller = self._caller(delivery, members)
-        return self._over(delivery, refusals.PAYMENT_NOT_SENT(reason=_BUSY), self._giving_back(caller, members))
+        _, caller = self._read_caller(delivery, members)
+        return self._final_failure(
+            delivery, refusals.PAYMENT_NOT_SENT(reason=_BUSY), self._release_attempt(caller, members)
+        )
 
-    def _order(self, delivery: Delivery, members: dict[str, Any]) -> Order:
+    def _read_order(self, delivery: Delivery, members: dict[str, Any]) -> PaymentOrder:
         """The order as it was accepted. Raises: Undeliverable, when it may not be sent any more."""
-        client, caller = self._caller(delivery, members)
+        client, caller = self._read_caller(delivery, members)
         bank, call = self.banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
         if bank is None:
             refusal = refusals.PAYMENT_NOT_SENT(reason="the bank is not reachable any more")
-            raise self._over(delivery, refusal, self._giving_back(caller, members))
-        version, claim = VERSIONS[members["version"]], _request_claim(members)
-        return Order(call, client, caller, bank, version, in_version(call, version), None, claim, members["attempt"])
+            raise self._final_failure(delivery, refusal, self._release_attempt(caller, members))
+        version, claim = VERSIONS[members["version"]], _read_request_claim(members)
+        return PaymentOrder(
+            call, client, caller, bank, version, require_webhook(call, version), None, claim, members["attempt"]
+        )
 
-    def _caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
+    def _read_caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
         """Who ordered, if the consent is still in force. Raises: Undeliverable."""
         part, attempt = members.get("bearer"), members["attempt"]
         keys = [(CONSENTS, {"consent_id": delivery.consent_id, "part": part})] if part else []
         try:
-            client, consent, found = _parties(self.store, self.clock, delivery, keys, spent_by=attempt)
+            client, consent, found = _read_client_and_consent(self.store, self.clock, delivery, keys, spent_by=attempt)
         except Refusal as refusal:
-            raise self._over(delivery, refusal, self._giving_back(None, members)) from None
+            raise self._final_failure(delivery, refusal, self._release_attempt(None, members)) from None
         caller = Caller(client, consent, found[0] or {}, []) if consent else None
         if not client.active:
-            raise self._over(delivery, refusals.CLIENT_UNKNOWN(), self._giving_back(caller, members))
+            raise self._final_failure(delivery, refusals.CLIENT_UNKNOWN(), self._release_attempt(caller, members))
         return client, caller
 
-    def _giving_back(self, caller: Caller | None, members: dict[str, Any]) -> Keep:
-        claim, attempt = _request_claim(members), members["attempt"]
-        return lambda operations: self.execution.give_back(caller, claim, attempt, operations)
+    def _release_attempt(self, caller: Caller | None, members: dict[str, Any]) -> Keep:
+        claim, attempt = _read_request_claim(members), members["attempt"]
+        return lambda operations: self.execution.release_attempt(caller, claim, attempt, operations)
 
-    def _keeping(self, order: Order, failure: BankFailed, delivery: Delivery, members: dict[str, Any]) -> Keep:
+    def _record_failure(
+        self, order: PaymentOrder, failure: BankFailed, delivery: Delivery, members: dict[str, Any]
+    ) -> Keep:
         if failure.reach == "never":
-            return self._giving_back(order.caller, members)
-        return lambda operations: self.execution.record_named(order, failure, delivery.request_id, operations)
+            return self._release_attempt(order.caller, members)
+        return lambda operations: self.execution.record_named_payment(order, failure, delivery.request_id, operations)
 
-    def _over(
+    def _final_failure(
         self, delivery: Delivery, refusal: Refusal, keep: Keep | None = None, status: int | None = None
     ) -> Undeliverable:
-        answer = _refused(delivery, refusal, self.clock.time())
+        answer = _stored_refusal(delivery, refusal, self.clock.time())
         return Undeliverable(refusal.message, final=True, status=status, answer=answer, keep=keep)
 
 
-def _request_claim(members: dict[str, Any]) -> RequestClaim | None:
+def _read_request_claim(members: dict[str, Any]) -> RequestIdClaim | None:
     """What an order claimed its X-Request-Id by; earlier versions of the service claimed none."""
     claimed = members.get("request_claim")
-    return RequestClaim.from_members(claimed) if claimed else None
+    return RequestIdClaim.from_members(claimed) if claimed else None
 
 
-def _parties(
+def _read_client_and_consent(
     store: Store,
     clock: Clock,
     delivery: Delivery,
@@ -224,7 +230,7 @@ def _parties(
     return client, consent, rest[1:]
 
 
-def _refused(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
+def _stored_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
     """What the TPP is answered with, as if it had waited."""
     return StoredAnswer(TPP_ERRORS.status(refusal), jsontext.dumps(TPP_ERRORS.body(refusal, delivery.request_id, now)))
 

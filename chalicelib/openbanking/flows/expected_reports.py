@@ -10,10 +10,10 @@ from chalicelib.statistics.ingest import ExpectedBank
 
 def expected_banks(banks: Banks) -> list[ExpectedBank]:
     """All that are registered; whether one has reports to make follows from its version (daily_performance)."""
-    return [_expected(bank) for bank in banks.registered()]
+    return [_expected_bank(bank) for bank in banks.registered()]
 
 
-def _expected(bank: Bank) -> ExpectedBank:
+def _expected_bank(bank: Bank) -> ExpectedBank:
     """Where it was not written down when a bank was registered, it was when the older of its API keys was made."""
     registered = bank.registered_at or min(int(entry["created_at"]) for entry in bank.api_keys)
     return ExpectedBank(

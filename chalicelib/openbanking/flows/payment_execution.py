@@ -1,4 +1,4 @@
-"""A payment at its bank: sent once, on a connection of its own, and what the bank made of it written down."""
+"""Execution of a payment: sent to the bank once, on a connection of its own, and its outcome recorded."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, cast
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
-from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankLink, Outgoing
+from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Reach
-from chalicelib.openbanking.flows.payment_orders import Order
+from chalicelib.openbanking.flows.payment_orders import PaymentOrder
 from chalicelib.openbanking.flows.tpp_authentication import Caller
-from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import (
@@ -24,10 +24,10 @@ from chalicelib.openbanking.protocol.tpp_events import PaymentStatusChanged
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early
-from chalicelib.openbanking.records.request_ids import RequestClaim, RequestClaims
+from chalicelib.openbanking.records.request_ids import RequestIdClaim, RequestIdClaims
 from chalicelib.statistics import current_call
 
-KEPT_BYTES = 300_000
+LONGEST_ANSWER = 300_000
 """The longest answer of a bank to a payment that is taken: it has to fit into a record."""
 _TRIES = 5
 _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
@@ -44,58 +44,68 @@ class PaymentExecution:
     store: Store
     consents: Consents
     payments: Payments
-    request_claims: RequestClaims
-    events: Events
+    request_claims: RequestIdClaims
+    tpp_events: TppEvents
     outbox: Outbox
-    link: BankLink
+    bank_client: BankClient
     local: bool
     """Whether a PSU may confirm at an address without encryption."""
 
-    def outgoing(self, order: Order, request: dict[str, Any], request_id: str, psu_address: str | None) -> Outgoing:
+    def prepare(
+        self, order: PaymentOrder, request: dict[str, Any], request_id: str, psu_address: str | None
+    ) -> PreparedRequest:
         """The request to the bank, made before anything is used up: what fails here costs nothing."""
         token = self.consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
         path = order.webhook.path
-        return self.link.prepare(order.bank, path, request, request_id=request_id, token=token, psu_address=psu_address)
+        return self.bank_client.prepare(
+            order.bank, path, request, request_id=request_id, token=token, psu_address=psu_address
+        )
 
-    def require_reachable(self, order: Order) -> None:
+    def require_reachable(self, order: PaymentOrder) -> None:
         """Refuse an order to a bank that would not be asked now. Raises: Refusal."""
         try:
-            self.link.require_closed(order.bank, order.webhook)
+            self.bank_client.require_closed(order.bank, order.webhook)
         except BankFailed as failure:
-            raise explained(failure) from failure
+            raise refuse_payment(failure) from failure
 
-    def send(self, order: Order, request: dict[str, Any], outgoing: Outgoing) -> BankAnswer:
+    def send(self, order: PaymentOrder, request: dict[str, Any], outgoing: PreparedRequest) -> BankAnswer:
         """Have the bank take the payment; it is asked once. Raises: BankFailed."""
-        answer = self.link.exchange(outgoing, order.version, order.webhook, request, once=True)
+        answer = self.bank_client.call_prepared(outgoing, order.version, order.webhook, request, once=True)
         if not is_payment_id(answer.body["payment_id"]):
-            raise _unusable(answer, "the bank's answer has no usable payment_id")
+            raise _unusable_answer(answer, "the bank's answer has no usable payment_id")
         if not is_confirmation_url(answer.body["confirmation_url"], local=self.local):
-            raise _unusable(answer, "the confirmation_url of the bank's answer is no https address")
-        if len(jsontext.dumps(answer.body)) > KEPT_BYTES:
-            raise _unusable(answer, f"the bank's answer to a payment is larger than {KEPT_BYTES} bytes")
+            raise _unusable_answer(answer, "the confirmation_url of the bank's answer is no https address")
+        if len(jsontext.dumps(answer.body)) > LONGEST_ANSWER:
+            raise _unusable_answer(answer, f"the bank's answer to a payment is larger than {LONGEST_ANSWER} bytes")
         return answer
 
-    def record_named(self, order: Order, failure: BankFailed, request_id: str, kept: Sequence[Operation]) -> None:
+    def record_named_payment(
+        self, order: PaymentOrder, failure: BankFailed, request_id: str, kept: Sequence[Operation]
+    ) -> None:
         """Write down the payment that an unusable answer names, if it names one, together with ``kept``.
 
         Raises:
             StoreError.
         """
         named = {**(failure.answer or {}), "payment_id": failure.payment_id}
-        if failure.payment_id is None or not self._recorded(order, named, request_id, kept):
+        if failure.payment_id is None or not self._record_unless_taken(order, named, request_id, kept):
             self._transact(kept)
 
-    def record(self, order: Order, answer: BankAnswer, request_id: str, kept: Sequence[Operation]) -> None:
+    def record_payment(
+        self, order: PaymentOrder, answer: BankAnswer, request_id: str, kept: Sequence[Operation]
+    ) -> None:
         """Write down that the bank has answered with a payment, together with ``kept``.
 
         Raises:
             BankFailed: the bank has answered another order with this payment_id; nothing was written.
             StoreError.
         """
-        if not self._recorded(order, answer.body, request_id, kept):
+        if not self._record_unless_taken(order, answer.body, request_id, kept):
             raise _failure(answer, "the bank's answer has the payment_id of another order")
 
-    def _recorded(self, order: Order, answer: Mapping[str, Any], request_id: str, kept: Sequence[Operation]) -> bool:
+    def _record_unless_taken(
+        self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, kept: Sequence[Operation]
+    ) -> bool:
         """Write a payment and ``kept``; nothing, and false, when its payment_id is another order's."""
         payment = self.payments.new(
             order.bank.bic,
@@ -108,16 +118,16 @@ class PaymentExecution:
             order_digest=order.request_claim.order_digest if order.request_claim else None,
             status=order.version.statuses.first_status(answer.get("status")),
         )
-        told = self._write(order.client, payment, kept)
-        if told is None:
+        deliveries = self._write_payment(order.client, payment, kept)
+        if deliveries is None:
             log.warning("payment_id given out again", bic=payment.bic, payment_id=payment.payment_id)
             return False
         log.info("payment recorded", bic=payment.bic, payment_id=payment.payment_id)
-        self.outbox.dispatch(told)
+        self.outbox.dispatch(deliveries)
         return True
 
-    def give_back(
-        self, caller: Caller | None, request_claim: RequestClaim | None, attempt: str, kept: Sequence[Operation]
+    def release_attempt(
+        self, caller: Caller | None, request_claim: RequestIdClaim | None, attempt: str, kept: Sequence[Operation]
     ) -> None:
         """Undo what an ``attempt`` used up, together with ``kept``: the bank was never reached.
 
@@ -141,7 +151,7 @@ class PaymentExecution:
         if operations:
             self.store.transact(operations)
 
-    def _write(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> RecordedDeliveries | None:
+    def _write_payment(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> RecordedDeliveries | None:
         """Write a new payment, with the reports on it that came before it; answers what the TPP is told of those.
 
         A payment_id stands for one order: ``None`` when the bank has answered another with it. The answer to the same
@@ -159,24 +169,24 @@ class PaymentExecution:
                 return RecordedDeliveries()
             creation = self.payments.creation(payment, found)
             written = Payment.from_item(creation.item)
-            told = (
-                status_changed(self.events, client, written)
+            event = (
+                record_status_changed(self.tpp_events, client, written)
                 if written.status != payment.status
                 else RecordedDeliveries()
             )
             try:
-                self.store.transact([creation, *kept, *told.operations])
+                self.store.transact([creation, *kept, *event.operations])
             except ConditionFailed as failure:
                 if 0 not in failure.failed:
                     raise
                 found = failure.item
                 self.store.wait(attempt)
             else:
-                return told
+                return event
         raise Conflict("the payment kept changing")
 
 
-def status_changed(events: Events, client: Client | None, payment: Payment) -> RecordedDeliveries:
+def record_status_changed(events: TppEvents, client: Client | None, payment: Payment) -> RecordedDeliveries:
     """The event that tells a payment's client of its new status."""
     data = {
         "consent_id": payment.consent_id,
@@ -184,10 +194,10 @@ def status_changed(events: Events, client: Client | None, payment: Payment) -> R
         "payment_id": payment.payment_id,
         payment.version.status_member: payment.status,
     }
-    return events.about(client, "payment.status_changed", cast("PaymentStatusChanged", data))
+    return events.record(client, "payment.status_changed", cast("PaymentStatusChanged", data))
 
 
-def _unusable(answer: BankAnswer, text: str) -> BankFailed:
+def _unusable_answer(answer: BankAnswer, text: str) -> BankFailed:
     """A failure for an answer that the bank gave and nobody can use."""
     failure = _failure(answer, text)
     failure.answer = answer.body
@@ -201,8 +211,8 @@ def _failure(answer: BankAnswer, text: str) -> BankFailed:
     return failure
 
 
-def explained(failure: BankFailed) -> Refusal:
-    """A bank's failure in words that say what became of the payment."""
+def refuse_payment(failure: BankFailed) -> Refusal:
+    """The refusal that says what became of the payment after a bank's failure."""
     named = f"; it names the payment {failure.payment_id}" if failure.payment_id is not None else ""
     hint = refusals.AUTHORIZE_AGAIN if failure.authorize_again else None
     refusal = _BY_REACH[failure.reach](reason=f"{failure.detail}{named}", hint=hint)

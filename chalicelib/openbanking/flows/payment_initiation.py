@@ -28,10 +28,10 @@ from chalicelib.foundation.dynamodb.store import (
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.consent_permissions import in_version, permitted, reachable
-from chalicelib.openbanking.flows.payment_execution import PaymentExecution, explained
-from chalicelib.openbanking.flows.payment_orders import Order, checked
-from chalicelib.openbanking.flows.tpp_authentication import Caller, Callers, Credentials
+from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook
+from chalicelib.openbanking.flows.payment_execution import PaymentExecution, refuse_payment
+from chalicelib.openbanking.flows.payment_orders import PaymentOrder, build_bank_request
+from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication, TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall, Webhook
@@ -39,26 +39,26 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents, consent_key
-from chalicelib.openbanking.records.idempotency_keys import Claim, DeferredRequest, IdempotencyKeys
-from chalicelib.openbanking.records.request_ids import RequestClaim, RequestId
+from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim, IdempotencyKeys
+from chalicelib.openbanking.records.request_ids import RequestId, RequestIdClaim
 from chalicelib.statistics import current_call
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentFlow:
+class PaymentInitiation:
     """Initiates payments."""
 
     store: Store
-    callers: Callers
+    tpp_authentication: TppAuthentication
     banks: Banks
     consents: Consents
     keys: IdempotencyKeys
     outbox: Outbox
     execution: PaymentExecution
 
-    def admit(
-        self, call: PaymentCall, credentials: Credentials, request_id: RequestId, claim: Claim | None
-    ) -> Order | BankAnswer | DeferredRequest:
+    def authorize(
+        self, call: PaymentCall, credentials: TppCredentials, request_id: RequestId, claim: IdempotencyKeyClaim | None
+    ) -> PaymentOrder | BankAnswer | DeferredRequest:
         """Check client, request id, bearer, version and scope, in this order; answers a repeat at once.
 
         A spent bearer passes if the request is a repeat of the one that it was spent on.
@@ -66,80 +66,80 @@ class PaymentFlow:
         Raises:
             Refusal: also the one that the same request got before.
         """
-        caller = self.callers.bearer(credentials, [claim.key] if claim else [], or_spent=True)
+        caller = self.tpp_authentication.authenticate_bearer(credentials, [claim.key] if claim else [], or_spent=True)
         current_call.concerns(caller.consent.bic, PAYMENT_SERVICE)
-        kept = caller.found[0] if claim else None
+        kept = caller.items[0] if claim else None
         spent = caller.consent.status == "spent"
-        if spent and (claim is None or kept is None or not claim.is_of_one_consent_with(kept)):
+        if spent and (claim is None or kept is None or not claim.has_same_consent(kept)):
             raise refusals.BEARER_SPENT()
-        webhook = permitted(call, caller.consent)
-        known = self._known(claim, kept) if claim else None
+        webhook = require_scope(call, caller.consent)
+        known = self._find_outcome(claim, kept) if claim else None
         if known is not None:
-            return _repeated(known)
+            return _repeat_answer(known)
         if spent:
             raise refusals.BEARER_SPENT()
-        bank = reachable(self.banks, caller.consent)
-        return _order(call, caller.client, caller, bank, webhook, claim, request_id)
+        bank = require_bank(self.banks, caller.consent)
+        return _new_order(call, caller.client, caller, bank, webhook, claim, request_id)
 
-    def admit_direct(
+    def authorize_direct(
         self,
         call: PaymentCall,
-        credentials: Credentials,
+        credentials: TppCredentials,
         request_id: RequestId,
-        claim: Claim | None,
+        claim: IdempotencyKeyClaim | None,
         bic: Callable[[], str],
-    ) -> Order | BankAnswer | DeferredRequest:
+    ) -> PaymentOrder | BankAnswer | DeferredRequest:
         """The same for a payment without a bearer, at the bank that ``bic`` names. Raises: Refusal."""
-        client, found = self.callers.client_and(credentials, [claim.key] if claim else [])
-        known = self._known(claim, found[0]) if claim else None
+        client, found = self.tpp_authentication.authenticate_client_and_read(credentials, [claim.key] if claim else [])
+        known = self._find_outcome(claim, found[0]) if claim else None
         if known is not None:
-            return _repeated(known)
+            return _repeat_answer(known)
         bank = self.banks.find(bic())
         if bank is None:
             raise refusals.BANK_UNKNOWN()
         current_call.concerns(bank.bic, PAYMENT_SERVICE)
-        webhook = in_version(call, bank.version)
-        return _order(call, client, None, bank, webhook, claim, request_id)
+        webhook = require_webhook(call, bank.version)
+        return _new_order(call, client, None, bank, webhook, claim, request_id)
 
     def initiate(
-        self, order: Order, members: object, *, request_id: str, psu_address: str | None
+        self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
     ) -> BankAnswer | DeferredRequest:
         """Have the bank take the payment; a repeat of a request with a key gets what the first one got.
 
         Raises:
             Refusal: nothing was sent; or, as a bank's failure, saying whether the bank may have the payment.
         """
-        request = checked(order, members)
-        outgoing = self.execution.outgoing(order, request, request_id, psu_address)
+        request = build_bank_request(order, members)
+        outgoing = self.execution.prepare(order, request, request_id, psu_address)
         self.execution.require_reachable(order)
-        known = self._begin(order, [self.keys.claiming(order.claim)] if order.claim else [])
+        known = self._claim_attempt(order, [self.keys.put_claim(order.claim)] if order.claim else [])
         if known is not None:
-            return _repeated(known)
+            return _repeat_answer(known)
         try:
             answer = self.execution.send(order, request, outgoing)
-            self._end(order, answer, request_id)
+            self._record_payment(order, answer, request_id)
         except BankFailed as failure:
-            refusal = explained(failure)
-            refusal.first = self.keys.first(request_id)
-            self._end_in_vain(order, failure, refusal, request_id)
+            refusal = refuse_payment(failure)
+            refusal.first = self.keys.first_answer(request_id)
+            self._record_failure(order, failure, refusal, request_id)
             raise refusal from failure
         return answer
 
     def accept(
-        self, order: Order, members: object, *, request_id: str, psu_address: str | None
+        self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
     ) -> BankAnswer | DeferredRequest:
         """Have the bank take the payment later: what ``initiate`` would use up is used up with the delivery's record.
 
         Raises:
             Refusal: nothing is going to be sent.
         """
-        request = checked(order, members)
+        request = build_bank_request(order, members)
         caller, bic = order.caller, order.bank.bic
         body = {
             "request": request,
             "version": order.version.number,
             "attempt": order.attempt,
-            "request_claim": order.id_claim.as_members(),
+            "request_claim": order.required_request_claim.as_members(),
             "psu_address": psu_address,
         }
         recorded = self.outbox.record(
@@ -153,24 +153,26 @@ class PaymentFlow:
             request_id=request_id,
         )
         accepted = DeferredRequest(recorded.delivery_ids[0])
-        keeping = [self.keys.accepting(order.claim, accepted)] if order.claim else []
+        keeping = [self.keys.put_deferred(order.claim, accepted)] if order.claim else []
         try:
-            known = self._begin(order, keeping, recorded.operations)
+            known = self._claim_attempt(order, keeping, recorded.operations)
         except StoreError as error:
-            if order.claim is not None or order.one_time is not None:
+            if order.claim is not None or order.one_time_caller is not None:
                 raise  # a repeat is recognised
             raise refusals.ACCEPTANCE_UNKNOWN() from error
         if known is not None:
-            return _repeated(known)
+            return _repeat_answer(known)
         self.outbox.dispatch(recorded)
         return accepted
 
     # -- inside
 
-    def _known(self, claim: Claim, kept: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
+    def _find_outcome(
+        self, claim: IdempotencyKeyClaim, kept: Item | None
+    ) -> Mapping[str, Any] | DeferredRequest | None:
         """What a request with this key got before; then it was measured before, too. Raises: Refusal."""
         try:
-            known = self.keys.known(claim, kept)
+            known = self.keys.find_outcome(claim, kept)
         except Refusal as refusal:
             if refusal.first is not None:
                 current_call.repeats()
@@ -179,8 +181,8 @@ class PaymentFlow:
             current_call.repeats()
         return known
 
-    def _begin(
-        self, order: Order, keeping: Sequence[Put], recorded: Sequence[Put] = ()
+    def _claim_attempt(
+        self, order: PaymentOrder, keeping: Sequence[Put], recorded: Sequence[Put] = ()
     ) -> Mapping[str, Any] | DeferredRequest | None:
         """Use key, one-time consent and X-Request-Id up; answers what is known when another request was first.
 
@@ -190,100 +192,102 @@ class PaymentFlow:
             Refusal: the other request is still running, the consent has been used or has ended, or the X-Request-Id
                 stands for another order.
         """
-        if not (recorded or order.begins_with_a_write):
+        if not (recorded or order.claims_before_sending):
             return None
         operations: list[Operation] = [*keeping]
-        if order.one_time is not None:
-            operations += self.consents.spending(order.one_time.consent, order.one_time.token, order.attempt)
+        if order.one_time_caller is not None:
+            operations += self.consents.spending(
+                order.one_time_caller.consent, order.one_time_caller.token, order.attempt
+            )
         operations += recorded
-        operations.append(self.execution.request_claims.update_to_claim(order.id_claim, order.attempt))
+        operations.append(self.execution.request_claims.update_to_claim(order.required_request_claim, order.attempt))
         try:
             self.store.transact(operations)
         except ConditionFailed as failure:
             if order.claim is not None and 0 in failure.failed:
-                known = self._known(order.claim, failure.items[0])
+                known = self._find_outcome(order.claim, failure.items[0])
                 if known is None:
                     raise Conflict("the claim that was in the way is gone") from None
                 return known
             found = [item or {} for item in failure.items]
             if not any(order.attempt in (item.get("spent_by"), item.get("attempt")) for item in found):
-                raise _refusal(failure, of_claim=len(operations) - 1) from None
+                raise _refuse_claim(failure, of_claim=len(operations) - 1) from None
         except (StoreUnavailable, Conflict):
-            if not self._has_begun(order, recorded):
+            if not self._has_claimed(order, recorded):
                 raise
         return None
 
-    def _has_begun(self, order: Order, recorded: Sequence[Put]) -> bool:
+    def _has_claimed(self, order: PaymentOrder, recorded: Sequence[Put]) -> bool:
         """Whether this very attempt has written what it begins with, although the storage did not say so."""
         if order.claim is not None:
             key, mark, attempt = order.claim.key, "attempt", order.claim.attempt
-        elif order.one_time is not None:
-            key, mark, attempt = consent_key(order.one_time.consent.consent_id), "spent_by", order.attempt
+        elif order.one_time_caller is not None:
+            key, mark, attempt = consent_key(order.one_time_caller.consent.consent_id), "spent_by", order.attempt
         elif recorded:
             delivery_id = recorded[0].item["delivery_id"]
             key, mark, attempt = record_key(delivery_id), "delivery_id", delivery_id
         else:
-            key, mark, attempt = order.id_claim.key, "attempt", order.attempt
+            key, mark, attempt = order.required_request_claim.key, "attempt", order.attempt
         item = self.store.get(*key)
         return item is not None and item.get(mark) == attempt
 
-    def _end(self, order: Order, answer: BankAnswer, request_id: str) -> None:
+    def _record_payment(self, order: PaymentOrder, answer: BankAnswer, request_id: str) -> None:
         """Write down that the bank has answered with a payment.
 
         Raises:
             BankFailed: it is another order's.
             Refusal: that is not possible.
         """
-        kept = self._kept(order, lambda claim: self.keys.keeping(claim, answer.body))
+        kept = self._put_outcome(order, lambda claim: self.keys.put_answer(claim, answer.body))
         try:
-            self.execution.record(order, answer, request_id, kept)
+            self.execution.record_payment(order, answer, request_id, kept)
         except StoreError:
             log.exception("payment not recorded", request_id=request_id)
-            self.keys.unknown()
+            self.keys.count_unknown_outcome()
             raise refusals.PAYMENT_NOT_KEPT() from None
 
-    def _kept(self, order: Order, keeping: Callable[[Claim], Put]) -> list[Operation]:
+    def _put_outcome(self, order: PaymentOrder, keeping: Callable[[IdempotencyKeyClaim], Put]) -> list[Operation]:
         """The write that keeps an outcome for repeats; without it, when it cannot be sealed, the rest still counts.
 
         An X-Request-Id that was not claimed before the bank was called is, now that its order was sent.
         """
-        if not order.begins_with_a_write:
-            return [self.execution.request_claims.update_to_note(order.id_claim, order.attempt)]
+        if not order.claims_before_sending:
+            return [self.execution.request_claims.update_to_note(order.required_request_claim, order.attempt)]
         try:
             return [keeping(order.claim)] if order.claim else []
         except Exception:
             log.exception("outcome not sealed")
             return []
 
-    def _end_in_vain(self, order: Order, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
+    def _record_failure(self, order: PaymentOrder, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
         """Keep the refusal for repeats, and give back what was used up when the bank was provably never reached.
 
         A payment that an unusable answer names is written down.
         """
-        if failure.reach == "never" and not order.begins_with_a_write:
+        if failure.reach == "never" and not order.claims_before_sending:
             return
-        kept = self._kept(order, lambda claim: self.keys.keeping_refusal(claim, refusal))
+        kept = self._put_outcome(order, lambda claim: self.keys.put_refusal(claim, refusal))
         try:
             if failure.reach == "never":
-                self.execution.give_back(order.caller, order.request_claim, order.attempt, kept)
+                self.execution.release_attempt(order.caller, order.request_claim, order.attempt, kept)
             else:
-                self.execution.record_named(order, failure, request_id, kept)
+                self.execution.record_named_payment(order, failure, request_id, kept)
         except StoreError:
             log.exception("failed payment not recorded", request_id=request_id)
 
 
-def _order(
+def _new_order(
     call: PaymentCall,
     client: Client,
     caller: Caller | None,
     bank: Bank,
     webhook: Webhook,
-    claim: Claim | None,
+    claim: IdempotencyKeyClaim | None,
     request_id: RequestId,
-) -> Order:
+) -> PaymentOrder:
     """The order of an admitted caller, who may make it in the version of the consent or, without one, of the bank."""
     consent = caller.consent if caller else None
-    request_claim = RequestClaim.of(
+    request_claim = RequestIdClaim.of(
         bank.bic,
         request_id,
         client_id=client.client_id,
@@ -291,10 +295,10 @@ def _order(
         consent_id=consent.consent_id if consent else None,
     )
     version = consent.version if consent else bank.version
-    return Order(call, client, caller, bank, version, webhook, claim, request_claim, new_id())
+    return PaymentOrder(call, client, caller, bank, version, webhook, claim, request_claim, new_id())
 
 
-def _refusal(failure: ConditionFailed, of_claim: int) -> Refusal:
+def _refuse_claim(failure: ConditionFailed, of_claim: int) -> Refusal:
     """Why an order cannot begin; ``of_claim`` is the position of the claim of its X-Request-Id."""
     if failure.failed == [of_claim]:
         return refusals.ORDER_ID_USED()
@@ -302,6 +306,6 @@ def _refusal(failure: ConditionFailed, of_claim: int) -> Refusal:
     return refusals.BEARER_SPENT() if spent else refusals.BEARER_INVALID()
 
 
-def _repeated(known: Mapping[str, Any] | DeferredRequest) -> BankAnswer | DeferredRequest:
+def _repeat_answer(known: Mapping[str, Any] | DeferredRequest) -> BankAnswer | DeferredRequest:
     """What a repeat is answered with: the same as the first request."""
     return known if isinstance(known, DeferredRequest) else BankAnswer(known, 0)

@@ -17,12 +17,12 @@ from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consent
-from chalicelib.openbanking.records.idempotency_keys import Claim
-from chalicelib.openbanking.records.request_ids import RequestClaim
+from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeyClaim
+from chalicelib.openbanking.records.request_ids import RequestIdClaim
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PaymentOrder:
     """A payment that a caller may initiate; ``caller`` is ``None`` for a direct payment, ``claim`` without a key.
 
     ``request_claim`` is what it claims its X-Request-Id by, ``None`` where the order was accepted by a version of the
@@ -35,8 +35,8 @@ class Order:
     bank: Bank
     version: Version
     webhook: Webhook
-    claim: Claim | None
-    request_claim: RequestClaim | None
+    claim: IdempotencyKeyClaim | None
+    request_claim: RequestIdClaim | None
     attempt: str
 
     @property
@@ -44,24 +44,24 @@ class Order:
         return self.caller.consent if self.caller else None
 
     @property
-    def one_time(self) -> Caller | None:
+    def one_time_caller(self) -> Caller | None:
         """The caller whose consent this order uses up, if it is of that kind."""
         return self.caller if self.caller and self.caller.consent.consent_type == "one_time" else None
 
     @property
-    def id_claim(self) -> RequestClaim:
+    def required_request_claim(self) -> RequestIdClaim:
         """What it claims its X-Request-Id by, where an order is made."""
         assert self.request_claim is not None, "only orders accepted by an earlier version have none"
         return self.request_claim
 
     @property
-    def begins_with_a_write(self) -> bool:
+    def claims_before_sending(self) -> bool:
         """Whether something has to be used up before the bank is called: an X-Request-Id of the caller's counts."""
-        return self.id_claim.is_callers or self.claim is not None or self.one_time is not None
+        return self.required_request_claim.is_callers or self.claim is not None or self.one_time_caller is not None
 
 
-def checked(order: Order, members: object) -> dict[str, Any]:
-    """What the bank is sent: the TPP's order with its payment schemes filled in. Raises: Refusal."""
+def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:
+    """The body of the bank's request: the TPP's members, validated, with payment schemes filled in. Raises: Refusal."""
     by_swift = isinstance(members, dict) and members.get("payment_scheme") == "SWIFT"
     if by_swift and "SWIFT" not in possible_schemes(order.version.schemes, order.call.kind, order.version.schemes):
         raise refusals.SWIFT_NOT_POSSIBLE()
@@ -78,7 +78,7 @@ def checked(order: Order, members: object) -> dict[str, Any]:
     return request
 
 
-def _fill_in_schemes(order: Order, request: dict[str, Any]) -> None:
+def _fill_in_schemes(order: PaymentOrder, request: dict[str, Any]) -> None:
     """Every payment gets a scheme that the bank offers: its own, or its currency's default. Raises: Refusal."""
     possible = possible_schemes(order.version.schemes, order.call.kind, order.bank.schemes)
     for part, currency in order.webhook.scheme_places(request):

@@ -10,21 +10,21 @@ from chalicelib.openbanking.protocol.bank_calls import DailyPerformance
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.own_answers import Success
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.replays import Claim, Replays
+from chalicelib.openbanking.records.replays import BankIdempotency, BankIdempotencyClaim
 from chalicelib.statistics.daily_reports import DailyReport, DailyReports, DayOutOfRange
 
 
 @dataclass(frozen=True, slots=True)
-class PerformanceFlow:
+class PerformanceReports:
     """Takes the reports."""
 
     store: Store
-    replays: Replays
+    bank_idempotency: BankIdempotency
     reports: DailyReports
 
-    def report(self, bank: Bank, request: DailyPerformance, claim: Claim) -> Success:
+    def record_report(self, bank: Bank, request: DailyPerformance, claim: BankIdempotencyClaim) -> Success:
         """Keep a day's report; a later one for the same day replaces it. Raises: Refusal."""
-        stored: Success | None = self.replays.stored(claim, self.store.get(*claim.key))
+        stored: Success | None = self.bank_idempotency.find_answer(claim, self.store.get(*claim.key))
         if stored is not None:
             return stored
         answer: Success = {"status": "success"}
@@ -35,11 +35,11 @@ class PerformanceFlow:
             _milliseconds(request.payment_duration),
         )
         try:
-            self.store.transact([self.reports.put_report(report), self.replays.keeping(claim, answer)])
+            self.store.transact([self.reports.put_report(report), self.bank_idempotency.put_answer(claim, answer)])
         except DayOutOfRange as error:
             raise Refusal(Fault.DATE, str(error)) from None
         except ConditionFailed as failure:
-            return self.replays.stored(claim, failure.items[1]) or answer
+            return self.bank_idempotency.find_answer(claim, failure.items[1]) or answer
         return answer
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.foundation.fields.field_types import InvalidMessage
-from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankLink
-from chalicelib.openbanking.flows.approved_accounts import check_accounts, withhold_others
-from chalicelib.openbanking.flows.consent_permissions import permitted, reachable
-from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials
+from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
+from chalicelib.openbanking.flows.approved_accounts import check_accounts, withhold_unapproved
+from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope
+from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication, TppCredentials
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
@@ -19,16 +19,16 @@ from chalicelib.statistics import current_call
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """A caller who may make a call: its consent, and the webhook that its bank's version has for it."""
+class AuthorizedCall:
+    """A call that its caller may make: the consent, and the webhook that the bank's version has for it."""
 
     consent: Consent
     webhook: Webhook
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a bank is to be asked: a call's webhook and the members of the request, checked."""
+class RelayRequest:
+    """A validated request to a bank: the call's webhook and the members of its body."""
 
     bank: Bank
     consent: Consent
@@ -40,38 +40,38 @@ class Question:
 class Relay:
     """Passes calls on to banks."""
 
-    callers: Callers
+    tpp_authentication: TppAuthentication
     banks: Banks
     consents: Consents
-    link: BankLink
+    bank_client: BankClient
 
-    def admit(self, call: RelayedCall, credentials: Credentials) -> Admitted:
+    def authorize(self, call: RelayedCall, credentials: TppCredentials) -> AuthorizedCall:
         """Check client, request id, bearer, version and scope, in this order. Raises: Refusal."""
-        consent = self.callers.bearer(credentials).consent
+        consent = self.tpp_authentication.authenticate_bearer(credentials).consent
         current_call.concerns(consent.bic, call.service)
-        return Admitted(consent, permitted(call, consent))
+        return AuthorizedCall(consent, require_scope(call, consent))
 
-    def question(self, admitted: Admitted, members: object, *, in_query: bool) -> Question:
+    def build_request(self, authorized: AuthorizedCall, members: object, *, in_query: bool) -> RelayRequest:
         """Check the request's members, the account that they name, and the bank. Raises: Refusal."""
-        consent, webhook = admitted.consent, admitted.webhook
+        consent, webhook = authorized.consent, authorized.webhook
         try:
             request = webhook.request.read(members).model_dump(exclude_none=True)
         except InvalidMessage as error:
             raise (refuse_parameters(error) if in_query else refuse_fields(error)) from None
         check_accounts(consent, request)
-        return Question(reachable(self.banks, consent), consent, webhook, request)
+        return RelayRequest(require_bank(self.banks, consent), consent, webhook, request)
 
-    def ask(self, question: Question, *, request_id: str, psu_address: str | None) -> BankAnswer:
-        """Ask the bank; accounts that the PSU did not approve are withheld. Raises: Refusal."""
-        consent, webhook = question.consent, question.webhook
+    def send(self, relayed: RelayRequest, *, request_id: str, psu_address: str | None) -> BankAnswer:
+        """Send the request to the bank; accounts that the PSU did not approve are withheld. Raises: Refusal."""
+        consent, webhook = relayed.consent, relayed.webhook
         token = self.consents.bank_token(consent)
-        answer = self.link.call(
-            question.bank,
+        answer = self.bank_client.call(
+            relayed.bank,
             consent.version,
             webhook,
-            question.request,
+            relayed.request,
             request_id=request_id,
             token=token,
             psu_address=psu_address,
         )
-        return replace(answer, body=withhold_others(consent, webhook, answer.body))
+        return replace(answer, body=withhold_unapproved(consent, webhook, answer.body))

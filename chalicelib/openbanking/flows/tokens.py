@@ -17,9 +17,9 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.flows.bank_notifications import revocation
-from chalicelib.openbanking.flows.tpp_authentication import Callers, Credentials
-from chalicelib.openbanking.flows.tpp_events import Events
+from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
+from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication, TppCredentials
+from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal
@@ -36,7 +36,7 @@ from chalicelib.openbanking.records.consents import (
     grant_key,
     token_key,
 )
-from chalicelib.openbanking.records.replays import Claim, Replays
+from chalicelib.openbanking.records.replays import BankIdempotency, BankIdempotencyClaim
 from chalicelib.statistics import current_call
 
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
@@ -48,14 +48,14 @@ class TokenFlow:
 
     store: Store
     clock: Clock
-    callers: Callers
+    tpp_authentication: TppAuthentication
     consents: Consents
-    replays: Replays
-    events: Events
+    bank_idempotency: BankIdempotency
+    tpp_events: TppEvents
     outbox: Outbox
 
     def redeem(
-        self, credentials: Credentials, code: str, redirect_uri: str | None, verifier: str | None
+        self, credentials: TppCredentials, code: str, redirect_uri: str | None, verifier: str | None
     ) -> TokenAnswer:
         """Exchange an authorization code for tokens, once.
 
@@ -64,8 +64,8 @@ class TokenFlow:
         """
         credential = Credential.parse(code, parts=1)
         keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
-        client, found = self.callers.client_and(credentials, keys)
-        consent, grant = _known(found)
+        client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
+        consent, grant = _read_consent_and_grant(found)
         if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
             raise refusals.CODE_INVALID()
         if consent.client_id != client.client_id:
@@ -73,25 +73,25 @@ class TokenFlow:
         current_call.concerns(consent.bic, "authorization")
         _check_redemption(grant, redirect_uri, verifier)
         if grant.code_redeemed_at is not None:
-            raise self._misused(consent, refusals.CODE_USED)
+            raise self._end_misused_consent(consent, refusals.CODE_USED)
         if self.clock.time() >= grant.code_valid_until or not consent.is_valid(self.clock.time()):
             raise refusals.CODE_EXPIRED()
         pair, operations = self.consents.first_pair(consent)
         try:
             self._write(operations)
         except ConditionFailed:
-            raise self._misused(consent, refusals.CODE_USED) from None
+            raise self._end_misused_consent(consent, refusals.CODE_USED) from None
         return self._answer(consent, pair)
 
-    def refresh(self, credentials: Credentials, token: str) -> TokenAnswer:
+    def refresh(self, credentials: TppCredentials, token: str) -> TokenAnswer:
         """Exchange a refresh token for the next pair; a repeat within 60 s fetches the same pair. Raises: Refusal."""
         credential = Credential.parse(token, parts=2)
         keys: list[tuple[str, Item]] = []
         if credential is not None:
             consent_id = credential.ids[0]
             keys = [consent_key(consent_id), grant_key(consent_id), token_key("refresh", credential)]
-        client, found = self.callers.client_and(credentials, keys)
-        consent, grant = _known(found)
+        client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
+        consent, grant = _read_consent_and_grant(found)
         if (
             credential is None
             or consent is None
@@ -106,7 +106,7 @@ class TokenFlow:
             raise refusals.REFRESH_TOKEN_INVALID()
         refresh_id = credential.ids[1]
         if grant.refresh_id != refresh_id:
-            return self._answer(consent, self._repeat(consent, grant, refresh_id))
+            return self._answer(consent, self._repeat_pair(consent, grant, refresh_id))
         pair, operations = self.consents.next_pair(consent, refresh_id)
         try:
             self._write(operations)
@@ -114,32 +114,32 @@ class TokenFlow:
             changed = failure.items[1]
             if changed is None or 0 in failure.failed:  # the consent has ended
                 raise refusals.REFRESH_TOKEN_INVALID() from None
-            return self._answer(consent, self._repeat(consent, Grant.from_item(changed), refresh_id))
+            return self._answer(consent, self._repeat_pair(consent, Grant.from_item(changed), refresh_id))
         return self._answer(consent, pair)
 
-    def revoke_by_tpp(self, credentials: Credentials, token: str) -> RevokeAnswer:
+    def revoke_by_tpp(self, credentials: TppCredentials, token: str) -> RevokeAnswer:
         """End the consent of any token of the caller's; other tokens change nothing (RFC 7009 §2.2)."""
         credential = Credential.parse(token, parts=2) or Credential.parse(token, parts=3)
         keys = []
         if credential is not None:
             keys = [consent_key(credential.ids[0]), token_key("access", credential), token_key("refresh", credential)]
-        client, found = self.callers.client_and(credentials, keys)
+        client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
         if credential is None or not found[0]:
             return {}
         consent = Consent.from_item(found[0])
         known = any(credential.matches(item["digest"]) for item in found[1:] if item)
         if known and consent.client_id == client.client_id:
             current_call.concerns(consent.bic, "authorization")
-            self.end(consent, "tpp", client)
+            self.end_consent(consent, "tpp", client)
         return {}
 
-    def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: Claim) -> Success:
+    def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: BankIdempotencyClaim) -> Success:
         """End the consent of a token that the bank was given. Raises: Refusal."""
         credential = Credential.parse(request.access_token, parts=1)
         if credential is None:
             raise refusals.TOKEN_MALFORMED()
         item, kept = self.store.batch_get([consent_key(credential.ids[0]), claim.key])
-        stored: Success | None = self.replays.stored(claim, kept)
+        stored: Success | None = self.bank_idempotency.find_answer(claim, kept)
         if stored is not None:
             return stored
         consent = Consent.from_item(item) if item else None
@@ -147,30 +147,34 @@ class TokenFlow:
             raise refusals.TOKEN_UNKNOWN()
         answer: Success = {"status": "success"}
         if consent.status == "revoked":
-            return self.replays.keep(claim, answer)
-        event = self._revoked(consent, "bank", None)
+            return self.bank_idempotency.store_answer(claim, answer)
+        event = self._record_revoked_event(consent, "bank", None)
         try:
             self.store.transact(
-                [self.consents.ending(consent, "bank"), self.replays.keeping(claim, answer), *event.operations]
+                [
+                    self.consents.ending(consent, "bank"),
+                    self.bank_idempotency.put_answer(claim, answer),
+                    *event.operations,
+                ]
             )
         except ConditionFailed as failure:
             if 1 in failure.failed:
-                return self.replays.stored(claim, failure.items[1]) or answer
-            return self.replays.keep(claim, answer)
-        self._ended(consent, "bank", event)
+                return self.bank_idempotency.find_answer(claim, failure.items[1]) or answer
+            return self.bank_idempotency.store_answer(claim, answer)
+        self._dispatch(consent, "bank", event)
         return answer
 
-    def end(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
+    def end_consent(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
         """End a consent, effective on the very next call, and have bank and TPP told; one that has ended stays so.
 
         ``client`` is the consent's, if it was read already.
         """
-        told = revocation(self.outbox, consent) + self._revoked(consent, by, client)
+        told = record_revoke_token(self.outbox, consent) + self._record_revoked_event(consent, by, client)
         try:
             self.store.transact([self.consents.ending(consent, by), *told.operations])
         except ConditionFailed:
             return
-        self._ended(consent, by, told)
+        self._dispatch(consent, by, told)
 
     # -- inside
 
@@ -186,24 +190,24 @@ class TokenFlow:
             if self.store.get(token.table, {name: token.item[name] for name in ("consent_id", "part")}) is None:
                 raise
 
-    def _revoked(self, consent: Consent, by: EndedBy, client: Client | None) -> RecordedDeliveries:
+    def _record_revoked_event(self, consent: Consent, by: EndedBy, client: Client | None) -> RecordedDeliveries:
         """The event that tells a consent's client of its end."""
-        client = client or self.events.client(consent.client_id)
+        client = client or self.tpp_events.find_client(consent.client_id)
         data = ConsentRevoked(consent_id=consent.consent_id, bic=consent.bic, revoked_by=by)
-        return self.events.about(client, "consent.revoked", data)
+        return self.tpp_events.record(client, "consent.revoked", data)
 
-    def _ended(self, consent: Consent, by: EndedBy, told: RecordedDeliveries) -> None:
+    def _dispatch(self, consent: Consent, by: EndedBy, told: RecordedDeliveries) -> None:
         log.info("consent ended", consent_id=consent.consent_id, by=by)
         self.outbox.dispatch(told)
 
-    def _repeat(self, consent: Consent, grant: Grant, refresh_id: str) -> Pair:
+    def _repeat_pair(self, consent: Consent, grant: Grant, refresh_id: str) -> Pair:
         pair = self.consents.repeated_pair(grant, refresh_id)
         if pair is None:
-            raise self._misused(consent, refusals.REFRESH_TOKEN_USED)
+            raise self._end_misused_consent(consent, refusals.REFRESH_TOKEN_USED)
         return pair
 
-    def _misused(self, consent: Consent, row: refusals.RefusalRow) -> Refusal:
-        self.end(consent, "service")
+    def _end_misused_consent(self, consent: Consent, row: refusals.RefusalRow) -> Refusal:
+        self.end_consent(consent, "service")
         return row()
 
     def _answer(self, consent: Consent, pair: Pair) -> TokenAnswer:
@@ -234,7 +238,7 @@ def describe_consent(consent: Consent) -> ConsentAnswer:
     }
 
 
-def _known(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:
+def _read_consent_and_grant(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:
     """The consent and the grant at the head of what was read."""
     consent, grant = [*found, None, None][:2]
     return Consent.from_item(consent) if consent else None, Grant.from_item(grant) if grant else None
@@ -246,11 +250,11 @@ def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | No
         raise refusals.REDIRECT_URI_OTHER()
     if (grant.code_challenge is None) != (verifier is None):
         raise (refusals.CODE_VERIFIER_MISSING if verifier is None else refusals.CODE_VERIFIER_NOT_ALLOWED)()
-    if verifier is not None and not _verifies(verifier, grant.code_challenge or ""):
+    if verifier is not None and not _matches_challenge(verifier, grant.code_challenge or ""):
         raise refusals.CODE_VERIFIER_WRONG()
 
 
-def _verifies(verifier: str, challenge: str) -> bool:
+def _matches_challenge(verifier: str, challenge: str) -> bool:
     if not _VERIFIER.fullmatch(verifier):
         return False
     hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")

@@ -17,8 +17,8 @@ Key = tuple[str, Item]
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
-    """What a TPP shows. ``good_request_id`` is false when it sent an ``X-Request-Id`` that is not a UUID."""
+class TppCredentials:
+    """A TPP's credentials. ``good_request_id`` is false when it sent an ``X-Request-Id`` that is not a UUID."""
 
     client_id: str | None
     secret: str | None = field(default=None, repr=False)
@@ -27,7 +27,7 @@ class Credentials:
 
     @property
     def token(self) -> Credential | None:
-        """The bearer taken apart: consent, token and bank; whether it is worth anything is another question."""
+        """The parts of the bearer: consent, token and bank. It is not verified here."""
         return Credential.parse(self.bearer or "", parts=3)
 
 
@@ -38,28 +38,30 @@ class Caller:
     client: Client
     consent: Consent
     token: Item
-    found: list[Item | None]
+    items: list[Item | None]
 
 
-class Callers:
-    """Finds the client, and the consent behind a bearer, in one strongly consistent read."""
+class TppAuthentication:
+    """Authenticates clients and bearers, in one strongly consistent read."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
-    def client(self, credentials: Credentials) -> Client:
+    def authenticate_client(self, credentials: TppCredentials) -> Client:
         """The active client that calls, which has shown its secret if it has one. Raises: Refusal."""
-        return self.client_and(credentials, [])[0]
+        return self.authenticate_client_and_read(credentials, [])[0]
 
-    def client_and(self, credentials: Credentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
+    def authenticate_client_and_read(
+        self, credentials: TppCredentials, keys: Sequence[Key]
+    ) -> tuple[Client, list[Item | None]]:
         """The same, and the items under ``keys``. Raises: Refusal."""
         client, found = self._read(credentials, keys)
         self._check_secret(client, credentials)
         _check_request_id(credentials)
         return client, found
 
-    def named(self, credentials: Credentials) -> Client:
+    def identify_client(self, credentials: TppCredentials) -> Client:
         """The active client that a request names: a secret need not come, but must be right if it does.
 
         It says who is meant, not who calls.
@@ -72,7 +74,9 @@ class Callers:
             self._check_secret(client, credentials)
         return client
 
-    def bearer(self, credentials: Credentials, keys: Sequence[Key] = (), *, or_spent: bool = False) -> Caller:
+    def authenticate_bearer(
+        self, credentials: TppCredentials, keys: Sequence[Key] = (), *, or_spent: bool = False
+    ) -> Caller:
         """The active client that calls, the valid consent of its bearer, and the items under ``keys``.
 
         The bearer proves who calls: a secret is not asked for. ``or_spent`` lets the bearer of a spent one-time consent
@@ -97,11 +101,11 @@ class Callers:
         log.bind(consent_id=consent.consent_id)
         return Caller(client, consent, found[1] or {}, found[2:])
 
-    def _read(self, credentials: Credentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
-        found = self._store.batch_get([client_key(named_client(credentials.client_id)), *keys])
-        return active_client(found[0]), found[1:]
+    def _read(self, credentials: TppCredentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
+        found = self._store.batch_get([client_key(require_client_id(credentials.client_id)), *keys])
+        return require_active_client(found[0]), found[1:]
 
-    def _check_secret(self, client: Client, credentials: Credentials) -> None:
+    def _check_secret(self, client: Client, credentials: TppCredentials) -> None:
         """Raises: Refusal, also for a secret of a client that has none."""
         if not client.accepts_secret(credentials.secret, self._clock.time()):
             raise refusals.SECRET_WRONG()
@@ -117,7 +121,7 @@ class Callers:
         return consent if consent.is_valid(now) or consent.is_spent(now) else None
 
 
-def named_client(client_id: str | None) -> str:
+def require_client_id(client_id: str | None) -> str:
     """The Client ID of a request that has to name one. Raises: Refusal."""
     if not client_id:
         raise refusals.CLIENT_MISSING()
@@ -126,7 +130,7 @@ def named_client(client_id: str | None) -> str:
     return client_id
 
 
-def active_client(item: Item | None) -> Client:
+def require_active_client(item: Item | None) -> Client:
     """Raises: Refusal."""
     client = Client.from_item(item) if item else None
     if client is None or not client.active:
@@ -134,6 +138,6 @@ def active_client(item: Item | None) -> Client:
     return client
 
 
-def _check_request_id(credentials: Credentials) -> None:
+def _check_request_id(credentials: TppCredentials) -> None:
     if not credentials.good_request_id:
         raise refusals.REQUEST_ID_NOT_UUID()

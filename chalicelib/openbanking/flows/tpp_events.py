@@ -1,4 +1,4 @@
-"""Events: what TPPs are told without asking, recorded with what they are about, and sent signed.
+"""Events to TPPs: recorded in the transaction of what they are about, and sent signed.
 
 A client without an Events URL is told nothing. An event's body is made once, when it happens; its signature at every
 attempt anew, for it bears on the time of sending.
@@ -26,14 +26,14 @@ class NoEventsUrl(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class TppEvents:
     """Records events."""
 
     store: Store
     clock: Clock
     outbox: Outbox
 
-    def about(self, client: Client | None, event: EventType, data: EventData) -> RecordedDeliveries:
+    def record(self, client: Client | None, event: EventType, data: EventData) -> RecordedDeliveries:
         """The delivery of an event, for the transaction of what it tells; none for a client that wants no events."""
         members: Mapping[str, Any] = data
         if client is None or client.events_url is None:
@@ -48,14 +48,14 @@ class Events:
             body=event_sender.body(event, self.clock.time(), members),
         )
 
-    def client(self, client_id: str) -> Client | None:
-        """The client that is to be told, where a flow does not know it anyway."""
+    def find_client(self, client_id: str) -> Client | None:
+        """The client of that id, where a flow has not read it."""
         item = self.store.get(*client_key(client_id))
         return Client.from_item(item) if item else None
 
-    def test(self, client: Client) -> str:
+    def send_test(self, client: Client) -> str:
         """Send a client a test event; answers the delivery's id. Raises: NoEventsUrl."""
-        recorded = self.about(client, "test", TestEvent(message="This is a test."))
+        recorded = self.record(client, "test", TestEvent(message="This is a test."))
         if not recorded.delivery_ids:
             raise NoEventsUrl(f"the client {client.client_id} has no Events URL")
         self.store.transact(recorded.operations)
@@ -64,7 +64,7 @@ class Events:
 
 
 @dataclass(frozen=True, slots=True)
-class EventSender:
+class TppEventSender:
     """Sends events to clients."""
 
     clock: Clock

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJso
 from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message, fault
-from chalicelib.openbanking.protocol.british_accounts import read_account, written_number
+from chalicelib.openbanking.protocol.british_accounts import read_account, restore_leading_zeros
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, Statuses
@@ -19,7 +19,7 @@ Identifiers = Annotated[list[Id[128]], Field(max_length=1000)]
 
 
 def _british_account(value: object) -> str:
-    text = written_number(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    text = restore_leading_zeros(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str):
         fault("type", "must be a string or a whole number")
     if read_account(text) is None:
@@ -64,7 +64,7 @@ class RevokeToken(Message):
     access_token: AN[512]
 
 
-def reported_in(statuses: Statuses) -> BeforeValidator:
+def status_validator(statuses: Statuses) -> BeforeValidator:
     """The rule of a member that reports a status as ``statuses`` spells it."""
 
     def check(value: object) -> object:
@@ -78,7 +78,7 @@ class PaymentsStatus(Message):
     """``/bank/payments/status``: where a payment stands now."""
 
     payment_id: Id[PAYMENT_ID]
-    payment_status: Annotated[int | str, reported_in(NUMBERS)]
+    payment_status: Annotated[int | str, status_validator(NUMBERS)]
 
 
 class _Camel(Message):
@@ -100,7 +100,7 @@ class RevokeTokenV2(_Camel, RevokeToken):
 class PaymentsStatusV2(_Camel, PaymentsStatus):
     """``/bank/v2/payments/status``; takes the codes and, since its table says N, the numbers."""
 
-    payment_status: Annotated[int | str, reported_in(CODES)]
+    payment_status: Annotated[int | str, status_validator(CODES)]
 
 
 class DailyPerformance(_Camel):

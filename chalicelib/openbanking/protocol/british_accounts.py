@@ -37,7 +37,7 @@ def read_account(text: str) -> BritishAccount | None:
     return BritishAccount(found["second"] or found["number"], found["first"] or found["sort_code"])
 
 
-def approved_account(text: str) -> BritishAccount:
+def read_approved_account(text: str) -> BritishAccount:
     """An account as a stored consent names it. Older ones may do so in any form: their digits count."""
     found = read_account(text)
     if found is not None:
@@ -47,7 +47,7 @@ def approved_account(text: str) -> BritishAccount:
     return whole if whole is not None else BritishAccount(digits, None)
 
 
-def written_number(number: int) -> str:
+def restore_leading_zeros(number: int) -> str:
     """The digits that a JSON number stands for in ``accountNumbers``: it has lost the zeros in front.
 
     A sort code has lost one at most, since there are none that begin with two.
@@ -56,7 +56,7 @@ def written_number(number: int) -> str:
     return text.zfill(SORT_CODE + NUMBER) if len(text) == SORT_CODE + NUMBER - 1 else text.zfill(NUMBER)
 
 
-def account_of(number: object, sort_code: object | None) -> BritishAccount:
+def account_from_members(number: object, sort_code: object | None) -> BritishAccount:
     """An account that is named by two members; as JSON numbers they have lost the zeros in front."""
     return BritishAccount(str(number).zfill(NUMBER), str(sort_code).zfill(SORT_CODE) if sort_code is not None else None)
 
@@ -68,5 +68,5 @@ def contradicts(iban: str | None, number: object | None, sort_code: object | Non
     found = _IBAN.fullmatch(iban)
     if found is None:
         return False
-    beside = account_of(found["number"] if number is None else number, sort_code)
+    beside = account_from_members(found["number"] if number is None else number, sort_code)
     return beside.is_other_than(BritishAccount(found["number"], found["sort_code"]))

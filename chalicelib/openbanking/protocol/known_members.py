@@ -19,7 +19,7 @@ Spelling = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownMember:
     """A member of a table: its name, its rule if it identifies something, and the table of what is inside it."""
 
     name: str
@@ -34,7 +34,7 @@ def normalise(model: Model, answer: dict[str, Any], *, spell: Spelling, repeated
         spell: how the bank may also spell these members.
         repeated: gets the places of members that came in both spellings; the one in snake_case counts.
     """
-    return _Walk(spell, repeated).normalise_object(model, answer, None)
+    return _Normaliser(spell, repeated).normalise_object(model, answer, None)
 
 
 Place = tuple[Any, str | int] | None
@@ -42,20 +42,20 @@ Place = tuple[Any, str | int] | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _Normaliser:
     """One way through an answer, along its tables."""
 
     spell: Spelling
     repeated: list[str]
 
     def normalise_object(self, model: Model, holder: dict[str, Any], place: Place) -> dict[str, Any]:
-        table, found = _table(model, self.spell), {}
+        table, found = _members_by_spelling(model, self.spell), {}
         for name, value in holder.items():
             known = table.get(name)
             if known is None:
                 found[name] = value
             elif name != known.name and known.name in holder:
-                self.repeated.append(_written((place, known.name)))
+                self.repeated.append(_format_place((place, known.name)))
             elif known.rule is not None:
                 alone = known.rule.beside is not None and holder.get(known.rule.beside) is None
                 found[known.name] = known.rule.text(value, alone=alone)
@@ -73,7 +73,7 @@ class _Walk:
         return [self.normalise_value(model, each, (place, index)) for index, each in enumerate(value)]
 
 
-def _written(place: Place) -> str:
+def _format_place(place: Place) -> str:
     """``transactions.booked.0.amount``."""
     parts: list[str] = []
     while place is not None:
@@ -83,19 +83,19 @@ def _written(place: Place) -> str:
 
 
 @cache
-def _table(model: Model, spell: Spelling) -> Mapping[str, _Known]:
+def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMember]:
     """The members of a model by each of their spellings."""
-    table: dict[str, _Known] = {}
+    table: dict[str, _KnownMember] = {}
     for name, field in model.model_fields.items():
-        parts = [*field.metadata, *_parts(field.annotation)]
+        parts = [*field.metadata, *_annotation_parts(field.annotation)]
         rule = next((part for part in parts if isinstance(part, IdRule)), None)
         inner = next((part for part in parts if isinstance(part, type) and issubclass(part, OpenMessage)), None)
-        table |= dict.fromkeys((name, spell(name)), _Known(name, rule, inner))
+        table |= dict.fromkeys((name, spell(name)), _KnownMember(name, rule, inner))
     return table
 
 
-def _parts(annotation: Any) -> Iterator[Any]:
+def _annotation_parts(annotation: Any) -> Iterator[Any]:
     """Everything that an annotation is made of: a list's entries, the branches of a union, the rules of a type."""
     yield annotation
     for argument in get_args(annotation):
-        yield from _parts(argument)
+        yield from _annotation_parts(argument)

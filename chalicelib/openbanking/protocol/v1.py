@@ -106,7 +106,7 @@ VERSION = Version(
             FUNDS_CONFIRMATIONS,
             messages.FundsRequest,
             messages.FundsAnswer,
-            conclude=messages.funds_available,
+            to_tpp_answer=messages.funds_available,
         ),
     },
     payments={

@@ -33,7 +33,7 @@ from chalicelib.foundation.fields.field_types import (
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, schemes_schema
-from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, Unusable
+from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, UnusableAnswer
 
 BULK_ITEMS = 1000
 SCHEMES = ("FPS", "BACS", "CHAPS", "SCTI", "SCT")
@@ -285,7 +285,7 @@ class BulkPayment(Message):
     @model_validator(mode="after")
     def adds_up(self) -> BulkPayment:
         stated = {total.currency: decimal(total.amount) for total in self.totals}
-        found = sums((item.currency, item.amount) for item in self.payments)
+        found = sums_by_currency((item.currency, item.amount) for item in self.payments)
         if len(found) > 1:
             fault("value", "payments must all have the currency of the sender's account")
         if len(stated) < len(self.totals) or stated != found:
@@ -293,7 +293,7 @@ class BulkPayment(Message):
         return self
 
 
-def sums(amounts: Iterable[tuple[str, object]]) -> dict[str, Decimal]:
+def sums_by_currency(amounts: Iterable[tuple[str, object]]) -> dict[str, Decimal]:
     """The sum per currency, exactly."""
     found: dict[str, list[object]] = {}
     for currency, amount in amounts:
@@ -348,21 +348,21 @@ def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> Fu
     said = answer.get("funds_available")
     if said is not None:
         if not isinstance(said, bool):
-            raise Unusable("funds_available is neither true nor false")
+            raise UnusableAnswer("funds_available is neither true nor false")
         return {"funds_available": said}
     asked = request["instructed_amount"]
     if answer.get("balance") is None or answer.get("currency") is None:
-        raise Unusable("the bank's answer has neither funds_available nor balance and currency")
+        raise UnusableAnswer("the bank's answer has neither funds_available nor balance and currency")
     if answer["currency"] != asked["currency"]:
-        raise Unusable("the bank's balance is in another currency than was asked for")
+        raise UnusableAnswer("the bank's balance is in another currency than was asked for")
     try:
-        held = _Held.read({"balance": answer["balance"]})
+        held = _FundsAmounts.read({"balance": answer["balance"]})
     except InvalidMessage as error:
-        raise Unusable(f"the bank's {error}") from None
+        raise UnusableAnswer(f"the bank's {error}") from None
     return {"funds_available": decimal(held.balance) >= decimal(asked["amount"])}
 
 
-class _Held(Message):
+class _FundsAmounts(Message):
     """A balance that is compared here, and that therefore has to be a number."""
 
     balance: N[200]

@@ -76,14 +76,14 @@ VERSION = Version(
             TRANSACTIONS,
             messages.TransactionsRequest,
             messages.TransactionsAnswer,
-            expected=messages.transactions_expected,
+            expected=messages.transactions_model,
         ),
         "funds_confirmations": Webhook(
             "/v2_funds_confirmations",
             FUNDS_CONFIRMATIONS,
             messages.FundsRequest,
             messages.FundsAnswer,
-            conclude=messages.funds_available,
+            to_tpp_answer=messages.funds_available,
         ),
     },
     payments={
@@ -92,7 +92,7 @@ VERSION = Version(
             SINGLE_PAYMENTS,
             messages.SinglePayment,
             messages.InitiationAnswer,
-            conclude=messages.initiated,
+            to_tpp_answer=messages.to_initiation_answer,
             scheme_places=scheme_of_payment,
         ),
         "bulk": Webhook(
@@ -100,7 +100,7 @@ VERSION = Version(
             BULK_PAYMENTS,
             messages.BulkPayment,
             messages.InitiationAnswer,
-            conclude=messages.initiated,
+            to_tpp_answer=messages.to_initiation_answer,
             scheme_places=scheme_of_bulk,
         ),
         "direct": Webhook(
@@ -108,7 +108,7 @@ VERSION = Version(
             None,
             messages.DirectPayment,
             messages.InitiationAnswer,
-            conclude=messages.initiated,
+            to_tpp_answer=messages.to_initiation_answer,
             sends_token=False,
             part_of=PAYMENT_SERVICE,
             scheme_places=scheme_of_payment,

@@ -31,8 +31,8 @@ from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, schemes_schema
 from chalicelib.openbanking.protocol.payment_statuses import CODES
-from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS, sums
-from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, Unusable
+from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS, sums_by_currency
+from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, UnusableAnswer
 
 SCHEMES = (*v1_messages.SCHEMES, "SWIFT")
 
@@ -217,7 +217,7 @@ class AllAnswer(TransactionsAnswer):
 _ANSWERS: Mapping[str, type[OpenMessage]] = {"booked": BookedAnswer, "pending": PendingAnswer, "both": AllAnswer}
 
 
-def transactions_expected(request: Mapping[str, Any]) -> type[OpenMessage]:
+def transactions_model(request: Mapping[str, Any]) -> type[OpenMessage]:
     """The model of the answer to a request."""
     return _ANSWERS[request["booking_status"]]
 
@@ -324,7 +324,7 @@ class BulkPayment(Message):
     def adds_up(self) -> BulkPayment:
         stated = {self.instructed_totals.currency: decimal(self.instructed_totals.amount)}
         amounts = (item.instructed_amount for item in self.payments)
-        if sums((each.currency, each.amount) for each in amounts) != stated:
+        if sums_by_currency((each.currency, each.amount) for each in amounts) != stated:
             fault("value", "instructed_totals must have the currency and the sum of all payments")
         return self
 
@@ -337,10 +337,10 @@ class InitiationAnswer(OpenMessage):
     payment_id: Id[255]
 
 
-def initiated(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     """The answer, whose status is one of the table. Raises: Unusable."""
     if answer["status"] not in CODES.meanings:
-        raise Unusable("the bank's answer has a status that no payment has")
+        raise UnusableAnswer("the bank's answer has a status that no payment has")
     return answer
 
 

@@ -23,7 +23,7 @@ PAYMENT_SERVICE: CountedUnder = "PISP"
 """What payments and their status are counted under."""
 
 
-class Unusable(ValueError):
+class UnusableAnswer(ValueError):
     """An answer that has the right form and yet says nothing that can be used; the message says why."""
 
 
@@ -67,11 +67,11 @@ class AnswerForm:
     bank_failed: frozenset[str]
 
 
-def unchanged(answer: dict[str, Any]) -> dict[str, Any]:
+def keep_shape(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def as_answered(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+def keep_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
@@ -102,8 +102,8 @@ class Webhook:
     scope: Scope | None
     request: type[Message]
     answer: type[OpenMessage]
-    shape: Callable[[dict[str, Any]], dict[str, Any]] = unchanged
-    conclude: Callable[[Mapping[str, Any], dict[str, Any]], Mapping[str, Any]] = as_answered
+    shape: Callable[[dict[str, Any]], dict[str, Any]] = keep_shape
+    to_tpp_answer: Callable[[Mapping[str, Any], dict[str, Any]], Mapping[str, Any]] = keep_answer
     sends_token: bool = True
     part_of: CountedUnder | None = None
     expected: Callable[[Mapping[str, Any]], type[OpenMessage]] | None = None

@@ -1,4 +1,4 @@
-"""Authorization requests: from a TPP's wish to a PSU's yes or no (decisions: Authorization flow).
+"""Authorization requests: from a TPP's request to the PSU's decision (decisions: Authorization flow).
 
 A request is stored under the digest of client and ``state``, so that a client cannot use a state twice, and lives 30
 minutes. It is *open* until the bank saves a consent (*approved*) or the PSU comes back by the cancel address
@@ -33,13 +33,13 @@ Status = Literal["open", "approved", "cancelled"]
 class StateUsed(Exception):
     """The client has used this state before; ``authorization`` is what stands there."""
 
-    def __init__(self, authorization: Authorization) -> None:
+    def __init__(self, authorization: AuthorizationRequest) -> None:
         self.authorization = authorization
         super().__init__("the state was used before")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class NewAuthorizationRequest:
     """What a TPP asks for, checked. A state that only the bank is to see is not returned to the TPP."""
 
     client_id: str
@@ -52,7 +52,7 @@ class Wish:
     code_challenge: str | None
     returns_state: bool = True
 
-    def parameters(self) -> dict[str, str]:
+    def query_parameters(self) -> dict[str, str]:
         """The query of the bank's authorization address (RFC 6749 §4.1.1, RFC 7636)."""
         query = {
             "response_type": "code",
@@ -68,7 +68,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Authorization:
+class AuthorizationRequest:
     """A stored authorization request. ``error`` and ``error_description`` are what a cancellation said."""
 
     authorization_id: str
@@ -90,7 +90,7 @@ class Authorization:
     error_description: str | None
 
     @classmethod
-    def from_item(cls, item: Item) -> Authorization:
+    def from_item(cls, item: Item) -> AuthorizationRequest:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         return cls(**members | {"scopes": tuple(item["scopes"]), "returns_state": item.get("returns_state", True)})
 
@@ -100,14 +100,14 @@ class Authorization:
         return VERSIONS[self.api_version]
 
     @property
-    def returned(self) -> dict[str, str]:
+    def returned_state(self) -> dict[str, str]:
         """The ``state`` for the TPP; empty where it knows of none."""
         return {"state": self.state} if self.returns_state else {}
 
     def is_open(self, now: int) -> bool:
         return self.status == "open" and now < self.valid_until
 
-    def was_asked_by(self, url: str) -> bool:
+    def has_request_url(self, url: str) -> bool:
         """Whether ``url`` is the address that this request was given, however its query is escaped or ordered."""
         return _canonical(url) == _canonical(self.request_url)
 
@@ -116,19 +116,23 @@ def authorization_key(authorization_id: str) -> tuple[str, Item]:
     return TABLE, {"authorization_id": authorization_id}
 
 
-def identify(client_id: str, state: str) -> str:
+def compute_authorization_id(client_id: str, state: str) -> str:
     """The id of a client's request with ``state``."""
     return digest(f"{client_id}\n{state}")
 
 
-def identify_url(url: str) -> tuple[str, str] | None:
+def parse_request_url(url: str) -> tuple[str, str] | None:
     """The ids of the request and of the client that an authorization URL names; ``None`` when it names none."""
     query = dict(_query(url))
     client_id, state = query.get("client_id"), query.get("state")
-    return (identify(client_id, state), client_id) if client_id and state and len(client_id) <= 64 else None
+    return (
+        (compute_authorization_id(client_id, state), client_id)
+        if client_id and state and len(client_id) <= 64
+        else None
+    )
 
 
-class Authorizations:
+class AuthorizationRequests:
     """The authorization requests' table."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
@@ -136,20 +140,20 @@ class Authorizations:
         self._vault = vault
         self._clock = clock
 
-    def open(self, wish: Wish, authorization_url: str) -> Authorization:
+    def create(self, new: NewAuthorizationRequest, authorization_url: str) -> AuthorizationRequest:
         """Store a new request.
 
         Raises:
             StateUsed: the client has used the state before.
         """
-        authorization_id = identify(wish.client_id, wish.state)
+        authorization_id = compute_authorization_id(new.client_id, new.state)
         cancel, cancel_digest = new_credential(authorization_id)
         now = self._clock.time()
-        members = {name: getattr(wish, name) for name in Wish.__dataclass_fields__}
+        members = {name: getattr(new, name) for name in NewAuthorizationRequest.__dataclass_fields__}
         item = members | {
             "authorization_id": authorization_id,
-            "scopes": list(wish.scopes),
-            "request_url": with_query(authorization_url, wish.parameters()),
+            "scopes": list(new.scopes),
+            "request_url": with_query(authorization_url, new.query_parameters()),
             "status": "open",
             "created_at": now,
             "valid_until": now + LIFETIME,
@@ -161,14 +165,14 @@ class Authorizations:
             self._store.put(TABLE, item, absent("authorization_id"))
         except ConditionFailed as failure:
             assert failure.item is not None
-            raise StateUsed(Authorization.from_item(failure.item)) from None
-        return Authorization.from_item(item)
+            raise StateUsed(AuthorizationRequest.from_item(failure.item)) from None
+        return AuthorizationRequest.from_item(item)
 
-    def cancel_credential(self, authorization: Authorization) -> str:
+    def cancel_credential(self, authorization: AuthorizationRequest) -> str:
         """What the cancel address ends in."""
         return self._vault.unseal(authorization.cancel_sealed, _context(authorization.authorization_id))
 
-    def approval(self, authorization: Authorization, consent_id: str) -> Update:
+    def update_to_approve(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
         """The write that approves an open request, for the transaction that saves the consent."""
         return Update(
             TABLE,
@@ -177,7 +181,9 @@ class Authorizations:
             condition=Attr("status").eq("open") & Attr("valid_until").gt(self._clock.time()),
         )
 
-    def cancellation(self, authorization: Authorization, error: str, description: str) -> tuple[Authorization, Update]:
+    def update_to_cancel(
+        self, authorization: AuthorizationRequest, error: str, description: str
+    ) -> tuple[AuthorizationRequest, Update]:
         """An open request with its end, and the write of it; one that has ended keeps its end."""
         ended = replace(authorization, status="cancelled", error=error, error_description=description)
         changes = {name: getattr(ended, name) for name in ("status", "error", "error_description")}

@@ -28,7 +28,7 @@ from chalicelib.openbanking.protocol.tpp_calls import ConsentStatus, ConsentType
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS, EndedBy, EventType
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.records.authorizations import Authorization
+from chalicelib.openbanking.records.authorizations import AuthorizationRequest
 
 TABLE = "consents"
 ACCESS_LIFETIME = 3600
@@ -134,7 +134,7 @@ class Consents:
         self._clock = clock
         self._code_lifetime = code_lifetime
 
-    def new(self, authorization: Authorization, accounts: Accounts, days: int) -> NewConsent:
+    def new(self, authorization: AuthorizationRequest, accounts: Accounts, days: int) -> NewConsent:
         """The consent that ``authorization`` leads to, with its code and the bank's token."""
         consent_id, now = new_id(), self._clock.time()
         code, code_digest = new_credential(consent_id)

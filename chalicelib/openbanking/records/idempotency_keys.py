@@ -27,7 +27,7 @@ RUNNING_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class IdempotencyKeyClaim:
     """One attempt at one request: ``name`` is where its answer is kept, ``attempt`` tells it from parallel ones.
 
     ``consent_id`` is the consent that it is made with, if any: a spent bearer is answered its own payment only.
@@ -39,10 +39,12 @@ class Claim:
     attempt: str
 
     @classmethod
-    def of(cls, client_id: str, path: str, key: str, body: bytes, consent_id: str | None) -> Claim:
+    def from_request(
+        cls, client_id: str, path: str, key: str, body: bytes, consent_id: str | None
+    ) -> IdempotencyKeyClaim:
         return cls(f"tpp#{client_id}#{path}#{digest(key)}", digest(body), consent_id, new_id())
 
-    def is_of_one_consent_with(self, item: Item) -> bool:
+    def has_same_consent(self, item: Item) -> bool:
         """Whether a kept claim was made with the same consent."""
         return item.get("consent_id") == self.consent_id
 
@@ -66,7 +68,7 @@ class IdempotencyKeys:
         self._clock = clock
         self._metrics = metrics
 
-    def known(self, claim: Claim, item: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
+    def find_outcome(self, claim: IdempotencyKeyClaim, item: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
         """The answer that ``item`` keeps, or that the request was accepted; ``None`` when the key is free.
 
         Raises:
@@ -79,47 +81,47 @@ class IdempotencyKeys:
         if item["body_digest"] != claim.body_digest:
             raise refusals.IDEMPOTENCY_KEY_USED()
         if "outcome" in item:
-            return _answer(jsontext.loads(self._vault.unseal(item["outcome"], claim.name)))
+            return _read_outcome(jsontext.loads(self._vault.unseal(item["outcome"], claim.name)))
         if now - item["claimed_at"] <= RUNNING_SECONDS:
             raise refusals.STILL_RUNNING()
-        self.unknown()
+        self.count_unknown_outcome()
         raise refusals.NEVER_ENDED()
 
-    def unknown(self) -> None:
+    def count_unknown_outcome(self) -> None:
         """Count a payment of which nobody here knows what became of it: a person has to ask the bank."""
         self._metrics.write({"UnknownOutcomes": 1})
 
-    def claiming(self, claim: Claim) -> Put:
+    def put_claim(self, claim: IdempotencyKeyClaim) -> Put:
         """The write that claims a key before the bank is called; it fails for all but the first."""
         now = self._clock.time()
         return Put(TABLE, self._item(claim, now), absent("claim") | Attr("expires_at").lte(now))
 
-    def accepting(self, claim: Claim, accepted: DeferredRequest) -> Put:
+    def put_deferred(self, claim: IdempotencyKeyClaim, accepted: DeferredRequest) -> Put:
         """The write that claims a key for a request that is carried out later: repeats are told where."""
-        put = self.claiming(claim)
+        put = self.put_claim(claim)
         outcome = self._vault.seal(jsontext.dumps({"accepted": accepted.request_id}), claim.name)
         return replace(put, item={**put.item, "outcome": outcome})
 
-    def keeping(self, claim: Claim, answer: Mapping[str, Any]) -> Put:
+    def put_answer(self, claim: IdempotencyKeyClaim, answer: Mapping[str, Any]) -> Put:
         """The write that keeps a claim's answer."""
-        return self._keeping(claim, {"answer": answer})
+        return self._put_outcome(claim, {"answer": answer})
 
-    def first(self, request_id: str) -> tuple[str, int]:
+    def first_answer(self, request_id: str) -> tuple[str, int]:
         """What the answer to a request, and every repeat of it, says of its time: ``Refusal.first``."""
         return request_id, self._clock.time()
 
-    def keeping_refusal(self, claim: Claim, refusal: Refusal) -> Put:
+    def put_refusal(self, claim: IdempotencyKeyClaim, refusal: Refusal) -> Put:
         """The write that keeps a refusal, with the request that it answered first."""
         details = [[detail.fault.name, detail.details] for detail in refusal.details]
         members = {"fault": refusal.fault.name, "message": refusal.message, "details": details, "first": refusal.first}
-        return self._keeping(claim, {"refusal": members})
+        return self._put_outcome(claim, {"refusal": members})
 
-    def _keeping(self, claim: Claim, outcome: dict[str, Any]) -> Put:
+    def _put_outcome(self, claim: IdempotencyKeyClaim, outcome: dict[str, Any]) -> Put:
         sealed = self._vault.seal(jsontext.dumps(outcome), claim.name)
         item = self._item(claim, self._clock.time()) | {"outcome": sealed}
         return Put(TABLE, item, Attr("attempt").eq(claim.attempt))
 
-    def _item(self, claim: Claim, now: int) -> Item:
+    def _item(self, claim: IdempotencyKeyClaim, now: int) -> Item:
         item = {
             "claim": claim.name,
             "body_digest": claim.body_digest,
@@ -130,7 +132,7 @@ class IdempotencyKeys:
         return item | ({"consent_id": claim.consent_id} if claim.consent_id else {})
 
 
-def _answer(outcome: Mapping[str, Any]) -> Mapping[str, Any] | DeferredRequest:
+def _read_outcome(outcome: Mapping[str, Any]) -> Mapping[str, Any] | DeferredRequest:
     """The answer in a kept outcome. Raises: Refusal, when that is what was kept."""
     if "accepted" in outcome:
         return DeferredRequest(outcome["accepted"])

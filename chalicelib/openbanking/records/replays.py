@@ -22,14 +22,14 @@ A = TypeVar("A", bound=Mapping[str, object])
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class BankIdempotencyClaim:
     """One request of one bank: the place of its answer, and the digest of its body."""
 
     name: str
     body_digest: str
 
     @classmethod
-    def of(cls, bic: str, path: str, request_id: str, body: bytes) -> Claim:
+    def from_request(cls, bic: str, path: str, request_id: str, body: bytes) -> BankIdempotencyClaim:
         return cls(f"bank#{bic}#{path}#{request_id.lower()}", digest(body))
 
     @property
@@ -37,7 +37,7 @@ class Claim:
         return TABLE, {"claim": self.name}
 
 
-class Replays:
+class BankIdempotency:
     """Stores successes, sealed, for 24 hours."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
@@ -45,7 +45,7 @@ class Replays:
         self._vault = vault
         self._clock = clock
 
-    def stored(self, claim: Claim, item: Item | None) -> Any:
+    def find_answer(self, claim: BankIdempotencyClaim, item: Item | None) -> Any:
         """The answer that ``item`` keeps, of the type that the claim's call has; ``None`` when there is none.
 
         Raises:
@@ -57,7 +57,7 @@ class Replays:
             raise refusals.REQUEST_ID_USED()
         return jsontext.loads(self._vault.unseal(item["answer"], claim.name))
 
-    def keeping(self, claim: Claim, answer: Mapping[str, object]) -> Put:
+    def put_answer(self, claim: BankIdempotencyClaim, answer: Mapping[str, object]) -> Put:
         """The write that keeps an answer, for the transaction of its cause; it fails for all but the first."""
         now = self._clock.time()
         item = {
@@ -68,11 +68,11 @@ class Replays:
         }
         return Put(TABLE, item, absent("claim") | Attr("expires_at").lte(now))
 
-    def keep(self, claim: Claim, answer: A) -> A:
+    def store_answer(self, claim: BankIdempotencyClaim, answer: A) -> A:
         """Keep an answer by itself; answers the one that is kept, maybe a parallel request's. Raises: Refusal."""
-        operation = self.keeping(claim, answer)
+        operation = self.put_answer(claim, answer)
         try:
             self._store.put(TABLE, operation.item, operation.condition)
         except ConditionFailed as failure:
-            return self.stored(claim, failure.item) or answer
+            return self.find_answer(claim, failure.item) or answer
         return answer

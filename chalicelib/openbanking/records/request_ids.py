@@ -35,7 +35,7 @@ class RequestId:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestClaim:
+class RequestIdClaim:
     """What an order claims its id by: ``name`` has bank and id, ``order_digest`` stands for everything that is asked.
 
     ``is_callers`` is false for an id that was made here: no other order can have it before its answer tells it.
@@ -46,12 +46,14 @@ class RequestClaim:
     is_callers: bool = True
 
     @classmethod
-    def of(cls, bic: str, request_id: RequestId, *, client_id: str, path: str, consent_id: str | None) -> RequestClaim:
+    def of(
+        cls, bic: str, request_id: RequestId, *, client_id: str, path: str, consent_id: str | None
+    ) -> RequestIdClaim:
         asked = "\n".join([client_id, path, consent_id or "", request_id.body_digest])
         return cls(f"order#{bic}#{request_id.text.lower()}", digest(asked), request_id.is_callers)
 
     @classmethod
-    def from_members(cls, members: Mapping[str, str]) -> RequestClaim:
+    def from_members(cls, members: Mapping[str, str]) -> RequestIdClaim:
         """The claim of an order that was accepted for later, from what its delivery keeps."""
         return cls(members["name"], members["order_digest"])
 
@@ -63,26 +65,26 @@ class RequestClaim:
         return TABLE, {"claim": self.name}
 
 
-class RequestClaims:
+class RequestIdClaims:
     """Makes the writes of claims; flows put them into transactions."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    def update_to_claim(self, claim: RequestClaim, attempt: str) -> Update:
+    def update_to_claim(self, claim: RequestIdClaim, attempt: str) -> Update:
         """The write that claims an id before the bank is called; it fails while another order has it."""
         mine = Attr("order_digest").eq(claim.order_digest) & Attr("attempt").ne(attempt)
         ended = Attr("expires_at").lte(self._clock.time()) | Attr("sendings").lte(0)
         return self._update(claim, attempt, absent("claim") | ended | mine)
 
-    def update_to_note(self, claim: RequestClaim, attempt: str) -> Update:
+    def update_to_note(self, claim: RequestIdClaim, attempt: str) -> Update:
         """The write that has an id stand for an order that was sent with it; for ids that were made here."""
         return self._update(claim, attempt, None)
 
-    def update_to_release(self, claim: RequestClaim) -> Update:
+    def update_to_release(self, claim: RequestIdClaim) -> Update:
         """The write that undoes ``update_to_claim``: the order was provably never sent by this attempt."""
         return Update(*claim.key, add={"sendings": -1}, condition=Attr("order_digest").eq(claim.order_digest))
 
-    def _update(self, claim: RequestClaim, attempt: str, condition: ConditionBase | None) -> Update:
+    def _update(self, claim: RequestIdClaim, attempt: str, condition: ConditionBase | None) -> Update:
         members = {"order_digest": claim.order_digest, "attempt": attempt, "expires_at": self._clock.time() + KEPT}
         return Update(*claim.key, set=members, add={"sendings": 1}, condition=condition)

@@ -928,8 +928,8 @@ def test_without_an_overlap_the_old_events_secret_ends_at_once(world: World) -> 
 
 def test_a_client_is_sent_a_test_event(world: World) -> None:
     asked: list[Client] = []
-    world.hub.openbanking.__dict__["events"] = SimpleNamespace(
-        test=lambda client: asked.append(client) or "the-delivery"
+    world.hub.openbanking.__dict__["tpp_events"] = SimpleNamespace(
+        send_test=lambda client: asked.append(client) or "the-delivery"
     )
     done("clients", "events-url", world.client.client_id, EVENTS_URL)
 

@@ -127,7 +127,7 @@ def test_a_delivery_is_shown_with_its_attempts_and_without_what_it_carries(
 def test_a_delivery_is_shown_with_the_headers_of_its_attempts(world: World) -> None:
     world.wants_events()
     world.receiver.answers = [Reply(503, b"", {"Server": "nginx", "Set-Cookie": SECRET}, 0.01)]
-    delivery_id = world.hub.openbanking.events.test(world.client)
+    delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
     world.hub.delivery.worker.attempt(delivery_id)
 
     (attempt,) = done("deliveries", "show", delivery_id)["delivery"]["history"]

@@ -125,7 +125,7 @@ def test_a_request_with_a_bearer_leads_to_its_consent_and_an_authorization_to_it
 def test_a_delivery_without_a_cause_is_traced_by_the_id_that_its_receiver_knows(world: World) -> None:
     world.queued()
     made = world.hub.openbanking.clients.update(world.client.client_id, events_url="https://tpp.example.com/events")
-    delivery_id = world.hub.openbanking.events.test(made.client)
+    delivery_id = world.hub.openbanking.tpp_events.send_test(made.client)
 
     traced = done("trace", delivery_id)
 

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply
-from chalicelib.openbanking.bank_client.bank_client import Outgoing
+from chalicelib.openbanking.bank_client.bank_client import PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.protocol.v1 import REVOKE_TOKEN
 from tests.log_lines import Lines
@@ -162,7 +162,7 @@ def test_a_failure_knows_the_status_of_the_banks_answer(world: World) -> None:
     def status_after(answer: Any) -> int | None:
         side.answers[REVOKE_TOKEN.path] = lambda sent: answer
         with pytest.raises(BankFailed) as caught:
-            world.hub.openbanking.bank_link.call(
+            world.hub.openbanking.bank_client.call(
                 side.bank, side.bank.version, REVOKE_TOKEN, {}, request_id="1", token=None
             )
         return caught.value.status
@@ -174,9 +174,9 @@ def test_a_failure_knows_the_status_of_the_banks_answer(world: World) -> None:
 
 def test_a_failure_without_its_secrets_is_the_same_otherwise(world: World) -> None:
     failure = BankFailed("secret", "refused", authorize_again=True, status=503, retry_after=7)
-    outgoing = Outgoing("ALPHGB21", "/a", "http://a", b"", {"X-Api-Key": "secret", "X-Auth-Token": "token"})
+    outgoing = PreparedRequest("ALPHGB21", "/a", "http://a", b"", {"X-Api-Key": "secret", "X-Auth-Token": "token"})
 
-    clean = world.hub.openbanking.bank_link.without_secrets(failure, outgoing)
+    clean = world.hub.openbanking.bank_client.redact_secrets(failure, outgoing)
 
     assert (clean.detail, clean.reach, clean.authorize_again) == ("***", "refused", True)
     assert (clean.status, clean.retry_after) == (503, 7)

@@ -20,7 +20,7 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed
     ids=lambda each: getattr(each, "detail", each),
 )
 def test_the_caller_is_to_blame_for_a_plain_no_and_the_bank_for_all_else(failure: BankFailed, blamed: str) -> None:
-    assert failure.blamed == blamed
+    assert failure.responsible == blamed
 
 
 def test_a_failure_in_other_words_is_the_same_otherwise() -> None:
@@ -28,7 +28,7 @@ def test_a_failure_in_other_words_is_the_same_otherwise() -> None:
         "a secret", "refused", authorize_again=True, quoted=True, broken=True, status=503, retry_after=7, not_asked=True
     )
 
-    clean = failure.reworded("***", authorize_again=False)
+    clean = failure.with_detail("***", authorize_again=False)
 
     assert (clean.detail, clean.authorize_again) == ("***", False)
     same = ("reach", "quoted", "broken", "status", "retry_after", "not_asked", "fault", "blamed")

@@ -82,7 +82,7 @@ def test_the_other_banks_are_asked_as_before(world: World, reader: Reader) -> No
 
 
 def test_what_is_sent_without_a_tpp_waiting_counts_and_is_held_back_as_well(world: World, reader: Reader) -> None:
-    link, bank = world.hub.openbanking.bank_link, reader.side.bank
+    link, bank = world.hub.openbanking.bank_client, reader.side.bank
     reader.side.answers["/revoke"] = lambda sent: GONE
     outgoing = link.prepare(bank, "/revoke", {}, request_id="1", token=None)
     for _ in range(FAILURES):
@@ -201,12 +201,12 @@ def test_a_payment_that_another_call_outran_is_given_back(world: World) -> None:
     world.clock.advance(30)
     bic = payer.side.bank.bic
 
-    with world.meanwhile("transact", lambda: world.hub.openbanking.bank_link.breaker.admit(bic)):
+    with world.meanwhile("transact", lambda: world.hub.openbanking.bank_client.breaker.admit(bic)):
         refused = payer.pay()
 
     assert (refused.status, payer.calls) == (502, 0)
     assert "not sent" in refused.body["title"]
-    world.hub.openbanking.bank_link.breaker.record_success(bic)
+    world.hub.openbanking.bank_client.breaker.record_success(bic)
     assert (payer.pay().status, payer.calls) == (200, 1)
 
 

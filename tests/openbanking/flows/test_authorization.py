@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 import pytest
 
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.records.authorizations import authorization_key, identify
+from chalicelib.openbanking.records.authorizations import authorization_key, compute_authorization_id
 from tests.openbanking.spelling import URL
 from tests.world import World
 
@@ -355,7 +355,7 @@ def test_a_state_that_is_made_for_the_api_comes_back(world: World) -> None:
 
 def test_a_request_that_was_stored_before_states_were_withheld_returns_its_own(world: World) -> None:
     asked = world.authorize(2)
-    key = authorization_key(identify(world.client.client_id, asked["state"]))
+    key = authorization_key(compute_authorization_id(world.client.client_id, asked["state"]))
     world.hub.store.update(*key, remove=["returns_state"])
 
     saved = world.bank(2, "/consent", world.consent_body(2, asked["redirect_url"])).body

@@ -62,7 +62,7 @@ def told(world: World) -> list[str]:
 def at(world: World, seconds: float) -> int:
     """One run so long after the world began; answers how many consents it moved on."""
     world.clock.advance(seconds - (world.clock.monotonic() - _BEGAN))
-    return world.hub.openbanking.consent_expiry.tell()
+    return world.hub.openbanking.consent_expiry.record_due_events()
 
 
 _BEGAN = 1772442000
@@ -132,7 +132,7 @@ def test_two_processes_that_look_at_the_same_time_tell_it_once(listening: World)
     listening.approve(1)
     other, moved = listening.another_process(), []
 
-    with listening.meanwhile("transact", lambda: moved.append(other.openbanking.consent_expiry.tell())):
+    with listening.meanwhile("transact", lambda: moved.append(other.openbanking.consent_expiry.record_due_events())):
         moved.append(at(listening, ANNOUNCED))
 
     assert moved == [1, 0]
@@ -204,7 +204,7 @@ def by_bank(world: World, consented: Consented, refresh_token: str) -> None:
 
 
 def by_operator(world: World, consented: Consented, refresh_token: str) -> None:
-    world.hub.openbanking.token_flow.end(Consent.from_item(stored(world, consented)), "operator")
+    world.hub.openbanking.token_flow.end_consent(Consent.from_item(stored(world, consented)), "operator")
 
 
 @pytest.mark.parametrize(("end", "when"), [(by_tpp, 0), (by_bank, ANNOUNCED), (by_operator, 0)])
@@ -342,12 +342,12 @@ def test_a_run_that_has_taken_long_leaves_the_rest_to_the_next(
 ) -> None:
     multiplied(listening, 5)
     monkeypatch.setattr(consent_expiry, "_AT_ONCE", 2)
-    real = ConsentExpiry._tell
+    real = ConsentExpiry._record_batch
 
     def slow(self: ConsentExpiry, consent_ids: list[str]) -> int:
         listening.clock.advance(21)
         return real(self, consent_ids)
 
-    monkeypatch.setattr(ConsentExpiry, "_tell", slow)
+    monkeypatch.setattr(ConsentExpiry, "_record_batch", slow)
 
-    assert [at(listening, ANNOUNCED), listening.hub.openbanking.consent_expiry.tell()] == [4, 1]
+    assert [at(listening, ANNOUNCED), listening.hub.openbanking.consent_expiry.record_due_events()] == [4, 1]

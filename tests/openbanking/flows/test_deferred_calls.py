@@ -249,7 +249,7 @@ def test_an_id_that_was_never_given_out_is_unknown(question: Question) -> None:
 def test_a_delivery_that_is_no_request_is_unknown(question: Question) -> None:
     world = question.world
     world.wants_events()
-    event = world.hub.openbanking.events.test(world.client)
+    event = world.hub.openbanking.tpp_events.send_test(world.client)
     world.tpp("POST", "/tpp/token/revoke", {"token": world.tokens(1)["access_token"]})
 
     (notice,) = world.recorded("revoke_token")
@@ -333,7 +333,7 @@ def test_a_question_that_nobody_got_to_in_time_fails_without_being_asked(questio
 def test_a_bank_that_is_left_alone_is_asked_later_and_that_does_not_count(question: Question) -> None:
     bic = question.side.bank.bic
     for _ in range(5):
-        question.world.hub.openbanking.bank_link.breaker.record_failure(bic)
+        question.world.hub.openbanking.bank_client.breaker.record_failure(bic)
 
     question.attempt()
 

@@ -165,7 +165,7 @@ def test_a_worker_that_dies_before_it_sends_is_not_told_from_one_that_dies_after
     payer = LaterPayer(world, 1, consent_type=ONE_TIME)
     request_id = payer.order()
     with monkeypatch.context() as patch:
-        patch.setattr(PaymentExecution, "outgoing", dies_instead)
+        patch.setattr(PaymentExecution, "prepare", dies_instead)
         with pytest.raises(Died):
             payer.attempt(request_id)
 
@@ -290,7 +290,7 @@ def test_never_reached_and_then_late_is_unknown(world: World) -> None:
 
 def open_circuit(payer: Payer) -> None:
     for _ in range(5):
-        payer.world.hub.openbanking.bank_link.breaker.record_failure(payer.side.bank.bic)
+        payer.world.hub.openbanking.bank_client.breaker.record_failure(payer.side.bank.bic)
 
 
 def test_an_order_waits_while_its_bank_is_left_alone_and_that_does_not_count(world: World) -> None:

@@ -65,7 +65,7 @@ def notified(world: World, version: int, told: Told) -> list[Sent]:
     world.wants_events()
     world.hub.openbanking.clients.rotate_events_secret(world.client.client_id, 3600)
     world.receiver.answer = lambda sent: told(world.receiver.received.append(sent) or sent)  # type: ignore[method-assign]
-    world.hub.delivery.worker.attempt(world.hub.openbanking.events.test(world.client))
+    world.hub.delivery.worker.attempt(world.hub.openbanking.tpp_events.send_test(world.client))
     return world.receiver.received
 
 
@@ -152,7 +152,7 @@ def test_an_answer_that_cannot_be_used_is_kept_with_its_headers(world: World, ki
 
 
 def test_a_defect_after_the_answer_does_not_lose_its_headers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chalicelib.openbanking.bank_client.bank_answers.understand", lambda version, reply: 1 / 0)
+    monkeypatch.setattr("chalicelib.openbanking.bank_client.bank_answers.parse_reply", lambda version, reply: 1 / 0)
 
     _, delivery = attempted(world, "relay", 1, lambda sent: Reply(200, b"{}", {"Server": "bank"}, 0.01))
 

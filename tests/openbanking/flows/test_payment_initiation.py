@@ -367,7 +367,7 @@ def test_what_fails_before_the_bank_is_called_costs_nothing(
 ) -> None:
     payer = Payer(world, 1, consent_type="one_time")
     with monkeypatch.context() as patch:
-        owner = type(world.hub.openbanking.consents if part == "bank_token" else world.hub.openbanking.bank_link)
+        owner = type(world.hub.openbanking.consents if part == "bank_token" else world.hub.openbanking.bank_client)
         patch.setattr(owner, part, lambda *_, **__: 1 / 0)
         assert payer.pay("key-1").status == 500
 
@@ -464,19 +464,19 @@ def test_a_consent_is_given_back_although_the_refusal_cannot_be_sealed(
 
 def test_a_bearer_that_was_read_while_another_spent_it_lives_no_longer_when_it_is_given_back(world: World) -> None:
     """Reading several records is no transaction: the consent may be older than its token."""
-    from chalicelib.openbanking.flows.tpp_authentication import Callers
+    from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
     payer = Payer(world, 1, consent_type="one_time")
     payer.bank_does(NotReached("no connection"))
-    real = Callers.bearer
+    real = TppAuthentication.authenticate_bearer
 
-    def later_token(self: Callers, *arguments: Any, **options: Any) -> Any:
+    def later_token(self: TppAuthentication, *arguments: Any, **options: Any) -> Any:
         caller = real(self, *arguments, **options)
         caller.token["expires_at"] = caller.consent.valid_until
         return caller
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Callers, "bearer", later_token)
+        patch.setattr(TppAuthentication, "authenticate_bearer", later_token)
         assert payer.pay().status == 502
     world.clock.advance(3601)
 

@@ -50,7 +50,7 @@ def arrived(world: World, event: str = "") -> list[Any]:
 
 def trial(world: World) -> str:
     """The id of a test event that nobody has sent yet."""
-    return world.hub.openbanking.events.test(world.client)
+    return world.hub.openbanking.tpp_events.send_test(world.client)
 
 
 def cancelled(world: World, version: int, **query: str) -> str:
@@ -139,7 +139,7 @@ def revoked_by_bank(world: World, version: int, consented: Consented) -> None:
 
 def revoked_by_operator(world: World, version: int, consented: Consented) -> None:
     for _ in range(2):
-        world.hub.openbanking.token_flow.end(consent_of(world, consented), "operator")
+        world.hub.openbanking.token_flow.end_consent(consent_of(world, consented), "operator")
 
 
 def used_twice(world: World, version: int, consented: Consented) -> None:
@@ -266,7 +266,7 @@ def test_the_answer_to_a_payment_is_no_event(listening: World) -> None:
 
 
 def test_a_test_event_arrives_like_any_other(listening: World) -> None:
-    delivery_id = listening.hub.openbanking.events.test(listening.client)
+    delivery_id = listening.hub.openbanking.tpp_events.send_test(listening.client)
 
     assert arrived(listening) == [
         {"type": "test", "timestamp": "2026-03-02T09:00:00+00:00", "data": {"message": "This is a test."}}
@@ -276,7 +276,7 @@ def test_a_test_event_arrives_like_any_other(listening: World) -> None:
 
 def test_a_client_without_an_events_url_cannot_be_tried(world: World) -> None:
     with pytest.raises(NoEventsUrl, match=world.client.client_id):
-        world.hub.openbanking.events.test(world.client)
+        world.hub.openbanking.tpp_events.send_test(world.client)
 
     assert world.recorded() == []
 
@@ -366,7 +366,7 @@ def test_what_another_request_has_decided_first_is_told_by_that_one_only(listeni
     body = {"access_token": consented.bank_token}
 
     def ended_by_the_operator() -> None:
-        listening.hub.openbanking.token_flow.end(consent_of(listening, consented), "operator")
+        listening.hub.openbanking.token_flow.end_consent(consent_of(listening, consented), "operator")
 
     with listening.meanwhile("transact", ended_by_the_operator):
         assert listening.bank(1, "/token/revoke", body).status == 200
