@@ -25,14 +25,14 @@ from chalicelib.openbanking.flows.relay import Relay
 from chalicelib.openbanking.flows.tokens import TokenFlow
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents, TppEventSender
-from chalicelib.openbanking.records.authorizations import AuthorizationRequests
+from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
+from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.callback_limits import CallbackLimits
 from chalicelib.openbanking.records.clients import Clients
 from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeys
 from chalicelib.openbanking.records.payments import Payments
-from chalicelib.openbanking.records.replays import BankIdempotency
 from chalicelib.openbanking.records.request_ids import RequestIdClaims
 from chalicelib.statistics.container import StatisticsContainer
 

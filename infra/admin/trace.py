@@ -16,7 +16,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.foundation.parallel import pieces
-from chalicelib.openbanking.records.authorizations import authorization_key
+from chalicelib.openbanking.records.authorization_requests import authorization_key
 from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
 from infra.admin import connection, deliveries, output

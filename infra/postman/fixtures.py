@@ -21,7 +21,7 @@ from chalicelib.openbanking.protocol import v2_messages as v2
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, InitAuthorization, PaymentsStatus, RevokeToken
 from chalicelib.openbanking.protocol.tpp_calls import TokenRequest
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.records.authorizations import (
+from chalicelib.openbanking.records.authorization_requests import (
     AuthorizationRequest,
     authorization_key,
     compute_authorization_id,

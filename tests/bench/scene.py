@@ -44,7 +44,7 @@ def _furnish() -> None:
     from chalicelib.bootstrap import Hub
     from chalicelib.foundation.crypto import signatures
     from chalicelib.foundation.settings import Settings
-    from chalicelib.openbanking.records.authorizations import NewAuthorizationRequest
+    from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
     from chalicelib.openbanking.records.bank_record import NewBank
     from infra.local.resources import create_resources
 

@@ -15,7 +15,7 @@ import requests
 
 from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import RESPONSE_CODES
-from chalicelib.openbanking.records.authorizations import (
+from chalicelib.openbanking.records.authorization_requests import (
     AuthorizationRequest,
     authorization_key,
     compute_authorization_id,

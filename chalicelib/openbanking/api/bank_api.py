@@ -22,8 +22,8 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS,
 from chalicelib.openbanking.protocol.errors import refuse_fields
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.records.bank_idempotency import BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.replays import BankIdempotencyClaim
 
 
 def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:

@@ -20,7 +20,7 @@ from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.own_answers import KeySet, ServerMetadata
 from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS
-from chalicelib.openbanking.records.authorizations import with_query
+from chalicelib.openbanking.records.authorization_requests import with_query
 from chalicelib.statistics import current_call
 
 

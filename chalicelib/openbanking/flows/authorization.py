@@ -24,7 +24,7 @@ from chalicelib.openbanking.protocol.own_answers import AuthorizeAnswer, InitAut
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.openbanking.protocol.tpp_events import ConsentAuthorised, ConsentCancelled
 from chalicelib.openbanking.protocol.version import Version
-from chalicelib.openbanking.records.authorizations import (
+from chalicelib.openbanking.records.authorization_requests import (
     LIFETIME,
     AuthorizationRequest,
     AuthorizationRequests,
@@ -34,11 +34,11 @@ from chalicelib.openbanking.records.authorizations import (
     parse_request_url,
     with_query,
 )
+from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import Accounts, Consent, Consents
-from chalicelib.openbanking.records.replays import BankIdempotency, BankIdempotencyClaim
 from chalicelib.statistics import current_call
 
 _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {'"', "\\"}

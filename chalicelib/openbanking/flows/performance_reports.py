@@ -9,8 +9,8 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.own_answers import Success
+from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.replays import BankIdempotency, BankIdempotencyClaim
 from chalicelib.statistics.daily_reports import DailyReport, DailyReports, DayOutOfRange
 
 

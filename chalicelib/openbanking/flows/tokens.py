@@ -25,6 +25,7 @@ from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.own_answers import ConsentAnswer, RevokeAnswer, Success, TokenAnswer
 from chalicelib.openbanking.protocol.tpp_events import ConsentRevoked, EndedBy
+from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import (
@@ -36,7 +37,6 @@ from chalicelib.openbanking.records.consents import (
     grant_key,
     token_key,
 )
-from chalicelib.openbanking.records.replays import BankIdempotency, BankIdempotencyClaim
 from chalicelib.statistics import current_call
 
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")

@@ -28,7 +28,7 @@ from chalicelib.openbanking.protocol.tpp_calls import ConsentStatus, ConsentType
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS, EndedBy, EventType
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.records.authorizations import AuthorizationRequest
+from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest
 
 TABLE = "consents"
 ACCESS_LIFETIME = 3600

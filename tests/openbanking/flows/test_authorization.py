@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 import pytest
 
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.records.authorizations import authorization_key, compute_authorization_id
+from chalicelib.openbanking.records.authorization_requests import authorization_key, compute_authorization_id
 from tests.openbanking.spelling import URL
 from tests.world import World
 
