@@ -40,4 +40,4 @@ class Reader:
 def opened(world: World, version: int) -> None:
     """Have the bank fail often enough without the calls that it takes."""
     for _ in range(FAILURES):
-        world.hub.openbanking.bank_link.breaker.record_failure(world.banks[version].bank.bic)
+        world.hub.openbanking.bank_client.breaker.record_failure(world.banks[version].bank.bic)

@@ -1,4 +1,4 @@
-"""Notices to banks: what is sent, what counts as arrived, and what is not tried again."""
+"""Notifications to banks: what is sent, what counts as arrived, and what is not tried again."""
 
 from __future__ import annotations
 
