@@ -9,7 +9,7 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 
 
 @pytest.mark.parametrize(
-    ("failure", "blamed"),
+    ("failure", "responsible"),
     [
         (BankFailed("no such account", "refused", status=404), "caller"),
         (BankFailed("try later", "refused", status=429), "bank"),
@@ -31,7 +31,7 @@ def test_a_failure_in_other_words_is_the_same_otherwise() -> None:
     clean = failure.with_detail("***", authorize_again=False)
 
     assert (clean.detail, clean.authorize_again) == ("***", False)
-    same = ("reach", "quoted", "broken", "status", "retry_after", "not_asked", "fault", "blamed")
+    same = ("reach", "quoted", "broken", "status", "retry_after", "not_asked", "fault", "responsible")
     assert {name: getattr(clean, name) for name in same} == {name: getattr(failure, name) for name in same}
 
 
