@@ -9,7 +9,7 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 
 
 @pytest.mark.parametrize(
-    ("failure", "responsible"),
+    ("failure", "blamed"),
     [
         (BankFailed("no such account", "refused", status=404), "caller"),
         (BankFailed("try later", "refused", status=429), "bank"),
