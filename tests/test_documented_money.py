@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from chalicelib.cards.ledger.conversion import DOWN, NEAREST, UP, conversion, round_exact
 from chalicelib.cards.ledger.fees import fees_of
-from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.payments import pending_index, sandbox_provider
 from chalicelib.cards.protocol import schemes, values
 from chalicelib.cards.protocol.payment_states import PAYMENT_KINDS, PAYMENT_RULES, PAYMENT_STATES
@@ -117,7 +117,7 @@ def test_the_price_of_the_fee_that_is_explained_is_the_demonstrations(world: Wor
 
     assert (entry.fixed, entry.percent, entry.minimum, entry.maximum) == (40, Decimal("0.25"), 60, 2000)
     assert "with 0.40 EUR plus 0.25 %, at least 0.60 EUR and at most 20.00 EUR" in said
-    facts = Facts(values.EXTERNAL_OUT, EUR, country=276)
+    facts = TransactionAttributes(values.EXTERNAL_OUT, EUR, country=276)
     for transfer, _, _, fee in cells("## Fees", "Transfer"):
         (charged,) = fees_of(catalogue, catalogue.fee_groups[304], facts, cents(transfer.split()[0]), EUR, EUR)
         assert charged.amount == cents(fee)

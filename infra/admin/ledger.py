@@ -12,8 +12,8 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.ledger.entries import BALANCES, Entry, entries_of
 from chalicelib.cards.payments.special_account_record import SpecialAccount, special_account_key
 from chalicelib.cards.reconciliation.ledger_proof import (
-    Broken,
-    Fold,
+    AccountProof,
+    LedgerMismatch,
     describe_owner,
     format_amount,
     format_time,
@@ -71,7 +71,7 @@ def verify(
             if key is None:
                 return _report_ledger(ledger_verification.prove_ledger(store, progress))
             fold = ledger_verification.prove_single_account(store, key)
-    except Broken as broken:
+    except LedgerMismatch as broken:
         found = {"account": broken.owner, "row": broken.row, "problem": broken.problem}
         return Report({"good": False, "broken": found}, f"The ledger is broken.\n{broken}", good=False)
     if fold is None:
@@ -145,7 +145,7 @@ def _book_row(name: str, currency: int, amount: int) -> dict[str, str]:
     }
 
 
-def _report_account(fold: Fold) -> Report:
+def _report_account(fold: AccountProof) -> Report:
     balances = {str(name): amount for name, amount in fold.balances.items()}
     data = {"account": fold.owner, "currency": fold.currency, "rows": fold.rows, "transactions": fold.transactions}
     text = format_members({name: format_amount(amount, fold.currency) for name, amount in balances.items()})

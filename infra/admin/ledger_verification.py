@@ -22,9 +22,15 @@ from chalicelib.cards.payments.special_account_record import special_account_key
 from chalicelib.cards.protocol.authorization_states import HELD
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.reconciliation.account_proof import KINDS, prove_account
-from chalicelib.cards.reconciliation.ledger_proof import Books, Broken, Fold, Shared, describe_owner
+from chalicelib.cards.reconciliation.ledger_proof import (
+    AccountProof,
+    Books,
+    LedgerMismatch,
+    SharedMovements,
+    describe_owner,
+)
 from chalicelib.cards.reconciliation.ledger_reader import account_key, batches
-from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim
+from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, ReservedAmount
 from chalicelib.cards.reconciliation.rolling_proof import find_missing
 from chalicelib.cards.storage.record import TABLE as CARDS
 from chalicelib.cards.storage.record import Key
@@ -55,7 +61,7 @@ class ProofTotals:
     books: Books = field(default_factory=dict)
     left_out: int = 0
 
-    def add(self, fold: Fold) -> None:
+    def add(self, fold: AccountProof) -> None:
         kind = fold.owner.partition("#")[0]
         own = {(f"{kind}:{name}", fold.currency): fold.balances[name] for name in BALANCES}
         for place, amount in (own | fold.books).items():
@@ -77,7 +83,7 @@ def retry_reads(store: Store) -> Iterator[None]:
 
 def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
     """Prove the whole ledger. Raises: Broken, with the first thing that does not fit."""
-    proven, shared = ProofTotals(), Shared()
+    proven, shared = ProofTotals(), SharedMovements()
     noted = claims_by_account(store, progress)
     accounts = (item for item in store.scan(CARDS) if item["part"] in KINDS)
     for batch in batches(accounts, AT_ONCE):
@@ -87,7 +93,7 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
             noted.pop(fold.owner, None)
         progress.report(f"accounts {sum(proven.accounts.values()):,}, rows {proven.rows:,}")
     for owner, claims in noted.items():
-        raise Broken(owner, f"there is no such account, and {claims[0]} {claims[0].verb} money of it")
+        raise LedgerMismatch(owner, f"there is no such account, and {claims[0]} {claims[0].verb} money of it")
     progress.report("movements of several accounts")
     _find_missing(store, shared)
     find_dangling_refs(store, progress)
@@ -95,12 +101,12 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
     return proven
 
 
-def prove_single_account(store: Store, key: Key) -> Fold | None:
+def prove_single_account(store: Store, key: Key) -> AccountProof | None:
     """Prove one account, and that its movements are those of other accounts, too; ``None`` when there is none.
 
     Raises: Broken.
     """
-    item, shared = store.get(*key), Shared()
+    item, shared = store.get(*key), SharedMovements()
     if item is None:
         return None
     fold = prove_account(store, item, (), shared)
@@ -108,7 +114,7 @@ def prove_single_account(store: Store, key: Key) -> Fold | None:
     return fold
 
 
-def _find_missing(store: Store, shared: Shared) -> None:
+def _find_missing(store: Store, shared: SharedMovements) -> None:
     """Look for the other rows of movements of several accounts. Raises: Broken."""
     for broken in find_missing(store, shared, lambda: True):
         raise broken
@@ -137,7 +143,7 @@ def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
         read = together([partial(store.batch_get, piece) for piece in keys])
         for lead, found in zip(batch, chain.from_iterable(read), strict=True):
             if not lead.is_met_by(found):
-                raise Broken(lead.owner, lead.problem)
+                raise LedgerMismatch(lead.owner, lead.problem)
 
 
 def _references(store: Store, progress: Progress) -> Iterator[_Reference]:
@@ -165,12 +171,12 @@ def _reference_of_card_list(item: Item) -> _Reference:
     return _Reference(account, problem, (LEDGER, key), {"card_id": int(owner.partition("#")[2])})
 
 
-def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[Claim]]:
+def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[ReservedAmount]]:
     """Everything that claims money, by the owner of the account.
 
     Raises: Broken, for an authorization that would never expire, or once too often.
     """
-    found: dict[str, list[Claim]] = {}
+    found: dict[str, list[ReservedAmount]] = {}
     for owner, claim in _claims(store, progress):
         found.setdefault(owner, []).append(claim)
     return found
@@ -179,16 +185,16 @@ def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, li
 # -- inside
 
 
-def _claims(store: Store, progress: Progress) -> Iterator[tuple[str, Claim]]:
+def _claims(store: Store, progress: Progress) -> Iterator[tuple[str, ReservedAmount]]:
     for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
         if item["part"] == ExternalPayment.kind and item.get("held"):
-            yield _owner(_key_of_payer(item)), Claim(PAYMENT, item["id"])
+            yield _owner(_key_of_payer(item)), ReservedAmount(PAYMENT, item["id"])
     for item in progress.count(store.scan(Authorization.table), "records of card activity"):
         if item["part"] == Authorization.kind and "state" in item:  # later messages only lead to it
             _check_due(item)
-            claim, is_claiming = Claim(AUTHORIZATION, item["id"]), bool(item["held"])
+            claim, is_claiming = ReservedAmount(AUTHORIZATION, item["id"]), bool(item["held"])
         elif item["part"] == Dispute.kind:
-            claim = Claim(DISPUTE, item["transaction_id"])
+            claim = ReservedAmount(DISPUTE, item["transaction_id"])
             is_claiming = claim.amount(item) > 0
         else:
             continue
@@ -202,11 +208,11 @@ def _check_due(authorization: Item) -> None:
     owner = _owner(Account.key(authorization["account_id"]))
     in_index = {name: authorization[name] for name in NOT_DUE if name in authorization}
     if not is_held and (authorization["left"] or authorization["held"]):
-        raise Broken(owner, f"authorization {number} is over, and holds something")
+        raise LedgerMismatch(owner, f"authorization {number} is over, and holds something")
     if not is_held and in_index:
-        raise Broken(owner, f"authorization {number} is over, and will expire")
+        raise LedgerMismatch(owner, f"authorization {number} is over, and will expire")
     if is_held and not (in_index.keys() == NOT_DUE.keys() and DUE.entry(str(number)).items() <= in_index.items()):
-        raise Broken(owner, f"authorization {number} is held, and will never expire")
+        raise LedgerMismatch(owner, f"authorization {number} is held, and will never expire")
 
 
 def _owner(key: Key) -> str:

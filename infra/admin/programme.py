@@ -9,7 +9,7 @@ import typer
 
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.programs.catalogue import ENTRIES_OF, KINDS, members
-from chalicelib.cards.programs.credentials import Secret
+from chalicelib.cards.programs.credentials import CredentialSecret
 from chalicelib.cards.programs.programmes import HEAD, TABLE, SetUp
 from chalicelib.foundation.clock import timestamp
 from infra.admin import connection, output
@@ -211,7 +211,7 @@ def _secrets(plan: LoadPlan) -> str:
     return "".join(f"\n\n{part}" for part in parts)
 
 
-def _parts(secret: Secret) -> dict[str, str]:
+def _parts(secret: CredentialSecret) -> dict[str, str]:
     parts = {"access_api_id": secret.access_api_id, "access_api_key": secret.access_api_key}
     return ({"access_key": secret.access_key} if secret.access_key else {}) | parts
 

@@ -16,7 +16,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.programs import credentials
 from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Entry, members
-from chalicelib.cards.programs.credentials import Credential, Rights, Secret, new_secret
+from chalicelib.cards.programs.credentials import Credential, CredentialSecret, Rights, new_secret
 from chalicelib.cards.programs.programmes import SetUp, entry_key, head_key, head_members
 from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.crypto import signatures
@@ -87,7 +87,7 @@ class LoadPlan:
     found: SetUp
     catalogue: Catalogue
     changes: Sequence[PlannedChange]
-    secrets: Mapping[str, Secret] = field(repr=False)
+    secrets: Mapping[str, CredentialSecret] = field(repr=False)
     events_secret: str | None = field(default=None, repr=False)
 
     @property
@@ -202,7 +202,11 @@ def _update_entry(table: str, key: Item, before: Entry, entry: Entry, condition:
 
 
 def _changes_of_credentials(
-    found: SetUp, held: Mapping[str, Credential], wanted: WantedManager, secrets: Mapping[str, Secret], now: int
+    found: SetUp,
+    held: Mapping[str, Credential],
+    wanted: WantedManager,
+    secrets: Mapping[str, CredentialSecret],
+    now: int,
 ) -> Iterator[PlannedChange]:
     manager_id = wanted.catalogue.manager_id
     for name, rights in wanted.rights.items():

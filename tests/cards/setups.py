@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.programs.credentials import Secret
+from chalicelib.cards.programs.credentials import CredentialSecret
 from infra.programme import file, loading
 from infra.programme.loading import LoadPlan
 
@@ -106,7 +106,7 @@ def loaded(hub: Hub, *managers: Mapping[str, Any]) -> list[LoadPlan]:
     return loading.load(hub, file.read_programmes(written(*managers), "local"))
 
 
-def shown(secret: Secret) -> tuple[str, str, str]:
+def shown(secret: CredentialSecret) -> tuple[str, str, str]:
     """A secret's parts as a call shows them."""
     assert secret.access_key is not None
     return secret.access_key, secret.access_api_id, secret.access_api_key

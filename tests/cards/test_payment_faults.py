@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.payments.provider import BankAccount, Opening, Order, ProviderSilent, Receipt
+from chalicelib.cards.payments.provider import AddressRequest, BankAccount, PaymentInstruction, ProviderSilent, Receipt
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import StoreError
@@ -53,7 +53,7 @@ def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     submit = SandboxProvider.submit
 
-    def once(provider: SandboxProvider, order: Order) -> Receipt:
+    def once(provider: SandboxProvider, order: PaymentInstruction) -> Receipt:
         assert order.payment_id not in orders(world), "the provider has this order"
         return submit(provider, order)
 
@@ -148,7 +148,7 @@ class Overtaken(MoneyPlay):
     def _do(self) -> Envelope:
         fault, provider = getattr(self, "_current", self.untouched), self._scene.hub.cards.payment_provider
 
-        def submit(order: Order) -> Receipt:
+        def submit(order: PaymentInstruction) -> Receipt:
             receipt = SandboxProvider.submit(provider, order)
             with fault.resting():
                 self._intrude(self._scene, order.payment_id)
@@ -316,16 +316,16 @@ class Failing:
         self._left = times
         self.taken: list[int] = []
 
-    def submit(self, order: Order) -> Receipt:
+    def submit(self, order: PaymentInstruction) -> Receipt:
         return self._call("submit", lambda: self._submitted(order))
 
     def find(self, payment_id: int) -> Receipt | None:
         return self._call("find", lambda: self._provider.find(payment_id))
 
-    def open_address(self, opening: Opening) -> Any:
+    def open_address(self, opening: AddressRequest) -> Any:
         return self._call("open_address", lambda: self._provider.open_address(opening))
 
-    def _submitted(self, order: Order) -> Receipt:
+    def _submitted(self, order: PaymentInstruction) -> Receipt:
         assert order.destination != BankAccount(""), "an order says where to"
         self.taken.append(order.payment_id)
         return self._provider.submit(order)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.risk_rules import Fired
+from chalicelib.cards.authorization.risk_rules import FiredRules
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.protocol.values import (
@@ -37,7 +37,7 @@ _DIGITS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
+class NetworkMessage:
     """One message, and how it was answered; amounts in minor units.
 
     Attributes:
@@ -59,7 +59,7 @@ class Message:
     charge: Charge | None
     holder_currency: int
     auth_code: str | None = None
-    fired: Fired = field(default_factory=Fired)
+    fired: FiredRules = field(default_factory=FiredRules)
     holds_until: int | None = None
 
     @property
@@ -160,7 +160,7 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
     return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
 
 
-def risks(fired: Fired) -> dict[str, Any]:
+def risks(fired: FiredRules) -> dict[str, Any]:
     """What both activity and transactions show of the risk rules that fired."""
     return {
         "suspicious": int(SUSPICIOUS in fired.actions),
@@ -180,6 +180,6 @@ def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
     return listed
 
 
-def flags(fired: Fired) -> dict[str, int]:
+def flags(fired: FiredRules) -> dict[str, int]:
     """The actions of risk rules, as the interface shows them."""
     return {name: int(name in fired.actions) for name in RISK_ACTIONS}

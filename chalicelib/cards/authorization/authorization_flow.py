@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from chalicelib.cards.authorization import event_payloads
-from chalicelib.cards.authorization.activity_record import Message, flags
+from chalicelib.cards.authorization.activity_record import NetworkMessage, flags
 from chalicelib.cards.authorization.authorization_record import (
     Authorization,
     due_members,
@@ -15,16 +15,16 @@ from chalicelib.cards.authorization.authorization_record import (
     join_usage,
     put_message_number,
 )
-from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Asked, Authorizer, Decision
+from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Authorizer, Decision, RequestedAmount
 from chalicelib.cards.authorization.card_context import CardContext, read_by_number, read_card_context, read_with_card
 from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.cardholder_verification import Presented
+from chalicelib.cards.authorization.cardholder_verification import PresentedData
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account, LedgerAccount
 from chalicelib.cards.issuing.card_record import Card, number_key
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
-from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol import simulator_messages
 from chalicelib.cards.protocol.authorization_states import DECLINED, HELD
 from chalicelib.cards.protocol.message import leave_out_none
@@ -63,7 +63,7 @@ class AuthorizationFlow:
         card_context, by_number = self._read_card_context(request, context)
         if card_context is None:
             return Outcome(self._decline_unknown_card(request))
-        asked, tally = _read_asked(request), Tally()
+        asked, tally = _read_asked(request), CounterChanges()
         if request.force_response_code is not None:
             decision = self.authorizer.force(card_context, asked, request.force_response_code, context.now, tally)
         else:
@@ -99,7 +99,7 @@ class AuthorizationFlow:
         card_context, _ = self._read_card_context(request, context)
         if card_context is None:
             raise Refused(Status.NO_CARD)
-        asked, tally = _read_asked(request), Tally()
+        asked, tally = _read_asked(request), CounterChanges()
         decision = self.authorizer.force(card_context, asked, request.response_code, context.now, tally)
         return self._record(context, card_context, asked, decision, tally, ADVICE)
 
@@ -111,7 +111,7 @@ class AuthorizationFlow:
             context.items, context.catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
         )
         authorization.require(context.action)
-        tally = Tally()
+        tally = CounterChanges()
         decision, charge = self.authorizer.increase(card_context, authorization, request.amount, context.now, tally)
         return self._record_increment(request, context, card_context, authorization, decision, charge, tally)
 
@@ -155,9 +155,9 @@ class AuthorizationFlow:
         self,
         context: RequestContext,
         card_context: CardContext,
-        asked: Asked,
+        asked: RequestedAmount,
         decision: Decision,
-        tally: Tally,
+        tally: CounterChanges,
         kind: int,
     ) -> Outcome[simulator_messages.Authorization]:
         """A new authorization."""
@@ -201,7 +201,7 @@ class AuthorizationFlow:
         authorization: Authorization,
         decision: Decision,
         charge: Charge | None,
-        tally: Tally,
+        tally: CounterChanges,
     ) -> Outcome[simulator_messages.Authorization]:
         """An increment of an authorization; ``charge`` is what all of it comes to now."""
         number, account = self.sequences.next("authorization"), decision.account
@@ -220,7 +220,7 @@ class AuthorizationFlow:
                 counted=join_usage(authorization.counted, decision.counted),
                 due_at=until,
             )
-        message = Message(
+        message = NetworkMessage(
             number=number,
             kind=INCREMENT,
             card=card_context.card,
@@ -252,10 +252,10 @@ CALLED: Mapping[int, str] = {AUTHORIZATION: "authorization", ADVICE: "advice", I
 
 
 def _first_message(
-    number: int, kind: int, card: Card, asked: Asked, decision: Decision, charge: Charge | None
-) -> Message:
+    number: int, kind: int, card: Card, asked: RequestedAmount, decision: Decision, charge: Charge | None
+) -> NetworkMessage:
     """The first message of a new ``trans_link``, which asks for an amount and holds nothing."""
-    return Message(
+    return NetworkMessage(
         number=number,
         kind=kind,
         card=card,
@@ -270,7 +270,7 @@ def _first_message(
     )
 
 
-def _authorization(message: Message, account: Account, stamp: WriteStamp, *, is_held: bool) -> Authorization:
+def _authorization(message: NetworkMessage, account: Account, stamp: WriteStamp, *, is_held: bool) -> Authorization:
     """What stands for a message, and for all that follow it, before it is known what it holds."""
     card = message.card
     return Authorization(
@@ -316,12 +316,12 @@ def _write(
     return stamp, operations
 
 
-def _read_asked(request: SimulateAuthorization | SimulateAdvice) -> Asked:
-    return Asked(
+def _read_asked(request: SimulateAuthorization | SimulateAdvice) -> RequestedAmount:
+    return RequestedAmount(
         use=CardUse.of_request(request),
         amount=request.amount + (request.cashback_amount or 0),
         currency=request.currency_ison,
-        presented=Presented(request.expiry_year, request.expiry_month, request.pin, request.cvc2),
+        presented=PresentedData(request.expiry_year, request.expiry_month, request.pin, request.cvc2),
         partial=bool(request.partial_approval),
     )
 
@@ -331,7 +331,7 @@ def _auth_code() -> str:
 
 
 def _answer(
-    context: RequestContext, message: Message, approved: int, account: LedgerAccount
+    context: RequestContext, message: NetworkMessage, approved: int, account: LedgerAccount
 ) -> simulator_messages.Authorization:
     """What the network is answered; the balances of an account that the caller may see."""
     charge = message.charge if message.is_approved and message.use.moves else None

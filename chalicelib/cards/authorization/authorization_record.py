@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, ClassVar, TypeVar
 
-from chalicelib.cards.authorization.activity_record import TABLE, Message
+from chalicelib.cards.authorization.activity_record import TABLE, NetworkMessage
 from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.risk_rules import Fired
+from chalicelib.cards.authorization.risk_rules import FiredRules
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import portion
@@ -92,8 +92,8 @@ class Authorization(Record):
         return Charge.of(self.charge) if self.charge else None
 
     @property
-    def fired(self) -> Fired:
-        return Fired(tuple(self.rules or ()), tuple(self.actions or ()))
+    def fired(self) -> FiredRules:
+        return FiredRules(tuple(self.rules or ()), tuple(self.actions or ()))
 
     @property
     def is_held(self) -> bool:
@@ -145,7 +145,7 @@ def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorizatio
     return context.require_visible(Authorization, None if item and "of" in item else item)
 
 
-def put_message_number(message: Message, authorization: Authorization, stamp: WriteStamp) -> Put:
+def put_message_number(message: NetworkMessage, authorization: Authorization, stamp: WriteStamp) -> Put:
     """The write of the item that a later message's number leads to; it is listed at ``stamp``."""
     table, place = Authorization.key(message.number)
     told: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}

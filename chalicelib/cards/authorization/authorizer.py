@@ -18,14 +18,14 @@ from chalicelib.cards.authorization import risk_rules, usage_rules
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.cardholder_verification import CardholderVerification, Presented
-from chalicelib.cards.authorization.risk_rules import Fired
+from chalicelib.cards.authorization.cardholder_verification import CardholderVerification, PresentedData
+from chalicelib.cards.authorization.risk_rules import FiredRules
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.posting_context import OverLimit, PostingContext, Usage
-from chalicelib.cards.ledger.transaction_attributes import Facts
-from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
+from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.cards.protocol.values import (
@@ -49,7 +49,7 @@ BY_RULE: Mapping[str, Any] = {"reason_code": OF_RISK_RULE, "note": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedAmount:
     """What the network asks: ``amount`` in minor units of ``currency``, the cashback included.
 
     With ``partial`` less than the amount may be approved, but never a part of the cashback.
@@ -58,7 +58,7 @@ class Asked:
     use: CardUse
     amount: int
     currency: int
-    presented: Presented = field(default_factory=Presented)
+    presented: PresentedData = field(default_factory=PresentedData)
     partial: bool = False
 
 
@@ -80,7 +80,7 @@ class Decision:
     amount: int = 0
     charge: Charge | None = None
     counted: Usage | None = None
-    fired: Fired = field(default_factory=Fired)
+    fired: FiredRules = field(default_factory=FiredRules)
     card_changes: Mapping[str, Any] = field(default_factory=dict)
     account_changes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -96,7 +96,12 @@ class Authorizer:
     proof: CardholderVerification
 
     def decide(
-        self, card_context: CardContext, asked: Asked, now: int, tally: Tally, by_number: str | None = None
+        self,
+        card_context: CardContext,
+        asked: RequestedAmount,
+        now: int,
+        tally: CounterChanges,
+        by_number: str | None = None,
     ) -> Decision:
         """Decide at ``now`` (Unix seconds); what is counted goes into ``tally``.
 
@@ -111,7 +116,9 @@ class Authorizer:
             return Decision(code, account, card_changes=changes)
         return _decide_use(card_context, asked, now, tally, changes)
 
-    def _verify_cardholder(self, card: Card, presented: Presented, now: int) -> tuple[str | None, Mapping[str, Any]]:
+    def _verify_cardholder(
+        self, card: Card, presented: PresentedData, now: int
+    ) -> tuple[str | None, Mapping[str, Any]]:
         """As ``CardholderVerification.decline_code``; what cannot be checked is declined, and is no wrong entry."""
         try:
             return self.proof.decline_code(card, presented, now)
@@ -122,7 +129,9 @@ class Authorizer:
             log.exception("card data not opened", card_id=card.id)
             return MALFUNCTION, {}
 
-    def force(self, card_context: CardContext, asked: Asked, code: str, now: int, tally: Tally) -> Decision:
+    def force(
+        self, card_context: CardContext, asked: RequestedAmount, code: str, now: int, tally: CounterChanges
+    ) -> Decision:
         """What others have decided is taken as it is: counted, and held even if there is not so much.
 
         Without an exchange rate it is not known what would be held: then an approval is recorded as a decline.
@@ -139,7 +148,7 @@ class Authorizer:
         counted = party.count(facts, asked.amount, now, tally, forced=True)
         return Decision(code, account, asked.amount, charge, counted)
 
-    def price(self, card_context: CardContext, account: Account, asked: Asked) -> Charge | None:
+    def price(self, card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
         """What is asked for would come to on an account; ``None`` where there is no exchange rate."""
         facts = asked.use.facts(asked.currency, card_context.holder_country)
         try:
@@ -148,7 +157,7 @@ class Authorizer:
             return None
 
     def increase(
-        self, card_context: CardContext, authorization: Authorization, amount: int, now: int, tally: Tally
+        self, card_context: CardContext, authorization: Authorization, amount: int, now: int, tally: CounterChanges
     ) -> tuple[Decision, Charge | None]:
         """Decide upon ``amount`` more on top of what an authorization holds; beside it what all of it comes to.
 
@@ -175,7 +184,7 @@ class Authorizer:
 
 
 def _decide_use(
-    card_context: CardContext, asked: Asked, now: int, tally: Tally, changes: Mapping[str, Any]
+    card_context: CardContext, asked: RequestedAmount, now: int, tally: CounterChanges, changes: Mapping[str, Any]
 ) -> Decision:
     """The decision upon a card that is good and in its holder's hands."""
     card, catalogue = card_context.card, card_context.catalogue
@@ -204,8 +213,13 @@ def _decline_by_account(account: Account, use: CardUse) -> str | None:
 
 
 def _evaluate_rules(
-    card_context: CardContext, account: Account, facts: Facts, asked: Asked, now: int, tally: Tally
-) -> Fired:
+    card_context: CardContext,
+    account: Account,
+    facts: TransactionAttributes,
+    asked: RequestedAmount,
+    now: int,
+    tally: CounterChanges,
+) -> FiredRules:
     """The rules of the card's group and of the account's that fire; each counts the attempts of its own."""
     groups = card_context.catalogue.risk_groups
     card, of_account = card_context.card, card_context.posting_context(account).counters[0]
@@ -220,11 +234,17 @@ def _evaluate_rules(
             tally.change(kept, windows)
         rules |= dict.fromkeys(found.rules)
         actions |= set(found.actions)
-    return Fired(tuple(rules), tuple(action for action in RISK_ACTIONS if action in actions))
+    return FiredRules(tuple(rules), tuple(action for action in RISK_ACTIONS if action in actions))
 
 
 def _decide_price(
-    party: PostingContext, asked: Asked, facts: Facts, now: int, tally: Tally, *, rejected: bool
+    party: PostingContext,
+    asked: RequestedAmount,
+    facts: TransactionAttributes,
+    now: int,
+    tally: CounterChanges,
+    *,
+    rejected: bool,
 ) -> Decision:
     """The decision upon price, limits and balance."""
     account = _account_of(party)
@@ -248,7 +268,13 @@ def _decide_price(
 
 
 def _count(
-    party: PostingContext, facts: Facts, decision: Decision, now: int, tally: Tally, *, further: int | None = None
+    party: PostingContext,
+    facts: TransactionAttributes,
+    decision: Decision,
+    now: int,
+    tally: CounterChanges,
+    *,
+    further: int | None = None,
 ) -> Decision:
     """An approval that is counted in the limits, or declined because of them."""
     trial = tally.copy()
@@ -263,12 +289,14 @@ def _count(
     return replace(decision, counted=counted)
 
 
-def _charge(party: PostingContext, use: CardUse, facts: Facts, amount: int) -> Charge:
+def _charge(party: PostingContext, use: CardUse, facts: TransactionAttributes, amount: int) -> Charge:
     """What an amount comes to with the fees of the card. Raises: Refused."""
     return party.charge(facts, amount, debit=use.takes, fee_group_id=_card_of(party).fee_group_id)
 
 
-def _affordable_part(party: PostingContext, asked: Asked, facts: Facts) -> tuple[int, Charge] | None:
+def _affordable_part(
+    party: PostingContext, asked: RequestedAmount, facts: TransactionAttributes
+) -> tuple[int, Charge] | None:
     """The largest part of the amount that the account can pay, without cashback; ``None`` if it can pay nothing."""
     available = party.account.available
     low, high = 0, asked.amount - (asked.use.cashback_amount or 0)

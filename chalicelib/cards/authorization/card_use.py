@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.cards.authorization.usage_rules import AUTHENTICATED
-from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.protocol.values import CREDIT_TYPES, INQUIRY_TYPES, SECURITY_CHECKS
 from chalicelib.cards.storage.record import without_none
 
@@ -70,10 +70,12 @@ class CardUse:
         """Whether it is about money at all."""
         return self.transaction_type not in INQUIRY_TYPES
 
-    def facts(self, currency: int, holder_country: int | None) -> Facts:
+    def facts(self, currency: int, holder_country: int | None) -> TransactionAttributes:
         """What fees, limits, usage groups and risk rules look at."""
         mcc = None if self.mcc is None else int(self.mcc)
-        return Facts(self.transaction_type, currency, self.entry_mode, mcc, self.country, holder_country)
+        return TransactionAttributes(
+            self.transaction_type, currency, self.entry_mode, mcc, self.country, holder_country
+        )
 
     def report_members(self, number: int, now: int) -> dict[str, Any]:
         """What card activity and transactions both show of it.

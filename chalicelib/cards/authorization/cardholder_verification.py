@@ -16,7 +16,7 @@ CVC2 = "cvc2"
 
 
 @dataclass(frozen=True, slots=True)
-class Presented:
+class PresentedData:
     """What a terminal or shop presents."""
 
     expiry_year: int | None = None
@@ -36,7 +36,7 @@ class CardholderVerification:
 
     secrets: CardSecrets
 
-    def decline_code(self, card: Card, presented: Presented, now: int) -> tuple[str | None, dict[str, Any]]:
+    def decline_code(self, card: Card, presented: PresentedData, now: int) -> tuple[str | None, dict[str, Any]]:
         """The response code that something is declined with, and what of the card changes: wrong entries are counted.
 
         Whoever writes the changes down conditions them on the card as it was read, or parallel guesses at PIN and CVC2
@@ -72,7 +72,7 @@ class CardholderVerification:
         return PIN_BLOCKED, {"pin_tries": tries, "pin_status": PIN_IS_BLOCKED}
 
 
-def _is_other_expiry(card: Card, presented: Presented) -> bool:
+def _is_other_expiry(card: Card, presented: PresentedData) -> bool:
     wrong_year = presented.expiry_year not in (None, card.expiry_year)
     wrong_month = presented.expiry_month not in (None, card.expiry_month)
     return wrong_year or wrong_month

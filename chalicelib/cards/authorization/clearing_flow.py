@@ -31,7 +31,7 @@ from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate, por
 from chalicelib.cards.ledger.entries import NETWORK, Movement
 from chalicelib.cards.ledger.posting_context import PostingContext, Usage
 from chalicelib.cards.ledger.transaction_record import Transaction
-from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol.authorization_states import CLEARED, DECLINED
 from chalicelib.cards.protocol.simulator_messages import Cleared, SimulateClearing, SimulateRefund
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
@@ -75,7 +75,7 @@ class ClearingFlow:
     def simulate_clearing(self, request: SimulateClearing, context: RequestContext) -> Outcome[Cleared]:
         authorization, card_context = self._read_authorization(request, context, PURCHASE)
         use = _use_at_shop(authorization.of_use, request)
-        account, tally = card_context.accounts[0], Tally()
+        account, tally = card_context.accounts[0], CounterChanges()
         party, facts = (
             card_context.posting_context(account),
             use.facts(request.currency_ison, card_context.holder_country),
@@ -109,7 +109,7 @@ class ClearingFlow:
         party, facts, tally = (
             card_context.posting_context(account),
             use.facts(request.currency_ison, card_context.holder_country),
-            Tally(),
+            CounterChanges(),
         )
         cleared = None if request.trans_link is None else _cleared_amount(authorization, request, party)
         charge = party.charge(
@@ -178,7 +178,7 @@ class ClearingFlow:
         charge: Charge,
         members: dict[str, Any],
         released: int,
-        tally: Tally,
+        tally: CounterChanges,
     ) -> Outcome[Cleared]:
         account = card_context.accounts[0]
         movement = Movement(

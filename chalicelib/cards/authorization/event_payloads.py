@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.authorization.activity_record import Message
+from chalicelib.cards.authorization.activity_record import NetworkMessage
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.issuing.card_record import Card
@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
 
 
 def message_events(
-    message: Message, now: int, account: LedgerAccount, card_changes: Mapping[str, Any], card: Card
+    message: NetworkMessage, now: int, account: LedgerAccount, card_changes: Mapping[str, Any], card: Card
 ) -> list[CardEvent]:
     """The events of a message, after which the account stands as ``account``."""
     data: CardAuthorizationEvent = {

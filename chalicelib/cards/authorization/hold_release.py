@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.authorization import event_payloads
-from chalicelib.cards.authorization.activity_record import Message
+from chalicelib.cards.authorization.activity_record import NetworkMessage
 from chalicelib.cards.authorization.authorization_record import (
     DUE,
     NOT_DUE,
@@ -22,7 +22,7 @@ from chalicelib.cards.events.card_events import CardEvent, CardEvents
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import Movement
-from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.authorization_states import OVER, REVERSED
@@ -64,7 +64,7 @@ class HoldRelease:
         card_context = read_with_card(
             read, catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
         )
-        account, tally = card_context.accounts[0], Tally()
+        account, tally = card_context.accounts[0], CounterChanges()
         released = portion(authorization.held, amount, authorization.left)
         left = authorization.left - amount
         is_all = not left and not authorization.cleared
@@ -93,9 +93,11 @@ class HoldRelease:
         events = event_payloads.message_events(message, at.now, after, {}, card_context.card)
         return Release(message.number, released, after, operations, events)
 
-    def _message(self, card_context: CardContext, authorization: Authorization, amount: int, kind: int) -> Message:
+    def _message(
+        self, card_context: CardContext, authorization: Authorization, amount: int, kind: int
+    ) -> NetworkMessage:
         charge = authorization.charged
-        return Message(
+        return NetworkMessage(
             number=self.sequences.next("authorization"),
             kind=kind,
             card=card_context.card,

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
-from chalicelib.cards.ledger.limits import OF_RISK, Counted, Windows, current_window, live_windows
-from chalicelib.cards.ledger.transaction_attributes import Facts, is_in_risk_rule
+from chalicelib.cards.ledger.limits import OF_RISK, Windows, WindowUsage, current_window, live_windows
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, is_in_risk_rule
 from chalicelib.cards.programs.catalogue import Catalogue, RiskGroup, RiskRule
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Fired:
+class FiredRules:
     """The rules that an attempt fired, by the ids of group and rule (``7.1``), and what is to be done.
 
     ``actions`` are in the order of ``RISK_ACTIONS``, each of them once.
@@ -31,11 +31,11 @@ def evaluate_rules(
     catalogue: Catalogue,
     groups: Iterable[RiskGroup | None],
     windows: Windows,
-    facts: Facts,
+    facts: TransactionAttributes,
     amount: int,
     currency: int,
     now: int,
-) -> tuple[Windows, Fired]:
+) -> tuple[Windows, FiredRules]:
     """Look at an attempt of ``amount`` in ``currency``: the windows afterwards, in which it is counted, and what fired.
 
     A group that is named twice is looked at once. The windows may be those that limits are counted in; the ones that
@@ -50,12 +50,12 @@ def evaluate_rules(
         if rule.count is not None and rule.duration is not None:
             key = f"{OF_RISK}{name}"
             before = current_window(rule.duration, changed.get(key), now)
-            changed[key] = before.plus(Counted(key, before.start, 0, 1))
+            changed[key] = before.plus(WindowUsage(key, before.start, 0, 1))
             if before.count < rule.count:
                 continue
         found[name] = rule
     wished = {action for rule in found.values() for action in rule.actions}
-    return changed, Fired(tuple(found), tuple(action for action in RISK_ACTIONS if action in wished))
+    return changed, FiredRules(tuple(found), tuple(action for action in RISK_ACTIONS if action in wished))
 
 
 def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.cards.ledger.transaction_attributes import Facts, in_category
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, in_category
 from chalicelib.cards.programs.catalogue import UsageGroup
 
 NOT_PERMITTED, TO_BE_AUTHENTICATED = "57", "1A"
@@ -29,13 +29,13 @@ AUTHENTICATED = frozenset((1, 2, 5, 6))
 """The ECI indicators of what was authenticated, and of what the merchant attempted to have authenticated."""
 
 
-def channels(facts: Facts) -> frozenset[str]:
+def channels(facts: TransactionAttributes) -> frozenset[str]:
     """The channels that a transaction takes: cash from a machine that reads the chip takes both."""
     read = _OF_ENTRY_MODES[facts.entry_mode]
     return frozenset((CASH, read) if facts.transaction_type in _CASH_TYPES else (read,))
 
 
-def decline_code(group: UsageGroup | None, facts: Facts, eci_indicator: int | None) -> str | None:
+def decline_code(group: UsageGroup | None, facts: TransactionAttributes, eci_indicator: int | None) -> str | None:
     """The response code with which a group declines a transaction; ``None`` for one that it permits.
 
     A transaction without a country is in none that a group allows, and in none that it blocks; one without a merchant
@@ -51,7 +51,7 @@ def decline_code(group: UsageGroup | None, facts: Facts, eci_indicator: int | No
     return None
 
 
-def _is_blocked(group: UsageGroup, facts: Facts) -> bool:
+def _is_blocked(group: UsageGroup, facts: TransactionAttributes) -> bool:
     return (
         not channels(facts).isdisjoint(group.blocked_channels)
         or any(in_category(blocked, facts.mcc) for blocked in group.blocked_mccs)

@@ -24,7 +24,7 @@ class NoEventSecret(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rotated:
+class RotatedSecret:
     """A new secret in clear, as it is shown once; the one before it is used until ``old_until`` (Unix seconds)."""
 
     secret: str
@@ -52,7 +52,7 @@ class EventSecrets:
         plain = event_signing.new_secret()
         return plain, _put(manager_id, (self._seal(manager_id, plain),), None)
 
-    def rotate(self, manager_id: int, overlap: int) -> Rotated:
+    def rotate(self, manager_id: int, overlap: int) -> RotatedSecret:
         """Make a new secret; for ``overlap`` seconds events are signed with the one before it, too.
 
         Without an overlap the old one ends at once: that is for one in wrong hands. At most two are in use.
@@ -73,7 +73,7 @@ class EventSecrets:
                 if not (failure.item and event_secrets.of_items(failure.item["secrets"]) == after):
                     self.store.wait(attempt)
                     continue
-            return Rotated(plain, after[0].valid_until)
+            return RotatedSecret(plain, after[0].valid_until)
         raise Conflict("other operators changed the secrets at every attempt")
 
     def open_secrets(self, manager_id: int, item: Item | None) -> list[str]:

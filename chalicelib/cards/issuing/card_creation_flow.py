@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.cardholder_secrets import new_password
 from chalicelib.cards.card_data.numbers import new_pan
-from chalicelib.cards.issuing import card_list_record
+from chalicelib.cards.issuing import card_record
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_production import (
-    Clear,
+    ClearCardData,
     card_members,
     delivery_details,
     may_convert,
@@ -58,7 +58,7 @@ class CardCreationFlow:
             *(account.put(context.write_id) for account in opened),
             *(account.check_live() for account in assigned),
             card.put(context.write_id),
-            card_list_record.put_row(card, context.write_id),
+            card_record.put_row(card, context.write_id),
             put_number(self.secrets.data.lookup(clear.pan), card, context.write_id),
             *sent,
         ]
@@ -103,7 +103,7 @@ class CardCreationFlow:
         programme: CardProgramme,
         holder: Holder,
         accounts: Sequence[Account],
-    ) -> tuple[Card, Clear]:
+    ) -> tuple[Card, ClearCardData]:
         """The card, and what of it is secret. Raises: Refused."""
         members = card_members(request, context, programme, request.card_virtual, None)
         product_id = group_resolution.choose(
@@ -137,7 +137,7 @@ class CardCreationFlow:
             **members,
             **(self.secrets.with_pin(number, pan, pin, version) if pin is not None else {}),
         )
-        return card, Clear(pan, pin, password)
+        return card, ClearCardData(pan, pin, password)
 
 
 def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:

@@ -79,7 +79,7 @@ def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Clear:
+class ClearCardData:
     """What of a new card is secret, in clear; ``pin`` is ``None`` where none is told."""
 
     pan: str = field(repr=False)
@@ -87,7 +87,7 @@ class Clear:
     password: str = field(repr=False)
 
 
-def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card, clear: Clear) -> CreatedCard:
+def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card, clear: ClearCardData) -> CreatedCard:
     """The answer for a card that was made: each datum as the credential gets to see it."""
     credential = context.credential
     expiry = disclosure.disclose_expiry(credential, card.id, card.expiry_year, card.expiry_month)

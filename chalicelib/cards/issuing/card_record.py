@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.states import CARD_RULES, EXPIRED, MISMATCHES_A_DAY, PIN_IS_BLOCKED, PIN_OK, PIN_TRIES
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.storage.record import TABLE, Key, Record
+from chalicelib.cards.storage.time_ordered import Rows, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Put, absent
 
 MOST_ACCOUNTS = 90
@@ -144,3 +146,24 @@ def put_retired_number(lookup: str, card: Card, status: str, write_id: str) -> P
 def _number_members(card: Card) -> dict[str, Any]:
     """What a number leads to: the card, and what is read together with it; accounts may have been added since."""
     return {"card_id": card.id, "holder_id": card.holder_id, "account_ids": card.account_ids}
+
+
+_ROW = "card"
+"""A row of the list of a programme manager's cards says which card there is; it is written together with the card."""
+
+
+def card_rows(manager_id: int) -> Sequence[Rows]:
+    """The cards of a programme manager, by shards."""
+    return [Rows(TABLE, shard, _ROW) for shard in shards(manager_id)]
+
+
+def row_part(card_id: int) -> str:
+    """What a card's row stands at: the newest cards have the highest numbers, as near as processes count them."""
+    return f"{_ROW}#{card_id:020}"
+
+
+def put_row(card: Card, write_id: str) -> Put:
+    """The write of a new card's row."""
+    owner = shards(card.manager_id)[shard_of(card.id)]
+    row = {"owner": owner, "part": row_part(card.id), "card_id": card.id, "written_by": write_id}
+    return Put(TABLE, row, absent("owner"))

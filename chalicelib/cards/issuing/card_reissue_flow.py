@@ -12,7 +12,7 @@ from typing import Any
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.issuing.card_production import (
-    Clear,
+    ClearCardData,
     card_members,
     delivery_details,
     may_convert,
@@ -64,7 +64,7 @@ class CardReissueFlow:
             lookup, status = self.secrets.data.lookup, card.status(context.now)
             operations.append(put_retired_number(lookup(old_number), card, status, context.write_id))
             operations.append(put_number(lookup(pan), reissued, context.write_id))
-        clear = Clear(pan, None if virtual else pin, self.secrets.password(card))
+        clear = ClearCardData(pan, None if virtual else pin, self.secrets.password(card))
         answer, uses = serialize_created(context, self.secrets, reissued, clear), [*reissued.uses, *shipping]
         return Outcome(answer, operations, uses, events=[card_created(reissued, reissued=True)])
 

@@ -54,7 +54,7 @@ class HolderFlow:
         details = {**holder.details, **_details(request.members())}
         for name in request.nulls:
             details.pop(name, None)
-        if not _may_move(context, holder):
+        if not _may_change_country(context, holder):
             details |= without_none({"country_ison": holder.details.get("country_ison")})
         changes = [] if details == holder.details else [holder.update(context.write_id, details=details)]
         return Outcome(operations=changes, uses=[group], beside={"id": holder.id})
@@ -88,7 +88,7 @@ def _details(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: members[name] for name in DETAILS if name in members}
 
 
-def _may_move(context: RequestContext, holder: Holder) -> bool:
+def _may_change_country(context: RequestContext, holder: Holder) -> bool:
     """Whether the holder's programme lets its country change; one that came without a programme may move."""
     if holder.programme is None:
         return True

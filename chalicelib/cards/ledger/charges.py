@@ -13,7 +13,7 @@ from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import DOWN, NEAREST, UP, Conversion, NoRate, conversion, portion
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
 from chalicelib.cards.ledger.fees import Fee, fees_of
-from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.values import EXTERNAL_TYPES, FEE, FEE_COLLECTION
@@ -146,7 +146,7 @@ class Charge:
 def charge(
     catalogue: Catalogue,
     account: LedgerAccount,
-    facts: Facts,
+    facts: TransactionAttributes,
     amount: int,
     *,
     debit: bool,
@@ -172,7 +172,7 @@ def charge(
     return Charge(converted, programme is None or programme.conversion_fee_blended, fees, debit)
 
 
-def _convert(catalogue: Catalogue, facts: Facts, to: int, amount: int, *, debit: bool) -> Conversion:
+def _convert(catalogue: Catalogue, facts: TransactionAttributes, to: int, amount: int, *, debit: bool) -> Conversion:
     """An amount in the currency ``to``; of an external payment never rounded in the holder's favour. Raises: NoRate."""
     rounding = NEAREST
     if facts.transaction_type in EXTERNAL_TYPES:

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.ledger.transaction_record import TABLE, Transaction, put_transaction
-from chalicelib.cards.ledger.usage_counters import Counters, Tally
+from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent
 
 Balance = Literal["settled", "held", "reserved"]
@@ -56,11 +56,11 @@ class Movement:
         about: what its rows say besides, for example the payment that it belongs to.
     """
 
-    def __init__(self, cause: str, at: int, write_id: str, tally: Tally | None = None, **about: Any) -> None:
+    def __init__(self, cause: str, at: int, write_id: str, tally: CounterChanges | None = None, **about: Any) -> None:
         self._head: Item = {"movement": write_id, "cause": cause, **about}
         self._at = at
         self._write_id = write_id
-        self._tally = tally or Tally()
+        self._tally = tally or CounterChanges()
         self._cards: dict[str, Counters] = {}
         self._members: dict[str, dict[str, Any]] = {}
         self._accounts: dict[str, LedgerAccount] = {}

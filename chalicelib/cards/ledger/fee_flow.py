@@ -51,7 +51,7 @@ class FeeFlow:
     sequences: Sequences
 
     def create_custom_fee(self, request: CreateCustomFee, context: RequestContext) -> Outcome[CustomFee]:
-        card, account, linked, listed = self._concerned(request, context)
+        card, account, linked, listed = self._read_records(request, context)
         group = context.catalogue.fee_groups.get(request.fee_group_id)
         if group is None:
             raise Refused(Status.NO_FEE_GROUP)
@@ -96,7 +96,7 @@ class FeeFlow:
 
     # -- inside
 
-    def _concerned(
+    def _read_records(
         self, request: CreateCustomFee, context: RequestContext
     ) -> tuple[Card | None, Account, Item | None, list[Counters]]:
         """The card if one is named, the account that pays, the transaction that the fee is for, the card's counters.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chalicelib.cards.ledger.conversion import convert_at_base_rate, percentage
-from chalicelib.cards.ledger.transaction_attributes import Facts, in_country, is_charged
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, in_country, is_charged
 from chalicelib.cards.programs.catalogue import MOST_FEE_CODES, Catalogue, FeeEntry, FeeGroup
 
 
@@ -28,7 +28,12 @@ class Fee:
 
 
 def fees_of(
-    catalogue: Catalogue, group: FeeGroup | None, facts: Facts, amount: int, currency: int, account_currency: int
+    catalogue: Catalogue,
+    group: FeeGroup | None,
+    facts: TransactionAttributes,
+    amount: int,
+    currency: int,
+    account_currency: int,
 ) -> list[Fee]:
     """What a movement of ``amount`` in ``currency`` costs: for each code the first entry that it falls under.
 

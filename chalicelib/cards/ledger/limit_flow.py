@@ -8,7 +8,7 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
-from chalicelib.cards.ledger.limits import Left, list_left
+from chalicelib.cards.ledger.limits import LimitLeft, list_left
 from chalicelib.cards.ledger.usage_counters import Counters, Owner
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import LimitEntry, LimitGroup
@@ -101,7 +101,7 @@ def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> LimitEntryRecord:
     return leave_out_none(record)
 
 
-def _serialize_left(group: LimitGroup, left: Left) -> LimitStatusRecord:
+def _serialize_left(group: LimitGroup, left: LimitLeft) -> LimitStatusRecord:
     """An entry with what is left; where it sets no bound, the largest number."""
     entry = left.entry
     record: LimitStatusRecord = {

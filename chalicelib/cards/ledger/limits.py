@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
-from chalicelib.cards.ledger.transaction_attributes import Facts, is_counted
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, is_counted
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup
 from chalicelib.cards.protocol import values
 from chalicelib.cards.storage.record import without_none
@@ -27,7 +27,7 @@ _A_MONDAY = 4 * _DAY
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class WindowUsage:
     """What a movement counts in the window of an entry that began at ``start``, to be given back when it is released.
 
     ``country`` is its country where the entry counts countries.
@@ -40,7 +40,7 @@ class Counted:
     country: int | None = None
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> Counted:
+    def of(cls, plain: Mapping[str, Any]) -> WindowUsage:
         """What ``plain`` gave."""
         return cls(**plain)
 
@@ -60,13 +60,13 @@ class Window:
     amount: int = 0
     countries: Mapping[int, int] = field(default_factory=dict)
 
-    def plus(self, counted: Counted) -> Window:
+    def plus(self, counted: WindowUsage) -> Window:
         return self._add(counted, 1)
 
-    def minus(self, counted: Counted) -> Window:
+    def minus(self, counted: WindowUsage) -> Window:
         return self._add(counted, -1)
 
-    def _add(self, counted: Counted, times: Literal[1, -1]) -> Window:
+    def _add(self, counted: WindowUsage, times: Literal[1, -1]) -> Window:
         """Nothing falls below zero."""
         countries = dict(self.countries)
         if counted.country is not None:
@@ -87,7 +87,7 @@ OF_RISK = "risk."
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class LimitLeft:
     """What an entry still lets pass, ``None`` where it sets no bound, until ``date_valid``, the first second after."""
 
     entry: LimitEntry
@@ -136,14 +136,14 @@ def count_movement(
     catalogue: Catalogue,
     group: LimitGroup | None,
     windows: Windows,
-    facts: Facts,
+    facts: TransactionAttributes,
     amount: int,
     currency: int,
     now: int,
     *,
     forced: bool = False,
     further: int | None = None,
-) -> tuple[Windows, list[Counted]]:
+) -> tuple[Windows, list[WindowUsage]]:
     """Count a movement of ``amount`` in ``currency``: the windows afterwards, and what was counted in them.
 
     A ``forced`` movement is counted without being refused, and its amount only where there is a rate. One that comes on
@@ -153,7 +153,7 @@ def count_movement(
     Raises: LimitExceeded, NoRate.
     """
     changed = dict(live_windows(catalogue, windows, now))
-    counted: list[Counted] = []
+    counted: list[WindowUsage] = []
     for key, entry in _entries(group):
         if not is_counted(catalogue, entry, facts):
             continue
@@ -162,7 +162,7 @@ def count_movement(
         worth = _worth(catalogue, entry, amount + (further or 0) if is_single else amount, currency, forced)
         is_new = further is None
         country = None if entry.country_count is None or not is_new else facts.country
-        share = Counted(key, found.start, worth, int(is_new), country)
+        share = WindowUsage(key, found.start, worth, int(is_new), country)
         if not forced:
             _require(entry, found, share)
         if not is_single:
@@ -171,7 +171,7 @@ def count_movement(
     return changed, counted
 
 
-def release_counts(windows: Windows, counted: Iterable[Counted]) -> Windows:
+def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
     """The windows without what a movement counted; what it counted in one that is over stays where it was."""
     changed = dict(windows)
     for share in counted:
@@ -181,7 +181,7 @@ def release_counts(windows: Windows, counted: Iterable[Counted]) -> Windows:
     return changed
 
 
-def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[Left]:
+def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[LimitLeft]:
     """What the entries of a group have left, in their order."""
     return [_left(entry, current_window(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
 
@@ -238,8 +238,8 @@ def _worth(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, 
         raise
 
 
-def _left(entry: LimitEntry, found: Window) -> Left:
-    return Left(
+def _left(entry: LimitEntry, found: Window) -> LimitLeft:
+    return LimitLeft(
         entry,
         _remaining(entry.count, found.count),
         _remaining(entry.amount, found.amount),
@@ -252,7 +252,7 @@ def _remaining(bound: int | None, used: int) -> int | None:
     return None if bound is None else max(0, bound - used)
 
 
-def _require(entry: LimitEntry, found: Window, share: Counted) -> None:
+def _require(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
     """Raises: LimitExceeded, when a movement counts more than there is left."""
     left = _left(entry, found)
     is_new_country = share.country is not None and share.country not in found.countries

@@ -12,9 +12,9 @@ from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger.charges import Charge, charge
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import NoRate, conversion
-from chalicelib.cards.ledger.limits import Bound, Counted, LimitExceeded, count_movement
-from chalicelib.cards.ledger.transaction_attributes import Facts
-from chalicelib.cards.ledger.usage_counters import Counters, Tally
+from chalicelib.cards.ledger.limits import Bound, LimitExceeded, WindowUsage, count_movement
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
+from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.status_codes import Refused, Status
 
@@ -45,13 +45,13 @@ class PostingContext:
     def holder_country(self) -> int | None:
         return self.holder.details.get("country_ison") if self.holder else None
 
-    def facts(self, transaction_type: int, currency: int, country: int | None) -> Facts:
+    def facts(self, transaction_type: int, currency: int, country: int | None) -> TransactionAttributes:
         """What an external payment is for fees and limits; ``country`` is the other bank's."""
-        return Facts(transaction_type, currency, country=country, holder_country=self.holder_country)
+        return TransactionAttributes(transaction_type, currency, country=country, holder_country=self.holder_country)
 
     def charge(
         self,
-        facts: Facts,
+        facts: TransactionAttributes,
         amount: int,
         *,
         debit: bool,
@@ -79,7 +79,14 @@ class PostingContext:
             raise Refused(Status.NO_FUNDS)
 
     def count(
-        self, facts: Facts, amount: int, now: int, tally: Tally, *, forced: bool = False, further: int | None = None
+        self,
+        facts: TransactionAttributes,
+        amount: int,
+        now: int,
+        tally: CounterChanges,
+        *,
+        forced: bool = False,
+        further: int | None = None,
     ) -> Usage:
         """Count a movement in all limits; answers what it has counted. Raises: OverLimit, Refused.
 
@@ -103,11 +110,11 @@ class PostingContext:
                 usage[kept.owner] = [each.plain for each in counted]
         return usage
 
-    def release(self, usage: Usage | None, tally: Tally) -> None:
+    def release(self, usage: Usage | None, tally: CounterChanges) -> None:
         """Give back what a movement has counted."""
         for kept in self.counters:
             if counted := (usage or {}).get(kept.owner):
-                tally.give_back(kept, map(Counted.of, counted))
+                tally.give_back(kept, map(WindowUsage.of, counted))
 
     @property
     def card_counters(self) -> list[Counters]:

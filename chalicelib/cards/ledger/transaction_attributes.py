@@ -25,7 +25,7 @@ _NO_DEBITS = CREDIT_TYPES | INQUIRY_TYPES
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class TransactionAttributes:
     """A movement: its transaction type and entry mode, and numeric codes of ISO 4217 and ISO 3166-1.
 
     ``country`` is where it takes place. An external payment has no ``mcc``: it falls under the whole range only.
@@ -39,7 +39,7 @@ class Facts:
     holder_country: int | None = None
 
 
-def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: Facts) -> bool:
+def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: TransactionAttributes) -> bool:
     """Whether a movement falls under an entry of a fee group."""
     return (
         _has_its_type(entry, facts)
@@ -49,7 +49,7 @@ def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: Facts) -> bool:
     )
 
 
-def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: Facts) -> bool:
+def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: TransactionAttributes) -> bool:
     """Whether a movement falls under an entry of a limit group."""
     return (
         _has_its_type(entry, facts)
@@ -63,7 +63,7 @@ def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: Facts) -> bool:
     )
 
 
-def is_in_risk_rule(catalogue: Catalogue, rule: RiskRule, facts: Facts) -> bool:
+def is_in_risk_rule(catalogue: Catalogue, rule: RiskRule, facts: TransactionAttributes) -> bool:
     """Whether a movement is one that a risk rule is about, whatever its amount."""
     return (
         _has_its_type(rule, facts)
@@ -86,11 +86,11 @@ def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | N
     return entry.mcc_low <= mcc <= entry.mcc_high
 
 
-def _has_its_type(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool:
+def _has_its_type(entry: FeeEntry | LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
     return entry.transaction_type in (ANY_TYPE, facts.transaction_type)
 
 
-def _has_its_class(entry: LimitEntry, facts: Facts) -> bool:
+def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
     """Returns are counted by no entry."""
     if entry.transaction_class != ANY_DEBIT:
         return facts.transaction_type in TYPES_OF_CLASS[entry.transaction_class]
@@ -98,7 +98,7 @@ def _has_its_class(entry: LimitEntry, facts: Facts) -> bool:
     return is_asked_for and facts.transaction_type not in RETURNS
 
 
-def _matches_entry(entry: FeeEntry | LimitEntry | RiskRule, facts: Facts) -> bool:
+def _matches_entry(entry: FeeEntry | LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
     """Whether entry mode and merchant category are among those of an entry."""
     return entry.entry_mode in (ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
 
@@ -107,7 +107,7 @@ def _in_region(catalogue: Catalogue, region: int | None, country: int | None) ->
     return not region or (country is not None and region in catalogue.regions_of(country))
 
 
-def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: Facts) -> bool:
+def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
     """Each pair of countries has one type; without both there is none."""
     if entry.region_type == ANY_REGION:
         return True

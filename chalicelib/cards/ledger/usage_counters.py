@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.cards.ledger.limits import Counted, Window, Windows, release_counts
+from chalicelib.cards.ledger.limits import Window, Windows, WindowUsage, release_counts
 from chalicelib.cards.ledger.transaction_record import TABLE
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
@@ -52,19 +52,19 @@ class Counters:
         return Put(TABLE, item, Attr("version").eq(self.version) if self.version else absent("owner"))
 
 
-class Tally:
+class CounterChanges:
     """What is counted, and listed under cards, in one transaction, which writes each owner's counters once."""
 
     def __init__(self) -> None:
         self._changed: dict[str, tuple[Counters, Counters]] = {}
 
-    def copy(self) -> Tally:
+    def copy(self) -> CounterChanges:
         """The same as it stands now, to try what may be refused."""
-        copied = Tally()
+        copied = CounterChanges()
         copied.assign(self)
         return copied
 
-    def assign(self, other: Tally) -> None:
+    def assign(self, other: CounterChanges) -> None:
         """Stand as another one does."""
         self._changed = dict(other._changed)
 
@@ -75,7 +75,7 @@ class Tally:
     def change(self, kept: Counters, windows: Windows) -> None:
         self._changed[kept.owner] = kept, replace(self.now(kept), windows=windows)
 
-    def give_back(self, kept: Counters, counted: Iterable[Counted]) -> None:
+    def give_back(self, kept: Counters, counted: Iterable[WindowUsage]) -> None:
         """Release what was counted."""
         self.change(kept, release_counts(self.now(kept).windows, counted))
 

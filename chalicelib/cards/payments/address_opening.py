@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, number_keys, put_numbers
 from chalicelib.cards.payments.pending_index import ANSWERED
-from chalicelib.cards.payments.provider import LONGEST_WORDS, Opened, Opening, Provider, ProviderRefused
+from chalicelib.cards.payments.provider import LONGEST_WORDS, AddressRequest, OpenedAddress, Provider, ProviderRefused
 from chalicelib.cards.payments.provider_completion import ProviderOutcome
 from chalicelib.cards.payments.serializers import refused_by_provider, serialize_address
 from chalicelib.cards.protocol.payment_messages import AddressRecord
@@ -24,8 +24,8 @@ class AddressOpening:
     store: Store
     provider: Provider
 
-    def ask(self, address: ExternalAddress, /) -> Opened | ProviderRefused:
-        opening = Opening(address.id, address.method, address.currency, address.country, address.account_name)
+    def ask(self, address: ExternalAddress, /) -> OpenedAddress | ProviderRefused:
+        opening = AddressRequest(address.id, address.method, address.currency, address.country, address.account_name)
         try:
             return self.provider.open_address(opening)
         except ProviderRefused as refusal:
@@ -34,7 +34,7 @@ class AddressOpening:
     ask_again = ask
 
     def outcome(
-        self, address: ExternalAddress, reply: Opened | ProviderRefused, stamp: WriteStamp, /
+        self, address: ExternalAddress, reply: OpenedAddress | ProviderRefused, stamp: WriteStamp, /
     ) -> ProviderOutcome[ExternalAddress]:
         if isinstance(reply, ProviderRefused):
             return self._refuse(address, str(reply)[:LONGEST_WORDS], stamp)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chalicelib.cards.payments.pending_index import TABLE, Waiting
+from chalicelib.cards.payments.pending_index import TABLE, PendingRecord
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, LIVE
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import ASSIGNED
@@ -21,7 +21,7 @@ _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExternalAddress(Waiting):
+class ExternalAddress(PendingRecord):
     """An address. ``account_id`` is an account's or, by ``account_type``, a special account's.
 
     Until the provider has opened it, as ``assignment_state`` says, it has no numbers. ``method`` and ``type_id`` are

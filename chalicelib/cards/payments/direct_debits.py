@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from chalicelib.cards.ledger.posting_context import PostingContext
-from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.mandate_record import Mandate
@@ -63,7 +63,7 @@ class DirectDebits:
         """Raises: Refused."""
         facts = party.facts(DIRECT_DEBIT, payment.instructed_currency, payment.country)
         charge = party.charge(facts, payment.instructed_amount, debit=True)
-        tally = Tally()
+        tally = CounterChanges()
         usage = party.count(facts, payment.instructed_amount, stamp.at // 1000, tally)
         party.require_funds(charge.total)
         members = amounts(charge) | {"counted": usage or None}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.posting_context import PostingContext
-from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_posting import Change, PaymentPosting, amounts
 from chalicelib.cards.payments.payment_record import ExternalPayment
@@ -19,7 +19,7 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 
 def credit(
-    payment: ExternalPayment, address: ExternalAddress, party: PostingContext, now: int, tally: Tally
+    payment: ExternalPayment, address: ExternalAddress, party: PostingContext, now: int, tally: CounterChanges
 ) -> ExternalPayment:
     """A payment with what it comes to on the account, counted in its limits. Raises: Refused, when it is not taken."""
     if not address.is_live:
@@ -42,7 +42,7 @@ class IncomingPayments:
         self, payment: ExternalPayment, address: ExternalAddress, party: PostingContext, stamp: WriteStamp
     ) -> Change:
         """Credit a payment that is new here, or bounce it."""
-        tally = Tally()
+        tally = CounterChanges()
         as_read: list[Operation] = [address.check_unchanged()]
         try:
             payment = credit(payment, address, party, stamp.at // 1000, tally)

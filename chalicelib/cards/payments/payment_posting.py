@@ -11,7 +11,7 @@ from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import EXTERNAL, Movement
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.transaction_record import Transaction
-from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import NOT_DUE
 from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED, PaymentKind
@@ -82,7 +82,7 @@ class PaymentPosting:
         payment: ExternalPayment,
         party: PostingContext,
         stamp: WriteStamp,
-        tally: Tally | None = None,
+        tally: CounterChanges | None = None,
         *,
         original: ExternalPayment | None = None,
         **members: Any,
@@ -100,7 +100,7 @@ class PaymentPosting:
     def reject(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> Change:
         """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
         members = {"state": REJECTED, "held": 0, "counted": None, **_not_due_members(payment), **members}
-        tally = Tally()
+        tally = CounterChanges()
         party.release(payment.counted, tally)
         if not payment.held:
             change = payment.update(stamp.write_id, **members)
@@ -141,7 +141,7 @@ def _not_due_members(payment: ExternalPayment) -> Item:
 
 
 def _movement(
-    what: str, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, tally: Tally | None = None
+    what: str, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, tally: CounterChanges | None = None
 ) -> Movement:
     cause = f"{CALLED[payment.payment]} {what}"
     movement = Movement(cause, stamp.at, stamp.write_id, tally, epm_transaction_id=payment.id)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.pending_index import Waiting
+from chalicelib.cards.payments.pending_index import PendingRecord
 from chalicelib.cards.payments.provider import OrderKind
 from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PENDING, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -23,7 +23,7 @@ _OF_COUNTERPARTY = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExternalPayment(Waiting):
+class ExternalPayment(PendingRecord):
     """One payment; amounts are in minor units, times in Unix seconds.
 
     Attributes:

@@ -22,7 +22,7 @@ ANSWERED: Item = NOT_DUE | {"asks": None, "claim": None}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waiting(Record):
+class PendingRecord(Record):
     """A record that may wait.
 
     Attributes:

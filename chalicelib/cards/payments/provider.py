@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class AddressRequest:
     """A wish for bank-account details. ``currency`` and ``country`` are ISO numbers, ``method`` as in ``schemes``."""
 
     address_id: int
@@ -22,7 +22,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedAddress:
     """Bank-account details that now lead to this service, and the country of the bank that has them."""
 
     account_number: str | None
@@ -47,7 +47,7 @@ OrderKind = Literal["payment", "return", "debit return"]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PaymentInstruction:
     """Money that is to be moved: a payment out, what came in going back, or what was collected claimed back.
 
     The money of a ``debit return`` comes from ``destination``, which has collected it.
@@ -94,13 +94,13 @@ class ProviderRefused(Exception):
 class Provider(Protocol):
     """A provider of external payments. Its calls may take seconds; none is made inside a transaction."""
 
-    def open_address(self, opening: Opening, /) -> Opened:
+    def open_address(self, opening: AddressRequest, /) -> OpenedAddress:
         """Bank-account details that nobody else has; the same ones when asked for the same ``address_id`` again.
 
         Raises: ProviderRefused, ProviderSilent.
         """
 
-    def submit(self, order: Order, /) -> Receipt:
+    def submit(self, order: PaymentInstruction, /) -> Receipt:
         """Carry an order out; a ``payment_id`` that was there before is answered alike, and nothing is done again.
 
         Raises: ProviderSilent.
@@ -116,10 +116,10 @@ NOT_CONNECTED = "no provider of external payments is connected"
 class NoProvider:
     """Stands where no provider is: every call is refused."""
 
-    def open_address(self, _opening: Opening, /) -> Opened:
+    def open_address(self, _opening: AddressRequest, /) -> OpenedAddress:
         raise ProviderRefused(NOT_CONNECTED)
 
-    def submit(self, _order: Order, /) -> Receipt:
+    def submit(self, _order: PaymentInstruction, /) -> Receipt:
         return Receipt(accepted=False, reason=NOT_CONNECTED)
 
     def find(self, _payment_id: int, /) -> Receipt | None:

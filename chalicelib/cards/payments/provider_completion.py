@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
 from chalicelib.cards.events.card_events import CardEvent, CardEvents
-from chalicelib.cards.payments.pending_index import ASKING_SECONDS, Waiting, due_members
+from chalicelib.cards.payments.pending_index import ASKING_SECONDS, PendingRecord, due_members
 from chalicelib.cards.payments.provider import ProviderSilent
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
@@ -24,7 +24,7 @@ from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 
-W = TypeVar("W", bound=Waiting)
+W = TypeVar("W", bound=PendingRecord)
 
 PATIENCE_SECONDS = 10
 """So long an outcome is decided anew while others change what it stands on; later the schedule does it."""

@@ -11,7 +11,7 @@ from chalicelib.cards.payments.event_payloads import change_events
 from chalicelib.cards.payments.payment_posting import PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import ANSWERED
-from chalicelib.cards.payments.provider import LONGEST_WORDS, BankAccount, Order, Provider, Receipt
+from chalicelib.cards.payments.provider import LONGEST_WORDS, BankAccount, PaymentInstruction, Provider, Receipt
 from chalicelib.cards.payments.provider_completion import ProviderOutcome
 from chalicelib.cards.payments.serializers import refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
@@ -83,11 +83,11 @@ class PaymentOrders:
         ), original
 
 
-def _order(payment: ExternalPayment) -> Order:
+def _order(payment: ExternalPayment) -> PaymentInstruction:
     """What the provider is asked for; what was collected is claimed back from whoever has collected it."""
     to = payment.destination or {}
     numbers = (to.get(name) for name in ("account_number", "sort_code", "iban", "bic"))
-    return Order(
+    return PaymentInstruction(
         payment_id=payment.id,
         kind=payment.order,
         method=payment.method,

@@ -20,10 +20,10 @@ from typing import Any
 
 from chalicelib.cards.payments.pending_index import TABLE
 from chalicelib.cards.payments.provider import (
+    AddressRequest,
     BankAccount,
-    Opened,
-    Opening,
-    Order,
+    OpenedAddress,
+    PaymentInstruction,
     ProviderRefused,
     ProviderSilent,
     Receipt,
@@ -44,7 +44,7 @@ class SandboxProvider:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def open_address(self, opening: Opening) -> Opened:
+    def open_address(self, opening: AddressRequest) -> OpenedAddress:
         if METHOD_CURRENCIES.get(opening.method) != opening.currency:
             raise ProviderRefused("the method has another currency")
         if opening.account_name.upper().startswith(REFUSE):
@@ -54,7 +54,7 @@ class SandboxProvider:
             raise ProviderRefused("all account numbers of the sandbox are taken")
         return opened
 
-    def submit(self, order: Order) -> Receipt:
+    def submit(self, order: PaymentInstruction) -> Receipt:
         if _is_to(order.destination, LOST):
             attempt = _item(order, "lost")
             if self._put_or_read(attempt) == attempt:
@@ -88,7 +88,7 @@ def _is_to(destination: BankAccount, word: str) -> bool:
     return destination.name.upper().startswith(word)
 
 
-def _decide(order: Order) -> Receipt:
+def _decide(order: PaymentInstruction) -> Receipt:
     if _is_to(order.destination, REFUSE):
         return Receipt(accepted=False, reason="the sandbox refuses this name")
     scheme = choose_scheme(order.method, order.schemes, order.amount)
@@ -101,7 +101,7 @@ def _key(payment_id: int, part: str) -> Item:
     return {"owner": f"provider#{payment_id}", "part": part}
 
 
-def _item(order: Order, part: str, **members: Any) -> Item:
+def _item(order: PaymentInstruction, part: str, **members: Any) -> Item:
     """What is written down of an order, with a mark of the attempt that wrote it."""
     about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
     return {**_key(order.payment_id, part), **about, **members, "written_by": new_id()}
@@ -111,15 +111,15 @@ def _receipt(item: Item) -> Receipt:
     return Receipt(item["accepted"], item.get("reference"), item.get("scheme"), item.get("reason"))
 
 
-def _british(address_id: int) -> Opened | None:
+def _british(address_id: int) -> OpenedAddress | None:
     number = british_number(address_id)
     if number is None:
         return None
-    return Opened(number, SORT_CODE, british_iban(number), None, BRITAIN)
+    return OpenedAddress(number, SORT_CODE, british_iban(number), None, BRITAIN)
 
 
-def _european(opening: Opening) -> Opened | None:
+def _european(opening: AddressRequest) -> OpenedAddress | None:
     iban = sepa_iban(opening.country, opening.address_id)
     if iban is None:
         return None
-    return Opened(None, None, iban, f"{BANK}{iban[:2]}2X", SEPA_COUNTRIES[iban[:2]])
+    return OpenedAddress(None, None, iban, f"{BANK}{iban[:2]}2X", SEPA_COUNTRIES[iban[:2]])

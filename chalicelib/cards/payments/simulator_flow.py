@@ -16,7 +16,9 @@ from chalicelib.cards.payments.payment_posting import Change, PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
 from chalicelib.cards.payments.serializers import bank_account
 from chalicelib.cards.protocol.message import leave_out_none
-from chalicelib.cards.protocol.payment_simulator_messages import (
+from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED
+from chalicelib.cards.protocol.schemes import SCHEMES
+from chalicelib.cards.protocol.simulator_messages import (
     Collection,
     InboundPayment,
     NewMandate,
@@ -26,8 +28,6 @@ from chalicelib.cards.protocol.payment_simulator_messages import (
     SimulateMandate,
     SimulateOutboundResult,
 )
-from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED
-from chalicelib.cards.protocol.schemes import SCHEMES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
 from chalicelib.cards.requests.request_context import Outcome, RequestContext

@@ -9,7 +9,7 @@ from typing import cast
 
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.posting_context import PostingContext
-from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, find_key
 from chalicelib.cards.payments.event_payloads import payment_event
@@ -35,7 +35,7 @@ _DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "indus
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class InternalPayee:
     """A destination that is an address of this service: it, and whom it concerns."""
 
     address: ExternalAddress
@@ -70,7 +70,7 @@ class TransferFlow:
         payment = self._payment(request, context, address, schemes)
         facts = party.facts(EXTERNAL_OUT, request.currency_ison, payment.country)
         charge = party.charge(facts, request.amount, debit=True)
-        tally = Tally()
+        tally = CounterChanges()
         usage = party.count(facts, request.amount, context.now, tally)
         party.require_funds(charge.total)
         payment = replace(payment, counted=usage or None, **amounts(charge))
@@ -89,7 +89,7 @@ class TransferFlow:
 
     def _parties(
         self, context: RequestContext, address: ExternalAddress, number: Item | None
-    ) -> tuple[PostingContext, Own | None]:
+    ) -> tuple[PostingContext, InternalPayee | None]:
         """Who pays, and who is paid if that is an address of this service."""
         account_ref, own_keys, home = AccountRef.of(address), [], None
         if number is not None:
@@ -101,7 +101,7 @@ class TransferFlow:
             return party, None
         own_item, *rest = items[len(account_ref.keys) :]
         assert own_item is not None, "a number leads to its address"
-        return party, Own(
+        return party, InternalPayee(
             ExternalAddress.from_item(own_item), home.posting_context(self.programmes.catalogue(home.manager_id), rest)
         )
 
@@ -142,8 +142,8 @@ class TransferFlow:
         context: RequestContext,
         paid: ExternalPayment,
         payer: PostingContext,
-        own: Own,
-        tally: Tally,
+        own: InternalPayee,
+        tally: CounterChanges,
     ) -> Outcome[TransferWithDestination]:
         """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
         address, payee = own.address, own.party

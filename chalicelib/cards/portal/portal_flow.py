@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.issuing import card_list_record
+from chalicelib.cards.issuing import card_record
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.card_secrets import CardSecrets
@@ -59,8 +59,8 @@ class PortalFlow:
     secrets: CardSecrets
 
     def list_cards(self, request: ListCards, context: RequestContext) -> Outcome[list[ListedCard]]:
-        before = None if request.before is None else card_list_record.row_part(request.before)
-        lists = card_list_record.of_manager(context.manager_id)
+        before = None if request.before is None else card_record.row_part(request.before)
+        lists = card_record.card_rows(context.manager_id)
         rows, more = time_ordered.latest_page(context.store, lists, request.item_count, before)
         items = context.items([Card.key(row["card_id"]) for row in rows]) if rows else []
         cards = [Card.from_item(item) for item in items if item is not None and context.can_see(item)]

@@ -44,7 +44,7 @@ class NoOldKey(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class CredentialKey:
     """A live key: the digests of its two parts. ``created_at`` is in Unix seconds."""
 
     api_id: str = field(repr=False)
@@ -53,7 +53,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class CredentialSecret:
     """A credential's three parts in clear, as they are shown once; ``None`` for an access key that stays."""
 
     access_key: str | None = field(repr=False)
@@ -85,7 +85,7 @@ class Credential:
     actions: frozenset[str] | None
     modes: Mapping[str, str]
     encryption_key: str | None
-    keys: tuple[Key, ...]
+    keys: tuple[CredentialKey, ...]
     revision: int = 1
 
     @property
@@ -136,7 +136,7 @@ class Credentials:
         items = self._store.batch_get([credential_key(found) for found in digests.values()]) if digests else []
         return {name: _credential(item) for name, item in zip(digests, items, strict=True) if item}
 
-    def rotate(self, manager_id: int, name: str) -> Secret:
+    def rotate(self, manager_id: int, name: str) -> CredentialSecret:
         """Make a new key, which is live at once; the one before it stays live, older ones end.
 
         Raises:
@@ -167,7 +167,7 @@ class Credentials:
             raise UnknownCredential(f"programme manager {manager_id} has no credential {name}")
         return entry["access_key"], _credential(item)
 
-    def _update_keys(self, found: str, credential: Credential, keys: list[Key]) -> None:
+    def _update_keys(self, found: str, credential: Credential, keys: list[CredentialKey]) -> None:
         table, key = credential_key(found)
         try:
             self._store.update(
@@ -211,18 +211,18 @@ def name_key(manager_id: int, name: str) -> tuple[str, Item]:
     return TABLE, {"owner": owner(manager_id), "part": f"credential#{name}"}
 
 
-def new_secret(*, with_access_key: bool) -> Secret:
+def new_secret(*, with_access_key: bool) -> CredentialSecret:
     """A new key, with a new access key or beside the one that there is."""
     drawn = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
-    return Secret(drawn if with_access_key else None, secrets.token_hex(16), secrets.token_hex(32))
+    return CredentialSecret(drawn if with_access_key else None, secrets.token_hex(16), secrets.token_hex(32))
 
 
-def new_key(secret: Secret, now: int) -> Key:
+def new_key(secret: CredentialSecret, now: int) -> CredentialKey:
     """What is kept of a key."""
-    return Key(digest(secret.access_api_id), digest(secret.access_api_key), now)
+    return CredentialKey(digest(secret.access_api_id), digest(secret.access_api_key), now)
 
 
-def put_credential(manager_id: int, name: str, rights: Rights, secret: Secret, now: int) -> list[Operation]:
+def put_credential(manager_id: int, name: str, rights: Rights, secret: CredentialSecret, now: int) -> list[Operation]:
     """What makes a credential with a whole new secret; one that has the name has to have ended."""
     assert secret.access_key is not None
     found = digest(secret.access_key)
@@ -257,12 +257,12 @@ def _credential(item: Item) -> Credential:
         actions=None if actions is None else frozenset(actions),
         modes=item["modes"],
         encryption_key=item.get("encryption_key"),
-        keys=tuple(Key(key["api_id"], key["api_key"], key["created_at"]) for key in item["keys"]),
+        keys=tuple(CredentialKey(key["api_id"], key["api_key"], key["created_at"]) for key in item["keys"]),
         revision=item["revision"],
     )
 
 
-def _key_members(key: Key) -> Item:
+def _key_members(key: CredentialKey) -> Item:
     return {"api_id": key.api_id, "api_key": key.api_key, "created_at": key.created_at}
 
 

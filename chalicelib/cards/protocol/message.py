@@ -165,7 +165,7 @@ class Request(Message):
         if request is None:
             request = cls.model_validate({name: members[name] for name in members.keys() - _fields(late)})
         if late or (nulls and cls.emptied):
-            request.noted(late, nulls)
+            request.keep_notes(late, nulls)
         return request
 
     @classmethod
@@ -182,7 +182,7 @@ class Request(Message):
         problems += [problem for check in cls.further for problem in check(values)]
         return request, problems
 
-    def noted(self, late: Sequence[Problem], nulls: Sequence[str]) -> None:
+    def keep_notes(self, late: Sequence[Problem], nulls: Sequence[str]) -> None:
         """Keep what is told later, and what is to be emptied."""
         self._problems, self._nulls = tuple(late), tuple(sorted(self.emptied.intersection(nulls)))
 

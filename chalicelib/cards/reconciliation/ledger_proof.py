@@ -1,7 +1,7 @@
 """The proof of the ledger: an account is the sum of its rows, and rows, transactions and accounts agree.
 
 Nothing is read here: whoever proves hands in the rows of an account in their order, each with the transactions that
-were recorded with it. What does not fit is a ``Broken``.
+were recorded with it. What does not fit is a ``LedgerMismatch``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from chalicelib.cards.ledger.entries import (
 )
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import RETURNS
-from chalicelib.cards.reconciliation.reservations import VERBS, Claim, claim_of
+from chalicelib.cards.reconciliation.reservations import VERBS, ReservedAmount, reserved_amount
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields import registries
@@ -44,7 +44,7 @@ Books = dict[tuple[str, int], int]
 """What stands in books, by their names and currencies."""
 
 
-class Broken(Exception):
+class LedgerMismatch(Exception):
     """The ledger does not hold; the message says where and why, in words for the operator.
 
     Attributes:
@@ -61,7 +61,7 @@ class Broken(Exception):
         super().__init__(f"{describe_owner(owner)}{place}: {problem}")
 
 
-class Fold:
+class AccountProof:
     """An account's rows, one after the other, and what they come to.
 
     Attributes:
@@ -75,7 +75,7 @@ class Fold:
         self.owner = owner
         self.currency = currency
         self.balances: dict[Balance, int] = dict.fromkeys(BALANCES, 0)
-        self.claims: dict[Claim, int] = {}
+        self.claims: dict[ReservedAmount, int] = {}
         self.books: Books = {}
         self.rows = 0
         self.transactions = 0
@@ -85,15 +85,17 @@ class Fold:
         """The next row, with the transactions that ``pair_rows`` gives it. Raises: Broken."""
         number = number_of(row)
         if lost := _MEMBERS - row.keys():
-            raise Broken(self.owner, f"row {number} has no {', '.join(sorted(lost))}")
+            raise LedgerMismatch(self.owner, f"row {number} has no {', '.join(sorted(lost))}")
         if number != self.rows + 1:
-            raise Broken(self.owner, f"row {self.rows + 1} is missing before it", row)
+            raise LedgerMismatch(self.owner, f"row {self.rows + 1} is missing before it", row)
         if row["at"] <= self.last_at:
-            raise Broken(self.owner, f"it is not later than the row before it, of {format_time(self.last_at)}", row)
+            raise LedgerMismatch(
+                self.owner, f"it is not later than the row before it, of {format_time(self.last_at)}", row
+            )
         entries = entries_of(row)
         if left := imbalance(entries):
             amounts = ", ".join(format_amount(amount, currency) for currency, amount in left.items())
-            raise Broken(self.owner, f"its entries do not sum to zero but to {amounts}", row)
+            raise LedgerMismatch(self.owner, f"its entries do not sum to zero but to {amounts}", row)
         changes = self._changes(row, entries)
         for name in BALANCES:
             self.balances[name] += changes[name]
@@ -109,14 +111,14 @@ class Fold:
     def compare(self, account: Item) -> None:
         """Hold the account's item against all its rows. Raises: Broken."""
         if account["movements"] != self.rows:
-            raise Broken(self.owner, f"it counts {account['movements']} rows, and there are {self.rows}")
+            raise LedgerMismatch(self.owner, f"it counts {account['movements']} rows, and there are {self.rows}")
         for name, amount in self.balances.items():
             if account[name] != amount:
                 said, summed = format_amount(account[name], self.currency), format_amount(amount, self.currency)
-                raise Broken(self.owner, f"its {name} balance is {said}, its {self.rows} rows come to {summed}")
+                raise LedgerMismatch(self.owner, f"its {name} balance is {said}, its {self.rows} rows come to {summed}")
         if account["last_at"] != self.last_at:
             noted, last = format_time(account["last_at"]), format_time(self.last_at)
-            raise Broken(self.owner, f"it was last moved at {noted} as it says, and at {last} by its last row")
+            raise LedgerMismatch(self.owner, f"it was last moved at {noted} as it says, and at {last} by its last row")
 
     # -- inside
 
@@ -126,11 +128,11 @@ class Fold:
         for entry in entries:
             owner, _, name = entry.book.rpartition(":")
             if entry.book not in COMMON and not (owner and name in BALANCES):
-                raise Broken(self.owner, f"there is no book {entry.book!r}", row)
+                raise LedgerMismatch(self.owner, f"there is no book {entry.book!r}", row)
             if owner != self.owner:
                 continue
             if entry.currency != self.currency:
-                raise Broken(
+                raise LedgerMismatch(
                     self.owner, f"{format_amount(entry.amount, entry.currency)} is not in the account's currency", row
                 )
             changes[name] += entry.amount  # type: ignore[index]
@@ -139,12 +141,14 @@ class Fold:
     def _claim(self, row: Item, balance: Balance, change: int) -> None:
         if not change:
             return
-        claim = claim_of(row, balance)
+        claim = reserved_amount(row, balance)
         if claim is None:
-            raise Broken(self.owner, f"it {VERBS[balance]} {format_amount(change, self.currency)} for nothing", row)
+            raise LedgerMismatch(
+                self.owner, f"it {VERBS[balance]} {format_amount(change, self.currency)} for nothing", row
+            )
         left = self.claims.pop(claim, 0) + change
         if left < 0:
-            raise Broken(
+            raise LedgerMismatch(
                 self.owner, f"it releases {format_amount(-left, self.currency)} more than {claim} {balance}", row
             )
         if left:
@@ -156,13 +160,13 @@ class Fold:
             if transaction["at"] != row["at"]:
                 raise _without_row(self.owner, transaction)
             if transaction["written_by"] != row["written_by"]:
-                raise Broken(self.owner, f"transaction {transaction['id']} was not written with it", row)
+                raise LedgerMismatch(self.owner, f"transaction {transaction['id']} was not written with it", row)
         if (told := sum(map(_effect, shown))) != change:
             self._fail(row, "what it books", change, "its transactions come to", told)
 
     def _fail(self, row: Item, what: str, noted: int, instead: str, found: int) -> None:
         said, summed = format_amount(noted, self.currency), format_amount(found, self.currency)
-        raise Broken(self.owner, f"{what} is {said}, {instead} {summed}", row)
+        raise LedgerMismatch(self.owner, f"{what} is {said}, {instead} {summed}", row)
 
     def _count(self, entries: Sequence[Entry]) -> None:
         if min(owners_of(entries), default=self.owner) != self.owner:
@@ -190,18 +194,22 @@ def pair_rows(owner: str, rows: Iterable[Item], shown: Iterable[Item]) -> Iterat
         raise _without_row(owner, transaction)
 
 
-def _without_row(owner: str, transaction: Item) -> Broken:
-    return Broken(owner, f"transaction {transaction['id']} of {format_time(transaction['at'])} belongs to no row")
+def _without_row(owner: str, transaction: Item) -> LedgerMismatch:
+    return LedgerMismatch(
+        owner, f"transaction {transaction['id']} of {format_time(transaction['at'])} belongs to no row"
+    )
 
 
 def check_pointer(transaction: Item, pointer: Item | None) -> None:
     """Hold a transaction against the item that its id leads to. Raises: Broken."""
     owner, number = transaction["owner"], transaction["id"]
     if pointer is None:
-        raise Broken(owner, f"the id {number} of its transaction of {format_time(transaction['at'])} leads nowhere")
+        raise LedgerMismatch(
+            owner, f"the id {number} of its transaction of {format_time(transaction['at'])} leads nowhere"
+        )
     leads_elsewhere = (pointer["account"], pointer["part_of_account"]) != (owner, transaction["part"])
     if leads_elsewhere or any(pointer.get(name) != transaction.get(name) for name in _AT_ITS_ID):
-        raise Broken(
+        raise LedgerMismatch(
             owner, f"the id {number} of its transaction of {format_time(transaction['at'])} leads to another one"
         )
 
@@ -217,14 +225,16 @@ def check_copy(transaction: Item, copy: Item | None) -> None:
     """Hold a transaction against its copy in a list of its card. Raises: Broken."""
     said = f"its transaction {transaction['id']} of {format_time(transaction['at'])}"
     if copy is None:
-        raise Broken(transaction["owner"], f"{said} is not in both lists of card {transaction['card_id']}")
+        raise LedgerMismatch(transaction["owner"], f"{said} is not in both lists of card {transaction['card_id']}")
     place = {"owner": copy["owner"], "part": copy["part"]}
     if copy != transaction | place:
-        raise Broken(transaction["owner"], f"{said} is another one in the lists of card {transaction['card_id']}")
+        raise LedgerMismatch(
+            transaction["owner"], f"{said} is another one in the lists of card {transaction['card_id']}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Half:
+class SharedRow:
     """A movement of several accounts, some of whose rows have not been seen: ``owner`` has the ``row`` that was."""
 
     owner: str
@@ -233,7 +243,7 @@ class Half:
     missing: frozenset[str]
 
 
-class Shared:
+class SharedMovements:
     """Movements of several accounts: their rows in all of them have to have the same entries.
 
     One is remembered from its first row to its last, and ``most`` at the same time: what comes on top of that is only
@@ -243,7 +253,7 @@ class Shared:
     def __init__(self, most: int = 200_000) -> None:
         self.left_out = 0
         self._most = most
-        self._halves: dict[str, Half] = {}
+        self._halves: dict[str, SharedRow] = {}
         self._lock = threading.Lock()
 
     def note(self, owner: str, row: Item) -> None:
@@ -259,7 +269,7 @@ class Shared:
                 self.left_out += 1
                 return
             if half is not None and half.fingerprint != fingerprint:
-                raise Broken(
+                raise LedgerMismatch(
                     owner,
                     f"its entries are not those of row {number_of(half.row)} of {describe_owner(half.owner)}",
                     row,
@@ -268,11 +278,11 @@ class Shared:
             self._halves.pop(movement, None)
             if missing:
                 seen = {name: row[name] for name in ("part", "cause", "at")}
-                self._halves[movement] = Half(owner, seen, fingerprint, missing)
+                self._halves[movement] = SharedRow(owner, seen, fingerprint, missing)
 
-    def missing(self) -> Mapping[str, Mapping[str, Half]]:
+    def missing(self) -> Mapping[str, Mapping[str, SharedRow]]:
         """The movements that have not been seen of an account, by that account."""
-        found: dict[str, dict[str, Half]] = {}
+        found: dict[str, dict[str, SharedRow]] = {}
         for movement, half in self._halves.items():
             for owner in half.missing:
                 found.setdefault(owner, {})[movement] = half

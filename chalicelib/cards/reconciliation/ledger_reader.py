@@ -9,9 +9,9 @@ from typing import TypeVar
 from chalicelib.cards.ledger.transaction_record import TABLE as LEDGER
 from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.reconciliation.ledger_proof import (
-    Broken,
-    Fold,
-    Shared,
+    AccountProof,
+    LedgerMismatch,
+    SharedMovements,
     check_copy,
     check_pointer,
     copies_of,
@@ -30,12 +30,12 @@ READ_TOGETHER = 33
 
 
 @dataclass
-class Reading:
+class LedgerReader:
     """How far the rows and the transactions of an account were read; what came after them is ``beyond``."""
 
     store: Store
-    fold: Fold
-    shared: Shared
+    fold: AccountProof
+    shared: SharedMovements
     after: dict[str, Item | None] = field(default_factory=lambda: {"movement#": None, "transaction#": None})
     beyond: str | None = None
 
@@ -118,5 +118,5 @@ def batches(whole: Iterable[T], size: int) -> Iterator[list[T]]:
 def _account(store: Store, owner: str) -> Item:
     item = store.get(*account_key(owner))
     if item is None:
-        raise Broken(owner, "it is not there any more")
+        raise LedgerMismatch(owner, "it is not there any more")
     return with_row_count(item)

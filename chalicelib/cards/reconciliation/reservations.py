@@ -23,8 +23,8 @@ _CLAIMING: Mapping[Balance, tuple[str, ...]] = {
 VERBS: Mapping[Balance, str] = {"held": "holds", "reserved": "reserves"}
 
 
-class Claim(NamedTuple):
-    """One claim, by the number of the payment, the authorization or the disputed transaction."""
+class ReservedAmount(NamedTuple):
+    """Money set apart in a balance, by the number of the payment, the authorization or the disputed transaction."""
 
     kind: str
     number: int
@@ -34,7 +34,7 @@ class Claim(NamedTuple):
 
     @property
     def balance(self) -> Balance:
-        """Where what it claims stands."""
+        """The balance that it is set apart in."""
         return "reserved" if self.kind == DISPUTE else "held"
 
     @property
@@ -43,7 +43,7 @@ class Claim(NamedTuple):
         return VERBS[self.balance]
 
     def amount(self, record: Item | None) -> int:
-        """What its record claims, in minor units of the account's currency."""
+        """What its record reserves, in minor units of the account's currency."""
         if record is None:
             return 0
         if self.kind == DISPUTE:
@@ -51,19 +51,21 @@ class Claim(NamedTuple):
         return int(record.get("held", 0))
 
 
-def claim_of(row: Item, balance: Balance) -> Claim | None:
-    """The claim that a row of the ledger changes."""
-    found = (Claim(ABOUT[name], row[name]) for name in _CLAIMING[balance] if row.get(name) is not None)
+def reserved_amount(row: Item, balance: Balance) -> ReservedAmount | None:
+    """The reserved amount that a row of the ledger changes."""
+    found = (ReservedAmount(ABOUT[name], row[name]) for name in _CLAIMING[balance] if row.get(name) is not None)
     return next(found, None)
 
 
 def describe_row(row: Item) -> str:
     """What a row of the ledger is about, in words; nothing, where it is about itself."""
-    return ", ".join(str(Claim(kind, row[name])) for name, kind in ABOUT.items() if row.get(name) is not None)
+    return ", ".join(str(ReservedAmount(kind, row[name])) for name, kind in ABOUT.items() if row.get(name) is not None)
 
 
-def find_mismatches(claims: Mapping[Claim, int], records: Mapping[Claim, Item | None]) -> list[Claim]:
-    """Those whose records do not claim what the rows of their account do."""
+def find_mismatches(
+    claims: Mapping[ReservedAmount, int], records: Mapping[ReservedAmount, Item | None]
+) -> list[ReservedAmount]:
+    """Those whose records reserve another amount than the rows of their account."""
     return [
         claim for claim, record in records.items() if record is None or claim.amount(record) != claims.get(claim, 0)
     ]

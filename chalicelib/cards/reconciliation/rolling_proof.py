@@ -17,7 +17,7 @@ from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.special_account_record import special_account_key
 from chalicelib.cards.protocol.values import SPECIAL
 from chalicelib.cards.reconciliation.account_proof import prove_account
-from chalicelib.cards.reconciliation.ledger_proof import Broken, Shared, describe_owner, number_of
+from chalicelib.cards.reconciliation.ledger_proof import LedgerMismatch, SharedMovements, describe_owner, number_of
 from chalicelib.cards.reconciliation.ledger_reader import account_key, latest_first, with_row_count
 from chalicelib.cards.reconciliation.progress_record import PROGRESS, STRETCHES, Progress
 from chalicelib.cards.storage.record import Key
@@ -45,8 +45,8 @@ COMPARING_SECONDS = 120
 class _Run:
     """What one run has seen."""
 
-    shared: Shared = field(default_factory=lambda: Shared(MOST_SHARED))
-    broken: dict[str, Broken] = field(default_factory=dict)
+    shared: SharedMovements = field(default_factory=lambda: SharedMovements(MOST_SHARED))
+    broken: dict[str, LedgerMismatch] = field(default_factory=dict)
     proved: int = 0
 
 
@@ -94,11 +94,11 @@ class RollingProof:
                 log.info("ledger holds again", account=owner)
         return progress.with_findings(frozenset(), frozenset(held))
 
-    def _prove_alone(self, owner: str, until: float) -> Broken | None:
+    def _prove_alone(self, owner: str, until: float) -> LedgerMismatch | None:
         """What is wrong with one account, its movements with others among it. Raises: StoreError."""
-        item, shared = self.store.get(*account_key(owner)), Shared(MOST_SHARED)
+        item, shared = self.store.get(*account_key(owner)), SharedMovements(MOST_SHARED)
         if item is None:
-            return Broken(owner, "it is not there any more")
+            return LedgerMismatch(owner, "it is not there any more")
         return self._prove(item, shared) or next(find_missing(self.store, shared, self._has_time(until)), None)
 
     def _step(self, progress: Progress, stretch: str, run: _Run) -> Progress:
@@ -139,11 +139,11 @@ class RollingProof:
             log.warning("account not proved", account=account["owner"], rows=_rows(account))
         return _rows(account) <= MOST_ROWS
 
-    def _prove(self, account: Item, shared: Shared) -> Broken | None:
+    def _prove(self, account: Item, shared: SharedMovements) -> LedgerMismatch | None:
         """What is wrong with an account. Raises: StoreError."""
         try:
             prove_account(self.store, account, (), shared)
-        except Broken as broken:
+        except LedgerMismatch as broken:
             return broken
         except StoreError:
             raise
@@ -196,13 +196,13 @@ def _rows(account: Item) -> int:
     return int(with_row_count(account).get("movements") or 0)
 
 
-def _unreadable(account: Item, error: Exception) -> Broken:
-    broken = Broken(account["owner"], f"it cannot be read: {type(error).__name__}")
+def _unreadable(account: Item, error: Exception) -> LedgerMismatch:
+    broken = LedgerMismatch(account["owner"], f"it cannot be read: {type(error).__name__}")
     broken.__cause__ = error
     return broken
 
 
-def find_missing(store: Store, shared: Shared, has_time: Callable[[], bool]) -> Iterator[Broken]:
+def find_missing(store: Store, shared: SharedMovements, has_time: Callable[[], bool]) -> Iterator[LedgerMismatch]:
     """What does not fit in the accounts that were read, as far as there is time to look; the latest rows come first."""
     for owner, halves in shared.missing().items():
         waiting = set(halves)
@@ -215,10 +215,10 @@ def find_missing(store: Store, shared: Shared, has_time: Callable[[], bool]) -> 
                 waiting.remove(row["movement"])
                 try:
                     shared.note(owner, row)
-                except Broken:
+                except LedgerMismatch:
                     half = halves[row["movement"]]
                     other = f"row {number_of(row)} of {describe_owner(owner)}"
-                    yield Broken(half.owner, f"its entries are not those of {other}", half.row)
+                    yield LedgerMismatch(half.owner, f"its entries are not those of {other}", half.row)
         if waiting:
             half = halves[min(waiting)]
-            yield Broken(half.owner, f"it moves {describe_owner(owner)}, too, which has no such row", half.row)
+            yield LedgerMismatch(half.owner, f"it moves {describe_owner(owner)}, too, which has no such row", half.row)

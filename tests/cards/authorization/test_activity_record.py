@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.authorization import activity_record
-from chalicelib.cards.authorization.activity_record import Message
+from chalicelib.cards.authorization.activity_record import NetworkMessage
 from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
-from chalicelib.cards.authorization.risk_rules import Fired
+from chalicelib.cards.authorization.risk_rules import FiredRules
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_CODES, RISK_ACTIONS, SECURITY_CHECKS
@@ -187,11 +187,11 @@ def test_how_the_card_was_read_is_said(entry_mode: int, present: int, condition:
 
 
 def test_the_risk_rules_that_fired_are_named(shops: Scene) -> None:
-    said = message(fired=Fired(("401.7", "402.1"), (RISK_ACTIONS[0], RISK_ACTIONS[4]))).members(NOW)
+    said = message(fired=FiredRules(("401.7", "402.1"), (RISK_ACTIONS[0], RISK_ACTIONS[4]))).members(NOW)
 
     assert (said["suspicious"], said["risk_rule_ids"], said["note"]) == (1, "401.7,402.1", "fired: 401.7, 402.1")
     assert [name for name, flag in said["risk_actions"].items() if flag] == [RISK_ACTIONS[0], RISK_ACTIONS[4]]
-    assert message(fired=Fired(("1",), (RISK_ACTIONS[1],))).members(NOW)["suspicious"] == 0
+    assert message(fired=FiredRules(("1",), (RISK_ACTIONS[1],))).members(NOW)["suspicious"] == 0
 
 
 @pytest.mark.parametrize("code", RESPONSE_CODES)
@@ -211,7 +211,7 @@ def test_long_numbers_keep_to_their_fields() -> None:
     assert (said["retrieval_reference_number"], said["transmission_date"]) == ("700309678901", "2027-01-03")
 
 
-def message(**given: Any) -> Message:
+def message(**given: Any) -> NetworkMessage:
     """A message with little."""
     least: dict[str, Any] = {
         "number": 7,
@@ -225,7 +225,7 @@ def message(**given: Any) -> Message:
         "charge": None,
         "holder_currency": GBP,
     }
-    return Message(**least | given)
+    return NetworkMessage(**least | given)
 
 
 def _card() -> Card:

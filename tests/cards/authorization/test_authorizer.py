@@ -10,12 +10,12 @@ from unittest.mock import patch
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from chalicelib.cards.authorization.authorizer import Asked, Authorizer, Decision
+from chalicelib.cards.authorization.authorizer import Authorizer, Decision, RequestedAmount
 from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
-from chalicelib.cards.authorization.cardholder_verification import Presented
+from chalicelib.cards.authorization.cardholder_verification import PresentedData
 from chalicelib.cards.card_data.sealed_data import CardData
-from chalicelib.cards.ledger.usage_counters import Tally
+from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol.values import RESPONSE_CODES
 from tests.cards.authorization.issuers import (
     ALL_AT_ONCE,
@@ -209,7 +209,7 @@ class Attempt:
     """A purchase of 80.00 GBP with a card that has 100.00, as far as nothing is in the way."""
 
     card_context: CardContext
-    asked: Asked
+    asked: RequestedAmount
     by_number: str | None = None
 
     def of_card(self, **members: Any) -> Attempt:
@@ -259,13 +259,13 @@ def user(issuer: Scene) -> Buyer:
 
 def attempt_of(user: Buyer) -> Attempt:
     use = CardUse(transaction_type=0, mcc="5411", country=BRITAIN, checks=UNCHECKED)
-    presented = Presented(2029, 3, PIN, user.card.cvc2)
-    return Attempt(card_context_of(user), Asked(use, 80_00, GBP, presented))
+    presented = PresentedData(2029, 3, PIN, user.card.cvc2)
+    return Attempt(card_context_of(user), RequestedAmount(use, 80_00, GBP, presented))
 
 
-def decided(authorizer: Authorizer, attempt: Attempt, tally: Tally | None = None) -> Decision:
+def decided(authorizer: Authorizer, attempt: Attempt, tally: CounterChanges | None = None) -> Decision:
     now = attempt.card_context.of_card.last_at // 1000 or 1_772_442_000
-    return authorizer.decide(attempt.card_context, attempt.asked, now, tally or Tally(), attempt.by_number)
+    return authorizer.decide(attempt.card_context, attempt.asked, now, tally or CounterChanges(), attempt.by_number)
 
 
 def test_the_first_that_is_in_the_way_gives_the_code(authorizer: Authorizer, user: Buyer) -> None:
@@ -294,7 +294,7 @@ def test_only_approvals_count_in_limits(authorizer: Authorizer, user: Buyer) -> 
         (attempt.of_card(risk_group_id=WATCHED).used(mcc=ALL_AT_ONCE), False),
         (attempt.used(transaction_type=39), False),
     ):
-        tally = Tally()
+        tally = CounterChanges()
         decision = decided(authorizer, changed, tally)
         assert bool(decision.counted) is counted
         assert bool(tally.now(changed.card_context.of_card).windows) is counted

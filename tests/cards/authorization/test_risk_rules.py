@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.risk_rules import Fired, evaluate_rules
+from chalicelib.cards.authorization.risk_rules import FiredRules, evaluate_rules
 from chalicelib.cards.ledger.limits import Window, Windows, count_movement, list_left, release_counts
-from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup, Rate, Region, RiskGroup, RiskRule
 from chalicelib.cards.protocol.values import RISK_ACTIONS
 
@@ -19,7 +19,7 @@ EUR, USD, GBP = 978, 840, 826
 DE, FR, US = 276, 250, 840
 DAY, WEEK, MONTH, YEAR = 1, 7, 30, 365
 MARK, NOTIFY, CARD_TO_RISK, SUSPEND, REJECT = RISK_ACTIONS
-PURCHASE = Facts(0, EUR, entry_mode=5, mcc=5411, country=FR, holder_country=DE)
+PURCHASE = TransactionAttributes(0, EUR, entry_mode=5, mcc=5411, country=FR, holder_country=DE)
 
 
 def at(text: str) -> int:
@@ -52,7 +52,7 @@ class Card:
             risk_groups={7: self.group},
         )
 
-    def tries(self, amount: int = 1000, currency: int = EUR, facts: Facts = PURCHASE) -> Fired:
+    def tries(self, amount: int = 1000, currency: int = EUR, facts: TransactionAttributes = PURCHASE) -> FiredRules:
         groups = [self.group]
         self.windows, found = evaluate_rules(self.catalogue, groups, self.windows, facts, amount, currency, self.now)
         return found
@@ -61,8 +61,8 @@ class Card:
 def test_a_rule_that_asks_for_nothing_fires_always_and_is_told_by_group_and_id() -> None:
     card = Card(rule(12))
 
-    assert card.tries() == Fired(("7.12",), (MARK,))
-    assert card.tries(0, GBP, Facts(30, GBP)) == Fired(("7.12",), (MARK,))
+    assert card.tries() == FiredRules(("7.12",), (MARK,))
+    assert card.tries(0, GBP, TransactionAttributes(30, GBP)) == FiredRules(("7.12",), (MARK,))
     assert card.windows == {}
 
 
@@ -103,7 +103,7 @@ def test_an_amount_in_another_currency_is_converted_at_the_base_rate(amount: int
 def test_an_amount_without_a_rate_fires_no_rule_about_amounts_and_counts_for_none() -> None:
     card = Card(rule(1, amount=0, amount_currency=EUR, count=1, duration=DAY), rule(2))
 
-    assert card.tries(10**12, GBP) == Fired(("7.2",), (MARK,))
+    assert card.tries(10**12, GBP) == FiredRules(("7.2",), (MARK,))
     assert card.windows == {}
 
 
@@ -168,7 +168,7 @@ def test_each_rule_counts_by_itself() -> None:
 def test_actions_add_up_in_one_order_and_stand_there_once() -> None:
     card = Card(rule(1, actions=(REJECT, NOTIFY)), rule(2, actions=(SUSPEND, CARD_TO_RISK)), rule(3, actions=(REJECT,)))
 
-    assert card.tries() == Fired(("7.1", "7.2", "7.3"), (NOTIFY, CARD_TO_RISK, SUSPEND, REJECT))
+    assert card.tries() == FiredRules(("7.1", "7.2", "7.3"), (NOTIFY, CARD_TO_RISK, SUSPEND, REJECT))
 
 
 def test_the_rules_of_all_groups_are_looked_at_and_of_a_group_that_is_named_twice_once() -> None:
@@ -178,13 +178,13 @@ def test_the_rules_of_all_groups_are_looked_at_and_of_a_group_that_is_named_twic
     windows, first = evaluate_rules(card.catalogue, [card.group, None, other, card.group], {}, PURCHASE, 1, EUR, NOON)
     _, second = evaluate_rules(card.catalogue, [card.group, other], windows, PURCHASE, 1, EUR, NOON)
 
-    assert first == Fired(("8.1",), (SUSPEND,))
-    assert second == Fired(("7.1", "8.1"), (MARK, SUSPEND))
+    assert first == FiredRules(("8.1",), (SUSPEND,))
+    assert second == FiredRules(("7.1", "8.1"), (MARK, SUSPEND))
     assert windows["risk.7.1"].count == 1
 
 
 def test_without_a_group_nothing_fires() -> None:
-    assert evaluate_rules(Card().catalogue, [None], {}, PURCHASE, 1, EUR, NOON) == ({}, Fired((), ()))
+    assert evaluate_rules(Card().catalogue, [None], {}, PURCHASE, 1, EUR, NOON) == ({}, FiredRules((), ()))
 
 
 # -- beside limits

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.authorization.usage_rules import CHANNELS, channels, decline_code
-from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import MccRange, UsageGroup
 from chalicelib.cards.protocol.values import ECI_INDICATORS, ENTRY_MODES, RESPONSE_CODES, TRANSACTION_TYPES
 
 DE, FR, US = 276, 250, 840
 EUR = 978
 CHIP, CONTACTLESS, CREDENTIAL_ON_FILE, E_COMMERCE = 5, 7, 10, 81
-PURCHASE = Facts(0, EUR, entry_mode=CHIP, mcc=5411, country=FR, holder_country=DE)
+PURCHASE = TransactionAttributes(0, EUR, entry_mode=CHIP, mcc=5411, country=FR, holder_country=DE)
 READ_BY = {
     "unknown": {0},
     "manual": {1},
@@ -31,14 +31,14 @@ def group(**members: Any) -> UsageGroup:
     return UsageGroup(1, "Usage", **members)
 
 
-def code(facts: Facts = PURCHASE, eci_indicator: int | None = None, **members: Any) -> str | None:
+def code(facts: TransactionAttributes = PURCHASE, eci_indicator: int | None = None, **members: Any) -> str | None:
     return decline_code(group(**members), facts, eci_indicator)
 
 
 @pytest.mark.parametrize("entry_mode", ENTRY_MODES)
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
 def test_a_group_that_blocks_nothing_permits_everything(entry_mode: int, transaction_type: int) -> None:
-    facts = Facts(transaction_type, EUR, entry_mode=entry_mode)
+    facts = TransactionAttributes(transaction_type, EUR, entry_mode=entry_mode)
 
     assert decline_code(group(), facts, None) is None
     assert decline_code(None, facts, None) is None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chalicelib.cards.ledger.conversion import NoRate
 from chalicelib.cards.ledger.fees import Fee, entry_of, fees_of, price_of
-from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import Catalogue, FeeEntry, FeeGroup, Rate, Region
 
 EUR, GBP, USD, JPY, KWD = 978, 826, 840, 392, 414
@@ -31,7 +31,7 @@ CATALOGUE = Catalogue(
     },
     regions={1: Region(1, "Europe", (DE, FR))},
 )
-PURCHASE = Facts(0, EUR, entry_mode=7, mcc=5411, country=FR, holder_country=DE)
+PURCHASE = TransactionAttributes(0, EUR, entry_mode=7, mcc=5411, country=FR, holder_country=DE)
 
 
 def entry(code: str = "POS", **members: Any) -> FeeEntry:

@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 
 from chalicelib.cards.ledger.conversion import NoRate
 from chalicelib.cards.ledger.limits import (
-    Counted,
-    Left,
     LimitExceeded,
+    LimitLeft,
     Window,
     Windows,
+    WindowUsage,
     count_movement,
     list_left,
     release_counts,
     window,
 )
-from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup, Rate
 
 EUR, USD, GBP, JPY = 978, 840, 826, 392
 DE, FR, IT = 276, 250, 380
 ONCE, DAY, WEEK, MONTH, YEAR = 0, 1, 7, 30, 365
-PURCHASE = Facts(0, EUR, entry_mode=7, mcc=5411, country=FR, holder_country=DE)
+PURCHASE = TransactionAttributes(0, EUR, entry_mode=7, mcc=5411, country=FR, holder_country=DE)
 LARGE = 10**15
 
 
@@ -59,7 +59,7 @@ class Owner:
         }
         self.catalogue = Catalogue(1, "", rates=rates, limit_groups={3: self.group})
 
-    def moves(self, amount: int, currency: int = EUR, *, forced: bool = False, **facts: Any) -> list[Counted]:
+    def moves(self, amount: int, currency: int = EUR, *, forced: bool = False, **facts: Any) -> list[WindowUsage]:
         moved = replace(PURCHASE, currency=currency, **facts)
         self.windows, counted = count_movement(
             self.catalogue, self.group, self.windows, moved, amount, currency, self.now, forced=forced
@@ -73,10 +73,10 @@ class Owner:
         assert self.windows == before
         return refusal.value
 
-    def releases(self, counted: list[Counted]) -> None:
+    def releases(self, counted: list[WindowUsage]) -> None:
         self.windows = release_counts(self.windows, counted)
 
-    def left(self, position: int = 0) -> Left:
+    def left(self, position: int = 0) -> LimitLeft:
         return list_left(self.group, self.windows, self.now)[position]
 
 
@@ -145,7 +145,7 @@ def test_what_was_used_is_there_again_with_the_first_second_after(duration: int,
     owner.now = at(last)
     owner.moves(100)
 
-    assert owner.left() == Left(owner.group.entries[0], 0, 0, 0, at(last) + 1)
+    assert owner.left() == LimitLeft(owner.group.entries[0], 0, 0, 0, at(last) + 1)
     owner.refused(1)
     owner.now += 1
     assert (owner.left().count, owner.left().amount, owner.left().country_count) == (1, 100, 1)
@@ -161,7 +161,7 @@ def test_a_window_that_began_later_than_the_clock_says_stays() -> None:
     owner.now = TODAY - 1
 
     assert owner.refused(1).bound == "count"
-    assert owner.left() == Left(owner.group.entries[0], 0, None, None, TODAY + 24 * 3600)
+    assert owner.left() == LimitLeft(owner.group.entries[0], 0, None, None, TODAY + 24 * 3600)
     owner.releases(counted)
     assert [share.start for share in owner.moves(1)] == [TODAY]
 
@@ -234,7 +234,7 @@ def test_an_entry_without_bounds_refuses_nothing_and_counts() -> None:
     owner = Owner(entry())
     owner.moves(LARGE)
 
-    assert owner.left() == Left(owner.group.entries[0], None, None, None, TODAY + 24 * 3600)
+    assert owner.left() == LimitLeft(owner.group.entries[0], None, None, None, TODAY + 24 * 3600)
     assert owner.windows["3.1"].count == 1
 
 
@@ -244,7 +244,7 @@ def test_a_limit_on_single_transactions_counts_nothing() -> None:
     assert owner.moves(100_00, country=DE) == []
     assert owner.moves(100_00, country=FR) == []
     assert owner.windows == {}
-    assert owner.left() == Left(owner.group.entries[0], 1, 100_00, 1, NOON)
+    assert owner.left() == LimitLeft(owner.group.entries[0], 1, 100_00, 1, NOON)
 
 
 def test_what_was_counted_before_a_limit_became_one_on_single_transactions_counts_no_more() -> None:
@@ -435,8 +435,8 @@ def test_a_release_of_what_no_window_knows_changes_nothing() -> None:
     owner = Owner(entry(amount=100))
     owner.moves(60)
 
-    assert release_counts(owner.windows, [Counted("3.2", TODAY, 60, 1)]) == owner.windows
-    assert release_counts({}, [Counted("3.1", TODAY, 60, 1)]) == {}
+    assert release_counts(owner.windows, [WindowUsage("3.2", TODAY, 60, 1)]) == owner.windows
+    assert release_counts({}, [WindowUsage("3.1", TODAY, 60, 1)]) == {}
 
 
 def test_what_was_counted_can_be_kept_in_an_item_and_released_later() -> None:
@@ -447,7 +447,7 @@ def test_what_was_counted_can_be_kept_in_an_item_and_released_later() -> None:
         {"key": "3.1", "start": TODAY, "amount": 60, "count": 1, "country": DE},
         {"key": "3.2", "start": at("2026-08-10 00:00:00"), "amount": 0, "count": 1},
     ]
-    owner.releases([Counted.of(plain) for plain in kept])
+    owner.releases([WindowUsage.of(plain) for plain in kept])
     assert (owner.left(0).amount, owner.left(1).count) == (100, 1)
 
 
@@ -508,7 +508,7 @@ MOVEMENTS = st.lists(
 def test_what_is_used_and_what_is_left_are_what_is_set(movements: list[Any], duration: int) -> None:
     """Held against a plain list of what passed, while movements are released and windows roll."""
     owner = Owner(entry(amount=300, count=6, country_count=2, duration=duration))
-    passed: list[tuple[list[Counted], int, int | None]] = []
+    passed: list[tuple[list[WindowUsage], int, int | None]] = []
     for amount, country, release, pause in movements:
         owner.now += pause
         start = window(duration, owner.now)[0]

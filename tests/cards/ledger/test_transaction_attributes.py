@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.ledger.transaction_attributes import Facts, in_category, is_charged, is_counted, is_in_risk_rule
+from chalicelib.cards.ledger.transaction_attributes import (
+    TransactionAttributes,
+    in_category,
+    is_charged,
+    is_counted,
+    is_in_risk_rule,
+)
 from chalicelib.cards.programs.catalogue import Catalogue, FeeEntry, LimitEntry, MccRange, Region, RiskRule
 from chalicelib.cards.protocol.values import (
     ANY_TYPE,
@@ -30,7 +36,7 @@ CATALOGUE = Catalogue(
         AMERICA: Region(AMERICA, "America", (US,)),
     },
 )
-FACTS = Facts(0, EUR, entry_mode=7, mcc=5411, country=FR, holder_country=DE)
+FACTS = TransactionAttributes(0, EUR, entry_mode=7, mcc=5411, country=FR, holder_country=DE)
 ANY, DOMESTIC, WITHIN, BETWEEN = REGION_TYPES
 
 
@@ -42,15 +48,15 @@ def limit(**members: Any) -> LimitEntry:
     return LimitEntry(1, count=1, amount_currency=EUR, duration=1, **members)
 
 
-def charged(facts: Facts, **members: Any) -> bool:
+def charged(facts: TransactionAttributes, **members: Any) -> bool:
     return is_charged(CATALOGUE, fee(**members), facts)
 
 
-def counted(facts: Facts, **members: Any) -> bool:
+def counted(facts: TransactionAttributes, **members: Any) -> bool:
     return is_counted(CATALOGUE, limit(**members), facts)
 
 
-def meant(facts: Facts, **members: Any) -> bool:
+def meant(facts: TransactionAttributes, **members: Any) -> bool:
     return is_in_risk_rule(CATALOGUE, RiskRule(1, "rule", actions=("reject_transaction",), **members), facts)
 
 
@@ -60,7 +66,7 @@ EVERY = pytest.mark.parametrize("matches", [charged, counted, meant])
 @EVERY
 def test_an_entry_that_asks_for_nothing_matches_every_debit(matches: Any) -> None:
     assert matches(FACTS)
-    assert matches(Facts(61, USD))
+    assert matches(TransactionAttributes(61, USD))
 
 
 @EVERY

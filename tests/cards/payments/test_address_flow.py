@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.payments import address_flow
-from chalicelib.cards.payments.provider import Opening, ProviderSilent
+from chalicelib.cards.payments.provider import AddressRequest, ProviderSilent
 from chalicelib.cards.protocol.payment_states import ADDRESS_STATES
 from chalicelib.foundation.fields.ibans import is_iban
 from tests.cards.ledgers import prove
@@ -157,9 +157,9 @@ def test_an_address_that_the_provider_is_silent_about_is_of_no_use_until_the_sch
 ) -> None:
     account, reference = stage.account(currency_ison=GBP), stage.reference()
     members = {"account_id": account, "epm_method_id": UK, "currency_ison": GBP, "request_reference_id": reference}
-    asked: list[Opening] = []
+    asked: list[AddressRequest] = []
 
-    def silent(opening: Opening) -> object:
+    def silent(opening: AddressRequest) -> object:
         asked.append(opening)
         raise ProviderSilent("no answer")
 

@@ -13,9 +13,9 @@ from stdnum import bic
 
 from chalicelib.cards.payments import modulus_check
 from chalicelib.cards.payments.provider import (
+    AddressRequest,
     BankAccount,
-    Opening,
-    Order,
+    PaymentInstruction,
     Provider,
     ProviderRefused,
     ProviderSilent,
@@ -41,13 +41,15 @@ def provider(room: World) -> Provider:
     return SandboxProvider(room.hub.store)
 
 
-def order(name: str = SHOP.name, **members: Any) -> Order:
+def order(name: str = SHOP.name, **members: Any) -> PaymentInstruction:
     """A new payment of 12.50 EUR."""
-    payment = Order(next(_payments), "payment", SEPA, EUR, 1250, (), replace(SHOP, name=name), "rent", None)
+    payment = PaymentInstruction(
+        next(_payments), "payment", SEPA, EUR, 1250, (), replace(SHOP, name=name), "rent", None
+    )
     return replace(payment, **members)
 
 
-def accepted(sent: Order, scheme: str = "SCTINST") -> Receipt:
+def accepted(sent: PaymentInstruction, scheme: str = "SCTINST") -> Receipt:
     return Receipt(accepted=True, reference=9_000_000_000 + sent.payment_id, scheme=scheme)
 
 
@@ -61,7 +63,7 @@ def silent() -> Iterator[None]:
 
 
 def test_a_british_address_has_a_sort_code_a_number_that_fits_it_and_the_iban_of_both(provider: Provider) -> None:
-    opened = provider.open_address(Opening(17, UK, GBP, GERMANY, "Zoë O'Neil"))
+    opened = provider.open_address(AddressRequest(17, UK, GBP, GERMANY, "Zoë O'Neil"))
 
     assert (opened.sort_code, opened.account_number, opened.bic) == ("089999", "00000178", None)
     assert opened.country == BRITAIN
@@ -72,7 +74,7 @@ def test_a_british_address_has_a_sort_code_a_number_that_fits_it_and_the_iban_of
 
 @pytest.mark.parametrize("letters", SEPA_COUNTRIES)
 def test_a_european_address_has_an_iban_and_a_bic_of_the_same_country(provider: Provider, letters: str) -> None:
-    opened = provider.open_address(Opening(17, SEPA, EUR, SEPA_COUNTRIES[letters], "Zoë O'Neil"))
+    opened = provider.open_address(AddressRequest(17, SEPA, EUR, SEPA_COUNTRIES[letters], "Zoë O'Neil"))
     country = "DE" if letters == "IS" else letters
 
     assert opened.iban
@@ -84,11 +86,11 @@ def test_a_european_address_has_an_iban_and_a_bic_of_the_same_country(provider: 
 
 
 def test_an_address_outside_sepa_is_opened_in_germany(provider: Provider) -> None:
-    assert provider.open_address(Opening(17, SEPA, EUR, BRAZIL, "Zoë O'Neil")).country == GERMANY
+    assert provider.open_address(AddressRequest(17, SEPA, EUR, BRAZIL, "Zoë O'Neil")).country == GERMANY
 
 
 def test_the_same_address_is_opened_with_the_same_numbers_everywhere(room: World, provider: Provider) -> None:
-    opening = Opening(17, SEPA, EUR, FRANCE, "Zoë O'Neil")
+    opening = AddressRequest(17, SEPA, EUR, FRANCE, "Zoë O'Neil")
     elsewhere = SandboxProvider(room.another_process().store)
 
     assert provider.open_address(opening) == elsewhere.open_address(opening)
@@ -98,14 +100,14 @@ def test_the_same_address_is_opened_with_the_same_numbers_everywhere(room: World
 @pytest.mark.parametrize(
     ("opening", "reason"),
     [
-        (Opening(17, UK, EUR, BRITAIN, "Zoë"), "another currency"),
-        (Opening(17, SEPA, GBP, GERMANY, "Zoë"), "another currency"),
-        (Opening(17, SEPA, EUR, GERMANY, "Refused Ltd"), "this account name"),
-        (Opening(10_000_000, UK, GBP, BRITAIN, "Zoë"), "are taken"),
+        (AddressRequest(17, UK, EUR, BRITAIN, "Zoë"), "another currency"),
+        (AddressRequest(17, SEPA, GBP, GERMANY, "Zoë"), "another currency"),
+        (AddressRequest(17, SEPA, EUR, GERMANY, "Refused Ltd"), "this account name"),
+        (AddressRequest(10_000_000, UK, GBP, BRITAIN, "Zoë"), "are taken"),
     ],
 )
 def test_an_address_that_cannot_be_opened_is_refused_with_the_reason(
-    provider: Provider, opening: Opening, reason: str
+    provider: Provider, opening: AddressRequest, reason: str
 ) -> None:
     with pytest.raises(ProviderRefused, match=reason):
         provider.open_address(opening)

@@ -19,9 +19,9 @@ from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.protocol.values import EXTERNAL_OUT, RETURN_TYPES
 from chalicelib.cards.reconciliation.ledger_proof import (
-    Broken,
-    Fold,
-    Shared,
+    AccountProof,
+    LedgerMismatch,
+    SharedMovements,
     check_copy,
     check_pointer,
     copies_of,
@@ -29,7 +29,7 @@ from chalicelib.cards.reconciliation.ledger_proof import (
     format_amount,
     pair_rows,
 )
-from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, Claim
+from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, ReservedAmount
 from chalicelib.foundation.dynamodb.store import Item, Put
 
 GBP, EUR, JPY = 826, 978, 392
@@ -79,8 +79,8 @@ class Books:
         return sorted(found, key=lambda item: str(item["part"]))
 
 
-def folded(books: Books, owner: str = "account#17", currency: int = GBP) -> Fold:
-    fold = Fold(owner, currency)
+def folded(books: Books, owner: str = "account#17", currency: int = GBP) -> AccountProof:
+    fold = AccountProof(owner, currency)
     for row, shown in pair_rows(owner, books.of("movement#", owner), books.of("transaction#", owner)):
         fold.take(row, shown)
     return fold
@@ -128,7 +128,7 @@ def test_rows_come_to_the_balances_the_holds_and_the_common_books(lived: Lived) 
 
     fold.compare(lived.item)
     assert fold.balances == {"settled": 95_850, "held": 2_800, "reserved": 0}
-    assert fold.claims == {Claim(PAYMENT, 5): 2_500, Claim(PAYMENT, 7): 300}
+    assert fold.claims == {ReservedAmount(PAYMENT, 5): 2_500, ReservedAmount(PAYMENT, 7): 300}
     assert (fold.rows, fold.transactions) == (5, 3)
     assert fold.books == {("external", GBP): -96_000, ("fees", GBP): 150, ("pending", GBP): -2_800}
 
@@ -141,7 +141,7 @@ def test_an_account_without_rows_has_nothing() -> None:
 
 
 def test_rows_may_be_taken_up_where_they_were_left(lived: Lived) -> None:
-    whole, parts = folded(lived.books), Fold("account#17", GBP)
+    whole, parts = folded(lived.books), AccountProof("account#17", GBP)
     shown = lived.books.of("transaction#")
     for rows, with_them in ((lived.rows[:2], shown[:1]), (lived.rows[2:], shown[1:])):
         for row, transactions in pair_rows("account#17", rows, with_them):
@@ -216,7 +216,7 @@ def test_what_was_changed_is_found_at_its_place(
 ) -> None:
     tamper(lived)
 
-    with pytest.raises(Broken) as broken:
+    with pytest.raises(LedgerMismatch) as broken:
         folded(lived.books)
 
     assert (broken.value.owner, broken.value.row, broken.value.problem) == ("account#17", row, problem)
@@ -225,7 +225,7 @@ def test_what_was_changed_is_found_at_its_place(
 def test_a_break_is_told_with_account_row_cause_and_time(lived: Lived) -> None:
     lived.rows[1]["held"] = 1
 
-    with pytest.raises(Broken) as broken:
+    with pytest.raises(LedgerMismatch) as broken:
         folded(lived.books)
 
     place = "account 17, row 2 (payment out held, 2026-03-02T12:00:00.001+00:00)"
@@ -236,8 +236,8 @@ def test_a_break_is_told_with_account_row_cause_and_time(lived: Lived) -> None:
 def test_a_row_without_a_member_is_broken(lived: Lived, member: str) -> None:
     del lived.rows[1][member]
 
-    with pytest.raises(Broken, match=f"account 17: row 2 has no {member}"):
-        Fold("account#17", GBP).take(lived.rows[1], ())
+    with pytest.raises(LedgerMismatch, match=f"account 17: row 2 has no {member}"):
+        AccountProof("account#17", GBP).take(lived.rows[1], ())
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_a_row_without_a_member_is_broken(lived: Lived, member: str) -> None:
 def test_an_account_that_is_not_the_sum_of_its_rows_is_broken(lived: Lived, member: str, said: str) -> None:
     account = lived.item
 
-    with pytest.raises(Broken) as broken:
+    with pytest.raises(LedgerMismatch) as broken:
         folded(lived.books).compare({**account, member: account[member] + 1})
 
     assert str(broken.value) == f"account 17: {said}"
@@ -292,10 +292,12 @@ def test_a_transaction_is_found_by_its_id(lived: Lived) -> None:
 
     check_pointer(row, pointer)
 
-    with pytest.raises(Broken, match=r"account 17: the id 101 of its transaction of .* leads nowhere"):
+    with pytest.raises(LedgerMismatch, match=r"account 17: the id 101 of its transaction of .* leads nowhere"):
         check_pointer(row, None)
     for member in ("account", "part_of_account", "holder_amount", "transaction_type", "card_id", "trans_link"):
-        with pytest.raises(Broken, match=r"account 17: the id 101 of its transaction of .* leads to another one"):
+        with pytest.raises(
+            LedgerMismatch, match=r"account 17: the id 101 of its transaction of .* leads to another one"
+        ):
             check_pointer(row, {**pointer, member: "other"})
 
 
@@ -337,7 +339,7 @@ def test_holds_of_authorizations_and_what_is_disputed_are_told_apart(spent: Spen
 
     fold.compare(spent.item)
     assert fold.balances == {"settled": 97_500, "held": 2_000, "reserved": 1_500}
-    assert fold.claims == {Claim(AUTHORIZATION, 8): 2_000, Claim(DISPUTE, 102): 1_500}
+    assert fold.claims == {ReservedAmount(AUTHORIZATION, 8): 2_000, ReservedAmount(DISPUTE, 102): 1_500}
     assert fold.books["network", GBP] == 2_500
 
 
@@ -355,7 +357,7 @@ def test_a_claim_without_its_cause_is_found_at_its_place(
 ) -> None:
     tamper(spent)
 
-    with pytest.raises(Broken) as broken:
+    with pytest.raises(LedgerMismatch) as broken:
         folded(spent.books)
 
     assert (broken.value.row, broken.value.problem) == (row, problem)
@@ -366,7 +368,9 @@ def test_what_is_given_back_was_reserved(spent: Spent) -> None:
     over.reserve(spent.account, -1_501)
     spent.books.write(over, spent.account)
 
-    with pytest.raises(Broken, match=r"row 5 .*: it releases 0.01 GBP more than dispute of transaction 102 reserved"):
+    with pytest.raises(
+        LedgerMismatch, match=r"row 5 .*: it releases 0.01 GBP more than dispute of transaction 102 reserved"
+    ):
         folded(spent.books)
 
 
@@ -378,9 +382,9 @@ def test_a_transaction_of_a_card_stands_in_both_lists_of_the_card(spent: Spent) 
     assert [place["part"].partition("transaction#")[0] for place in places] == ["", "account#17#"]
     for copy in (item for item in spent.books.items if place_of(item) in places):
         check_copy(row, copy)
-        with pytest.raises(Broken, match=r"its transaction 102 of .* is another one in the lists of card 3"):
+        with pytest.raises(LedgerMismatch, match=r"its transaction 102 of .* is another one in the lists of card 3"):
             check_copy(row, {**copy, "amount": 1})
-    with pytest.raises(Broken, match=r"its transaction 102 of .* is not in both lists of card 3"):
+    with pytest.raises(LedgerMismatch, match=r"its transaction 102 of .* is not in both lists of card 3"):
         check_copy(row, None)
 
 
@@ -425,7 +429,7 @@ def test_of_a_movement_of_two_accounts_only_one_counts_the_common_books(at_home:
 
 @pytest.mark.parametrize("order", [(17, 18), (18, 17), (17, 17, 18)])
 def test_a_movement_of_two_accounts_is_complete_with_both_rows(at_home: Books, order: Sequence[int]) -> None:
-    shared = Shared()
+    shared = SharedMovements()
     for number in order[:-1]:
         shared.note(f"account#{number}", the_row(at_home, number))
         assert list(shared.missing()) == [f"account#{order[-1]}"]
@@ -436,16 +440,16 @@ def test_a_movement_of_two_accounts_is_complete_with_both_rows(at_home: Books, o
 
 
 def test_rows_of_one_movement_that_differ_are_broken(at_home: Books) -> None:
-    shared = Shared()
+    shared = SharedMovements()
     shared.note("account#17", the_row(at_home, 17))
     the_row(at_home, 18)["entries"][0][2] -= 1
 
-    with pytest.raises(Broken, match=r"account 18, row 1 .*: its entries are not those of row 1 of account 17"):
+    with pytest.raises(LedgerMismatch, match=r"account 18, row 1 .*: its entries are not those of row 1 of account 17"):
         shared.note("account#18", the_row(at_home, 18))
 
 
 def test_a_movement_of_one_account_waits_for_no_other(lived: Lived) -> None:
-    shared = Shared()
+    shared = SharedMovements()
     for row in lived.rows:
         shared.note("account#17", row)
 
@@ -459,7 +463,7 @@ def test_an_account_that_gets_nothing_of_a_movement_after_fees_waits_for_the_oth
     movement.book(payee, 10, EXTERNAL)
     movement.book(payee, -10, FEES)
     books.write(movement, payer, payee)
-    shared = Shared()
+    shared = SharedMovements()
     for number in (17, 18):
         shared.note(f"account#{number}", the_row(books, number))
     assert list(shared.missing()) == ["account#17"]
@@ -470,7 +474,7 @@ def test_an_account_that_gets_nothing_of_a_movement_after_fees_waits_for_the_oth
 
 
 def test_what_is_too_much_to_be_remembered_is_counted(at_home: Books) -> None:
-    shared = Shared(most=0)
+    shared = SharedMovements(most=0)
 
     shared.note("account#17", the_row(at_home, 17))
 

@@ -8,7 +8,7 @@ from chalicelib.cards.reconciliation.reservations import (
     AUTHORIZATION,
     DISPUTE,
     PAYMENT,
-    Claim,
+    ReservedAmount,
     describe_row,
     find_mismatches,
 )
@@ -33,7 +33,7 @@ from chalicelib.foundation.dynamodb.store import Item
     ],
 )
 def test_a_record_claims_what_the_rows_do(kind: str, record: Item | None, is_wrong: bool) -> None:
-    claim = Claim(kind, 5)
+    claim = ReservedAmount(kind, 5)
 
     assert find_mismatches({claim: 2_500}, {claim: record}) == ([claim] if is_wrong else [])
 
@@ -51,7 +51,7 @@ def test_a_record_claims_what_the_rows_do(kind: str, record: Item | None, is_wro
     ],
 )
 def test_what_no_row_claims_is_not_claimed(kind: str, record: Item, is_wrong: bool) -> None:
-    claim = Claim(kind, 5)
+    claim = ReservedAmount(kind, 5)
 
     assert find_mismatches({}, {claim: record}) == ([claim] if is_wrong else [])
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from chalicelib.cards.authorization.risk_rules import evaluate_rules
 from chalicelib.cards.authorization.usage_rules import CHANNELS, decline_code
-from chalicelib.cards.ledger.transaction_attributes import Facts
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import MccRange, RiskGroup, RiskRule, UsageGroup
 from chalicelib.cards.programs.programmes import entry_key
 from chalicelib.cards.protocol import values
@@ -45,19 +45,19 @@ def test_the_demonstrations_default_usage_group_blocks_nothing() -> None:
 @pytest.mark.parametrize(
     ("group", "facts", "eci_indicator", "said"),
     [
-        (602, Facts(1, 978, 5, 6011, 276), None, "57"),
-        (602, Facts(0, 978, 81, 7995, 276), 5, "57"),
-        (602, Facts(0, 978, 5, 5411, 276), None, None),
-        (603, Facts(0, 978, 5, 5411, 276), None, "57"),
-        (603, Facts(0, 978, 81, 5411, 276), None, "1A"),
-        (603, Facts(0, 978, 81, 5411, 276), 2, None),
-        (603, Facts(0, 978, 10, 5411, 276), None, None),
-        (604, Facts(0, 978, 5, 5411, 840), None, "57"),
-        (604, Facts(0, 978, 5, 5411, 826), None, None),
+        (602, TransactionAttributes(1, 978, 5, 6011, 276), None, "57"),
+        (602, TransactionAttributes(0, 978, 81, 7995, 276), 5, "57"),
+        (602, TransactionAttributes(0, 978, 5, 5411, 276), None, None),
+        (603, TransactionAttributes(0, 978, 5, 5411, 276), None, "57"),
+        (603, TransactionAttributes(0, 978, 81, 5411, 276), None, "1A"),
+        (603, TransactionAttributes(0, 978, 81, 5411, 276), 2, None),
+        (603, TransactionAttributes(0, 978, 10, 5411, 276), None, None),
+        (604, TransactionAttributes(0, 978, 5, 5411, 840), None, "57"),
+        (604, TransactionAttributes(0, 978, 5, 5411, 826), None, None),
     ],
 )
 def test_the_demonstrations_other_usage_groups_block_what_their_names_say(
-    group: int, facts: Facts, eci_indicator: int | None, said: str | None
+    group: int, facts: TransactionAttributes, eci_indicator: int | None, said: str | None
 ) -> None:
     assert decline_code(DEMO.usage_groups[group], facts, eci_indicator) == said
 
@@ -69,7 +69,7 @@ def test_the_demonstrations_default_risk_groups_let_ordinary_use_pass(
     transaction_type: int, entry_mode: int, country: int
 ) -> None:
     """5 times a day up to 10,000.00, also in the currency that is worth most."""
-    facts = Facts(transaction_type, 826, entry_mode, 5411, country, holder_country=276)
+    facts = TransactionAttributes(transaction_type, 826, entry_mode, 5411, country, holder_country=276)
     groups = {DEMO.card_programmes[101].risk_group_ids[0], DEMO.account_programmes[501].risk_group_ids[0]}
     windows: Any = {}
     for _ in range(5):
