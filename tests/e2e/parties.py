@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import requests
@@ -14,6 +14,7 @@ from infra.tour.browser import Browser, approve_consent
 from infra.tour.calls import wait_for
 from infra.tour.journey import payment_requests
 
+T = TypeVar("T")
 SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}
 
 
@@ -74,7 +75,7 @@ class Tpp:
         return self.call("POST", "/tpp/token", {"refresh_token": token})
 
 
-def at_once(count: int, call: Callable[[], requests.Response]) -> list[requests.Response]:
-    """The answers to ``count`` calls made at the same time."""
+def at_once(count: int, call: Callable[[], T]) -> list[T]:
+    """What comes of ``count`` calls made at the same time."""
     with ThreadPoolExecutor(count) as pool:
         return [future.result() for future in [pool.submit(call) for _ in range(count)]]

@@ -16,6 +16,8 @@ from tests.e2e.parties import at_once
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
 MANY = 50
+NOT_DECIDED_IN_TIME = "91"
+"""What the last of many are answered on a slow machine; it counts nothing, and the network asks again."""
 
 
 class ProgrammeManager:
@@ -32,7 +34,13 @@ class ProgrammeManager:
             return session.post(self._base + path, json=body, timeout=60)
 
     def data(self, action: str, **members: Any) -> Any:
-        answer = self.post("/api", action, **members).json()
+        return self._data("/api", action, members)
+
+    def simulated(self, action: str, **members: Any) -> Any:
+        return self._data("/simulator", action, members)
+
+    def _data(self, path: str, action: str, members: dict[str, Any]) -> Any:
+        answer = self.post(path, action, **members).json()
         assert answer["status"] == "success", answer
         return answer["data"]
 
@@ -60,8 +68,11 @@ def test_every_one_of_50_wrong_pins_counts(manager: ProgrammeManager) -> None:
     manager.data("activateCard", card_id=card)
     guess = {"card_id": card, "transaction_type": 39, "amount": 0, "currency_ison": EUR, "pin": "0000"}
 
-    answers = at_once(MANY, lambda: manager.post("/simulator", "simulateAuthorization", **guess))
+    def asked_until_decided() -> str:
+        while (code := manager.simulated("simulateAuthorization", **guess)["response_code"]) == NOT_DECIDED_IN_TIME:
+            pass
+        return str(code)
 
-    assert Counter(answer.json()["data"]["response_code"] for answer in answers) == {"55": 2, "75": MANY - 2}
+    assert Counter(at_once(MANY, asked_until_decided)) == {"55": 2, "75": MANY - 2}
     shown = manager.data("getCardDetails", card_id=card)
     assert (shown["invalid_pin_tries"], shown["pin_status"]) == (3, 1)
