@@ -13,10 +13,10 @@ from chalicelib.openbanking.records.clients import _REPEATED_SECONDS, TITLE_LENG
 from chalicelib.statistics import current_day
 from chalicelib.statistics.histogram import PERCENTILES, STEPS
 from chalicelib.website import client_choices, pagination, performance_views
-from chalicelib.website.page_links import PLACES
-from chalicelib.website.pages import COOKIE, statics
+from chalicelib.website.navigation import SCREENS
+from chalicelib.website.page_links import PAGES
+from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records import attempts, journeys, known_browsers, one_time_secrets, sessions
-from chalicelib.website.screens import SCREENS
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DOCUMENTS, OPERATIONS, blocks, rows, section, tables
 from tests.website.person import Person, known
@@ -39,7 +39,7 @@ def test_every_page_is_documented_with_who_may_go_there_and_no_other() -> None:
     found = table("## Pages", "Address")
 
     assert {place: row[0] for place, row in found.items()} == {
-        place: "users" if ("GET", place) in FOR_USERS else "everybody" for place in PLACES
+        place: "users" if ("GET", place) in FOR_USERS else "everybody" for place in PAGES
     }
     assert all(f"{screen.name}" in found["/specifications/{screen}"][1] for screen in SCREENS)
 
@@ -85,8 +85,8 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert f"newest {client_choices.SUGGESTED} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
     assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
-    assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.STUCK_SECONDS} s")
-    kept = f"{journeys.KEPT // DAYS} days, then forgotten; the latest {journeys.LATEST} are listed"
+    assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")
+    kept = f"{journeys.RETENTION_SECONDS // DAYS} days, then forgotten; the latest {journeys.LIST_LIMIT} are listed"
     assert journey["Kept"][0].startswith(kept)
     assert f"{journal.PAGE} a page" in deliveries
     assert f"the latest {journal.LOOKED_THROUGH} are looked through" in deliveries
@@ -114,7 +114,7 @@ def test_what_the_table_of_the_website_holds_is_documented() -> None:
     secrets = "website, " + ", ".join(f"{purpose}#…" for purpose in one_time_secrets.LIFETIMES)
     assert list(found) == ["website, session#…", secrets, counters, "website, user#…"]
     assert found["website, session#…"][-1] == f"{sessions.LIFETIME // HOURS} h"
-    assert found["website, user#…"][-1] == f"{journeys.KEPT // DAYS} days"
+    assert found["website, user#…"][-1] == f"{journeys.RETENTION_SECONDS // DAYS} days"
 
 
 # -- What browsers are told
@@ -139,7 +139,7 @@ def test_the_policy_of_the_screens_is_documented_as_it_is_sent(world: World) -> 
         assert f"; {directive};" in policy
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", PAGES)
 def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -> None:
     person = Person(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, "ada@example.com")).cookie})
     answer = person.get(re.sub("{.*}", "account", place))
@@ -163,7 +163,7 @@ def test_the_policy_of_a_request_names_bank_and_callback(world: World) -> None:
 
 
 def test_how_long_files_may_be_kept_is_documented(world: World) -> None:
-    files = world.call("GET", f"/static/{statics().name('site.css')}").headers["cache-control"]
+    files = world.call("GET", f"/static/{static_files().name('site.css')}").headers["cache-control"]
     documents = world.call("GET", "/openapi/tpp.json").headers["cache-control"]
 
     assert exceptions()["/static/…"].startswith(f"Cache-Control: {files}: ")

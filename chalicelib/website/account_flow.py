@@ -10,17 +10,17 @@ from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put, Store
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.settings import Settings
-from chalicelib.website.mails import Topic, compose
-from chalicelib.website.records.one_time_secrets import HOUR, LIFETIMES, MINUTE, OneTime, OneTimeSecrets, is_code
+from chalicelib.website.mails import Topic, compose_mail
+from chalicelib.website.records.one_time_secrets import HOUR, LIFETIMES, MINUTE, OneTimeSecret, OneTimeSecrets, is_code
 from chalicelib.website.records.users import (
     InvalidUser,
     User,
     Users,
-    mailbox,
-    put_manager,
-    put_password,
+    apply_password_update,
+    normalise_mailbox,
     put_user,
-    with_password,
+    update_manager,
+    update_password,
 )
 
 OPERATOR_LINK_SECONDS = 24 * HOUR
@@ -35,7 +35,7 @@ class WrongPassword(Exception):
     """A password that had to be repeated is not the one of the account."""
 
 
-class Accounts:
+class AccountFlow:
     """Accounts, and the one-time secrets that change them."""
 
     def __init__(
@@ -56,23 +56,23 @@ class Accounts:
     # -- registering, where addresses are confirmed
 
     def request_confirmation(self, name: str, password: str) -> None:
-        """Mail a link that ends a registration (see ``users.registrable``); the same work for a known address.
+        """Mail a link that ends a registration (see ``users.check_registration``); the same work for a known address.
 
         The account is made when the link is used together with this password: nobody gets an address confirmed by
         leaving the link to its owner.
         """
         password_hash, now = passwords.hash_password(password), self._clock.time()
         if self._users.find(name) is not None:
-            self._write_mail("account_exists", name, "/forgotten")
+            self._send_mail("account_exists", name, "/forgotten")
             return
         secret, put = self._one_time.issue("confirm", name, password_hash=password_hash, terms_accepted_at=now)
-        self._write_mail("confirm_address", name, f"/confirm/{secret}", LIFETIMES["confirm"], put)
+        self._send_mail("confirm_address", name, f"/confirm/{secret}", LIFETIMES["confirm"], put)
 
     def find_confirmed_email(self, secret: str) -> str:
         """The email that a link confirms. Raises: SecretNotValid."""
         return self._find_confirmation(secret).email
 
-    def confirm(self, secret: str, password: str) -> User:
+    def confirm_registration(self, secret: str, password: str) -> User:
         """Make the user who has registered; the link is used up.
 
         Raises:
@@ -84,18 +84,18 @@ class Accounts:
             raise WrongPassword
         now = self._clock.time()
         created = put_user(found.email, **found.members, now=now, confirmed_at=now)
-        self._use(found, [created], _LINK_OVER)
+        self._use_secret(found, [created], _LINK_OVER)
         return User.from_item(created.item)
 
     # -- codes, which tell the operator who somebody is
 
-    def make_code(self, user: User) -> str:
+    def issue_code(self, user: User) -> str:
         """A code that shows the operator which account its reader is signed in to."""
         code, put = self._one_time.issue("code", user.email, generation=user.generation)
         self._store.transact([put])
         return code
 
-    def link(self, code_or_email: str, manager_id: int) -> User:
+    def link_manager(self, code_or_email: str, manager_id: int) -> User:
         """Show a user the cards of one programme manager, and of no other.
 
         The user is named by a code, which is used up, or by the email of an identified user.
@@ -104,19 +104,19 @@ class Accounts:
             SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
         """
         if not is_code(code_or_email):
-            user = self._users.identified(code_or_email)
-            self._store.transact([put_manager(user, manager_id)])
+            user = self._users.get_identified(code_or_email)
+            self._store.transact([update_manager(user, manager_id)])
         else:
             found, user = self._find_code(code_or_email)
-            self._use(found, [put_manager(user, manager_id)], _CODE_OVER)
-        return self._users.known(user.email)
+            self._use_secret(found, [update_manager(user, manager_id)], _CODE_OVER)
+        return self._users.get(user.email)
 
-    def owner(self, code_or_email: str) -> User:
+    def find_owner(self, code_or_email: str) -> User:
         """The user to whom a client is given: named, and raises, as for ``link``. A code is used up."""
         if not is_code(code_or_email):
-            return self._users.identified(code_or_email)
+            return self._users.get_identified(code_or_email)
         found, user = self._find_code(code_or_email)
-        self._use(found, [], _CODE_OVER)
+        self._use_secret(found, [], _CODE_OVER)
         return user
 
     # -- passwords
@@ -136,24 +136,24 @@ class Accounts:
         if passwords.are_same(current, password):
             raise InvalidUser({"password": "the new password is the one you have"})
         try:
-            self._store.transact([put_password(user, passwords.hash_password(password))])
+            self._store.transact([update_password(user, passwords.hash_password(password))])
         except ConditionFailed:  # it was changed, or the user deactivated, at the same time
             raise WrongPassword from None
-        return with_password(user)
+        return apply_password_update(user)
 
     def request_reset(self, email: str) -> None:
         """Mail a link to a new password, or why there is none. Raises: InvalidUser."""
-        name = mailbox(email)
+        name = normalise_mailbox(email)
         user = self._users.find(name)
         if user is None:
-            self._write_mail("no_account", name, "/register")
+            self._send_mail("no_account", name, "/register")
         elif not user.active:
-            self._write_mail("account_inactive", name)
+            self._send_mail("account_inactive", name)
         else:
             secret, put = self._one_time.issue("reset", name, generation=user.generation, mailed=True)
-            self._write_mail("reset_password", name, f"/reset/{secret}", LIFETIMES["reset"], put)
+            self._send_mail("reset_password", name, f"/reset/{secret}", LIFETIMES["reset"], put)
 
-    def make_operator_link(self, user: User) -> str:
+    def issue_operator_link(self, user: User) -> str:
         """The address of a page where a user sets a password once, for the operator to hand over."""
         secret, put = self._one_time.issue("reset", user.email, OPERATOR_LINK_SECONDS, generation=user.generation)
         self._store.transact([put])
@@ -171,29 +171,29 @@ class Accounts:
             InvalidUser: naming every member that is wrong.
         """
         found, user = self._find_link(secret)
-        members = self._accepted(user, password, terms_accepted)
+        members = self._check_reset(user, password, terms_accepted)
         if found.members.get("mailed") and user.confirmed_at is None:  # whoever has the link reads the mailbox
             members["confirmed_at"] = self._clock.time()
-        self._use(found, [put_password(user, passwords.hash_password(password), **members)], _LINK_OVER)
-        return with_password(user, **members)
+        self._use_secret(found, [update_password(user, passwords.hash_password(password), **members)], _LINK_OVER)
+        return apply_password_update(user, **members)
 
     # -- inside
 
-    def _write_mail(self, topic: Topic, email: str, place: str = "", lifetime: int = 0, *puts: Put) -> None:
+    def _send_mail(self, topic: Topic, email: str, place: str = "", lifetime: int = 0, *puts: Put) -> None:
         """Record a mail and ``puts`` in one transaction, and send it; ``place`` is the path of its link."""
         address = self._settings.public_url
-        body = compose(topic, email, service=address, link=f"{address}{place}", hours=_hours(lifetime))
+        body = compose_mail(topic, email, service=address, link=f"{address}{place}", hours=_hours_text(lifetime))
         recorded = self._outbox.record("mail", topic, receiver=f"mailbox#{digest(email)[:16]}", body=body)
         self._store.transact([*puts, *recorded.operations])
         self._outbox.dispatch(recorded)
 
-    def _find_confirmation(self, secret: str) -> OneTime:
+    def _find_confirmation(self, secret: str) -> OneTimeSecret:
         found = self._one_time.find("confirm", secret)
         if found is None:
             raise SecretNotValid(_LINK_OVER)
         return found
 
-    def _accepted(self, user: User, password: str, terms_accepted: bool) -> dict[str, int]:
+    def _check_reset(self, user: User, password: str, terms_accepted: bool) -> dict[str, int]:
         """The members that change beside the password. Raises: InvalidUser."""
         reason = passwords.problem(user.email, password)
         problems = {"password": reason} if reason else {}
@@ -203,28 +203,28 @@ class Accounts:
             raise InvalidUser(problems)
         return {} if user.terms_accepted_at is not None else {"terms_accepted_at": self._clock.time()}
 
-    def _find_code(self, code: str) -> tuple[OneTime, User]:
-        return self._valid(self._one_time.find("code", code), _CODE_OVER)
+    def _find_code(self, code: str) -> tuple[OneTimeSecret, User]:
+        return self._check_secret(self._one_time.find("code", code), _CODE_OVER)
 
-    def _find_link(self, secret: str) -> tuple[OneTime, User]:
-        return self._valid(self._one_time.find("reset", secret), _LINK_OVER)
+    def _find_link(self, secret: str) -> tuple[OneTimeSecret, User]:
+        return self._check_secret(self._one_time.find("reset", secret), _LINK_OVER)
 
-    def _valid(self, found: OneTime | None, over: str) -> tuple[OneTime, User]:
+    def _check_secret(self, found: OneTimeSecret | None, over: str) -> tuple[OneTimeSecret, User]:
         """A secret and its user, if it was made since the latest password and deactivation. Raises: SecretNotValid."""
         user = self._users.find(found.email) if found else None
         if found is None or user is None or not user.active or found.members["generation"] != user.generation:
             raise SecretNotValid(over)
         return found, user
 
-    def _use(self, found: OneTime, changes: Sequence[Operation], over: str) -> None:
+    def _use_secret(self, found: OneTimeSecret, changes: Sequence[Operation], over: str) -> None:
         """Use a secret up, together with what it is used for. Raises: SecretNotValid."""
         try:
-            self._store.transact([found.use(self._clock.time()), *changes])
+            self._store.transact([found.delete(self._clock.time()), *changes])
         except ConditionFailed:
             raise SecretNotValid(over) from None
 
 
-def _hours(seconds: int) -> str:
+def _hours_text(seconds: int) -> str:
     count = seconds // HOUR
     return f"{count} hour{'' if count == 1 else 's'}"
 

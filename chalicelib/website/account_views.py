@@ -10,11 +10,11 @@ from chalicelib.foundation.http import pages
 from chalicelib.website.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.display_text import about_fields, patience, span
 from chalicelib.website.page_links import is_own_page
-from chalicelib.website.pages import NO_REFERRER, Visit, message, page, patient
-from chalicelib.website.records.attempts import Subjects, TooManyAttempts, network
+from chalicelib.website.pages import NO_REFERRER, Visit, add_retry_after, message_page, page
+from chalicelib.website.records.attempts import Subjects, TooManyAttempts, client_network
 from chalicelib.website.records.known_browsers import cookie_name
 from chalicelib.website.records.one_time_secrets import LIFETIMES
-from chalicelib.website.records.users import InvalidUser, User, UserExists, normalise, registrable
+from chalicelib.website.records.users import InvalidUser, User, UserExists, check_registration, normalise_email
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
 _DEACTIVATED = "The operator has deactivated this account. Ask the operator to activate it."
@@ -25,7 +25,7 @@ _FIELDS = ("email", "password", "terms")
 def registration(visit: Visit) -> Response:
     """``GET /register``."""
     if visit.email is not None:
-        return visit.go("/clients")
+        return visit.redirect("/clients")
     return _registration_page(visit, {})
 
 
@@ -36,11 +36,11 @@ def register(visit: Visit) -> Response:
     """
     email, password, accepted = visit.field("email"), visit.field("password"), visit.field("terms") == "yes"
     try:
-        visit.website.attempts.count([("registrations", network(visit.address))])
+        visit.website.attempts.count([("registrations", client_network(visit.ip_address))])
         if visit.website.shared.settings.confirms_addresses:
-            name = registrable(email, password, accepted)
+            name = check_registration(email, password, accepted)
             visit.website.attempts.count(mail_subjects(visit, name))
-            visit.website.accounts.request_confirmation(name, password)
+            visit.website.account_flow.request_confirmation(name, password)
             return mail_sent_page(visit, name, f"a link that ends your registration, within {_CONFIRMATION}")
         user = visit.website.users.register(email, password, terms_accepted=accepted)
     except TooManyAttempts as stopped:
@@ -57,7 +57,7 @@ def register(visit: Visit) -> Response:
 def confirmation(visit: Visit) -> Response:
     """``GET /confirm/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
     try:
-        return _confirmation_page(visit, visit.website.accounts.find_confirmed_email(visit.incoming.uri["secret"]))
+        return _confirmation_page(visit, visit.website.account_flow.find_confirmed_email(visit.incoming.uri["secret"]))
     except SecretNotValid:
         return invalid_link_page(visit)
 
@@ -66,17 +66,17 @@ def confirm(visit: Visit) -> Response:
     """``POST /confirm/{secret}``: makes the account, for who knows the password that was chosen, and signs in."""
     secret = visit.incoming.uri["secret"]
     try:
-        name = visit.website.accounts.find_confirmed_email(secret)
+        name = visit.website.account_flow.find_confirmed_email(secret)
         subjects = [("password", name)]
         visit.website.attempts.count(subjects)
-        user = visit.website.accounts.confirm(secret, visit.field("password"))
+        user = visit.website.account_flow.confirm_registration(secret, visit.field("password"))
     except SecretNotValid:
         return invalid_link_page(visit)
     except TooManyAttempts as stopped:
-        return patient(_confirmation_page(visit, name, patience(stopped.retry_after), 429), stopped.retry_after)
+        return add_retry_after(_confirmation_page(visit, name, patience(stopped.retry_after), 429), stopped.retry_after)
     except WrongPassword:
         return _confirmation_page(visit, name, "This is not the password that was chosen when registering.", 401)
-    visit.website.attempts.forgive(subjects)
+    visit.website.attempts.record_success(subjects)
     log.info("user registered")
     return signed_in(visit, user)
 
@@ -92,11 +92,11 @@ def sign_in(visit: Visit) -> Response:
     """``POST /sign-in``: the same answer for an unknown email and for a wrong password, in the same time."""
     email = visit.field("email")
     try:
-        name = normalise(email)
+        name = normalise_email(email)
     except InvalidUser:
         name = email
     browser = visit.website.attempts.browsers.find(name, visit.cookie(cookie_name(name)))
-    subjects = _attempts_to_sign_in(name, network(visit.address), browser)
+    subjects = _attempts_to_sign_in(name, client_network(visit.ip_address), browser)
     try:
         visit.website.attempts.count(subjects)
     except TooManyAttempts as stopped:
@@ -104,7 +104,7 @@ def sign_in(visit: Visit) -> Response:
     user = visit.website.users.authenticate(email, visit.field("password"))
     if user is None:
         return _sign_in_page(visit, _WRONG, 401)
-    visit.website.attempts.forgive(subjects)
+    visit.website.attempts.record_success(subjects)
     if not user.active:
         return _sign_in_page(visit, _DEACTIVATED, 403)
     return signed_in(visit, user, browser=browser)
@@ -112,13 +112,13 @@ def sign_in(visit: Visit) -> Response:
 
 def sign_out_form(visit: Visit) -> Response:
     """``GET /sign-out``: asks, since a mere link must not sign anybody out."""
-    return visit.go("/") if visit.email is None else page(visit, "sign_out.html")
+    return visit.redirect("/") if visit.email is None else page(visit, "sign_out.html")
 
 
 def sign_out(visit: Visit) -> Response:
     """``POST /sign-out``."""
     visit.website.sessions.end(visit.session)
-    return pages.see_other(visit.link("/"), visit.cookie_of(None))
+    return pages.see_other(visit.link("/"), visit.session_cookie(None))
 
 
 def signed_in(visit: Visit, user: User, place: str = "", browser: str | None = None) -> Response:
@@ -129,8 +129,10 @@ def signed_in(visit: Visit, user: User, place: str = "", browser: str | None = N
     """
     if visit.email is not None:
         visit.website.sessions.end(visit.session)
-    known = visit.cookie_of_known(user.email, visit.website.attempts.browsers.cookie_value(user.email, browser))
-    return pages.see_other(place or _destination(visit), known, visit.cookie_of(visit.website.sessions.begin(user)))
+    known = visit.known_browser_cookie(user.email, visit.website.attempts.browsers.cookie_value(user.email, browser))
+    return pages.see_other(
+        place or _destination(visit), known, visit.session_cookie(visit.website.sessions.begin(user))
+    )
 
 
 def _attempts_to_sign_in(name: str, address: str, browser: str | None) -> Subjects:
@@ -142,7 +144,7 @@ def _attempts_to_sign_in(name: str, address: str, browser: str | None) -> Subjec
 
 def mail_subjects(visit: Visit, name: str) -> Subjects:
     """What a mail to ``name`` that this visitor asks for is counted as."""
-    return [("mails", network(visit.address)), ("mailbox", name)]
+    return [("mails", client_network(visit.ip_address)), ("mailbox", name)]
 
 
 def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
@@ -153,7 +155,7 @@ def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
 
 def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign in") -> Response:
     """The page for a link with a secret that is worth nothing; it leads on to ``place``."""
-    return message(
+    return message_page(
         visit,
         "This link is not valid",
         "It was used already, or its time is over.",
@@ -184,13 +186,13 @@ def _registration_page(visit: Visit, errors: dict[str, str], status: int = 200, 
         shortest=passwords.LENGTH[0],
         longest=passwords.LENGTH[1],
     )
-    return patient(shown, retry_after)
+    return add_retry_after(shown, retry_after)
 
 
 def _sign_in_page(visit: Visit, error: str, status: int = 200, retry_after: int = 0) -> Response:
     wanted, given = visit.field("next"), visit.field("email")
     shown = page(visit, "sign_in.html", status=status, error=error, given=given, destination=wanted)
-    return patient(shown, retry_after)
+    return add_retry_after(shown, retry_after)
 
 
 def _confirmation_page(visit: Visit, name: str, error: str = "", status: int = 200) -> Response:

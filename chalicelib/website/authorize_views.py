@@ -18,8 +18,8 @@ from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.client_choices import newest_first, suggested
 from chalicelib.website.display_text import refusal_advice
 from chalicelib.website.pages import Visit, page
-from chalicelib.website.pagination import cut
-from chalicelib.website.web_tpp_flow import Choice
+from chalicelib.website.pagination import paginate
+from chalicelib.website.web_tpp_flow import AuthorizationChoice
 
 
 def choose(visit: Visit) -> Response:
@@ -34,12 +34,12 @@ def run(visit: Visit) -> Response:
     if choice is None:
         return _first_page(visit)
     try:
-        return pages.see_other(visit.website.web_tpp.begin(choice))
+        return pages.see_other(visit.website.web_tpp_flow.begin_authorization(choice))
     except Refusal as refusal:
-        return _request_page(visit, replace(choice, draft=visit.website.drafts.new()), refusal_advice(refusal), 400)
+        return _request_page(visit, replace(choice, draft=visit.website.drafts.create()), refusal_advice(refusal), 400)
 
 
-def _choice(visit: Visit) -> Choice | None:
+def _choice(visit: Visit) -> AuthorizationChoice | None:
     """What the page's fields say; ``None`` before a client and a bank are chosen.
 
     Without a draft the page was just opened: all that the bank provides is asked for, with a code challenge.
@@ -49,14 +49,14 @@ def _choice(visit: Visit) -> Choice | None:
     if client is None or bank is None:
         return None
     is_new = not visit.field("draft")
-    return Choice(
+    return AuthorizationChoice(
         owner=visit.user,
         client=client,
         bank=bank,
         scopes=tuple(bank.scope_names) if is_new else tuple(visit.chosen("scope")),
         consent_type=visit.field("consent_type") or "reusable",
         with_challenge=is_new or visit.field("pkce") == "yes",
-        draft=visit.website.drafts.read(visit.field("draft")),
+        draft=visit.website.drafts.read_or_create(visit.field("draft")),
     )
 
 
@@ -83,14 +83,14 @@ def _first_page(visit: Visit) -> Response:
         has_inactive=any(not client.active for client in own),
         clients=suggested(own, visit.field("client_id"), active=True),
         chosen=visit.field("client_id"),
-        part=cut(sorted(banks, key=lambda bank: str(bank["name"]).casefold()), visit.field("page")),
+        part=paginate(sorted(banks, key=lambda bank: str(bank["name"]).casefold()), visit.field("page")),
         wanted=visit.field("bank"),
-        journeys=visit.website.journeys.latest(visit.user),
+        journeys=visit.website.journeys.list_latest(visit.user),
     )
 
 
-def _request_page(visit: Visit, choice: Choice, problem: str = "", status: int = 200) -> Response:
-    body, client = visit.website.web_tpp.request(choice), choice.client
+def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", status: int = 200) -> Response:
+    body, client = visit.website.web_tpp_flow.request_body(choice), choice.client
     return page(
         visit,
         "authorize_request.html",

@@ -11,9 +11,9 @@ from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.display_text import payment_status, refusal_advice, return_advice
-from chalicelib.website.pages import NO_REFERRER, Visit, message, page, question
-from chalicelib.website.records.attempts import network
-from chalicelib.website.records.journeys import Journey, Moved
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, question_page
+from chalicelib.website.records.attempts import client_network
+from chalicelib.website.records.journeys import Journey, JourneyChanged
 
 _SHOWN = 256
 """So much of what an address says is shown: anybody can write one."""
@@ -25,7 +25,9 @@ def callback(visit: Visit) -> Response:
     if visit.email is not None:
         try:
             journey = (
-                _look(visit, query) if visit.incoming.is_head else visit.website.web_tpp.come_back(visit.user, query)
+                _look(visit, query)
+                if visit.incoming.is_head
+                else visit.website.web_tpp_flow.receive_callback(visit.user, query)
             )
         except Refusal as refusal:
             return _journey_page(visit, _look(visit, query), refusal_advice(refusal))
@@ -40,8 +42,8 @@ def callback(visit: Visit) -> Response:
 def go_on(visit: Visit) -> Response:
     """``POST /authorize/callback``: ``action`` is ``exchange``, ``refresh`` or ``end``."""
     journey = visit.website.journeys.find(visit.user, visit.field("state"))
-    tpp = visit.website.web_tpp
-    steps = {"exchange": tpp.exchange, "refresh": tpp.refresh, "end": tpp.end}
+    tpp = visit.website.web_tpp_flow
+    steps = {"exchange": tpp.exchange_code, "refresh": tpp.refresh_tokens, "end": tpp.end_consent}
     step = steps.get(visit.field("action"))
     if journey is None or step is None:
         return _journey_page(visit, journey)
@@ -51,7 +53,7 @@ def go_on(visit: Visit) -> Response:
         return _journey_page(
             visit, visit.website.journeys.find(visit.user, journey.state), refusal_advice(refusal), 400
         )
-    except Moved:  # by the same form, sent twice
+    except JourneyChanged:  # by the same form, sent twice
         return _to_journey(visit, journey)
 
 
@@ -64,7 +66,7 @@ def payment_callback(visit: Visit) -> Response:
     bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
     known = None
     if bic and payment_id and not visit.incoming.is_head:
-        own, visitor = visit.website.openbanking.clients.default_callback, network(visit.address)
+        own, visitor = visit.website.openbanking.clients.default_callback, client_network(visit.ip_address)
         known = visit.website.openbanking.callback_status.look_up(bic, payment_id, own, visitor)
     return page(
         visit,
@@ -83,7 +85,7 @@ def payment_callback(visit: Visit) -> Response:
 def _asked(visit: Visit, journey: Journey) -> Response:
     """Whether a consent is to be ended."""
     client = _client(visit, journey)
-    return question(
+    return question_page(
         visit,
         "End this consent?",
         f"{journey.client_title} loses its access at {journey.bank_name} at once, and the bank is told.",
@@ -104,12 +106,12 @@ def _look(visit: Visit, query: Mapping[str, str]) -> Journey | None:
 
 def _to_journey(visit: Visit, journey: Journey) -> Response:
     """The journey's page at an address without a code: it can be loaded again."""
-    return visit.go("/authorize/callback", state=journey.state)
+    return visit.redirect("/authorize/callback", state=journey.state)
 
 
 def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", status: int = 200) -> Response:
     if journey is None:
-        return message(
+        return message_page(
             visit,
             "No such journey",
             "You have begun no authorization with this state, or it is more than 30 days ago.",
@@ -127,10 +129,10 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
         referrer=NO_REFERRER,
         journey=journey,
         steps=_steps(journey),
-        secrets=visit.website.journeys.secrets(journey),
+        secrets=visit.website.journeys.unseal_secrets(journey),
         client=client,
         has_secret=client is not None and client.has_secret,
-        stuck=journey.is_stuck(now),
+        stuck=journey.is_interrupted(now),
         left=max((journey.access_valid_until or 0) - now, 0),
         advice=return_advice(journey.error) if journey.error else "",
         problem=problem,

@@ -21,7 +21,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
 from chalicelib.website.card_text import ENTRIES
 from chalicelib.website.display_text import sentence, span
-from chalicelib.website.pages import NO_REFERRER, Visit, message, page
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.one_time_secrets import LIFETIMES
 from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
 from chalicelib.website.simulation_results import Result, result
@@ -118,7 +118,7 @@ def simulate(visit: Visit) -> Response:
 def answered_before(visit: Visit) -> Response:
     """``GET /cards/{card_id}/simulator``: what a form was answered has no page of its own, the card has one."""
     written = visit.incoming.uri["card_id"]
-    return visit.go(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
+    return visit.redirect(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
 
 
 def _manager(visit: Visit) -> int | None:
@@ -209,7 +209,7 @@ def _unless_missing(visit: Visit, refusal: Refused) -> Response:
     """The page for a card that there is not; whatever else went wrong is the service's. Raises: Refused."""
     if refusal.status != Status.NO_CARD:
         raise refusal
-    return message(
+    return message_page(
         visit,
         "No such card",
         "The programme manager has no card with this number.",

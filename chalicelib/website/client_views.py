@@ -22,8 +22,8 @@ from chalicelib.openbanking.records.clients import (
 )
 from chalicelib.website.client_choices import newest_first
 from chalicelib.website.display_text import LABELS, about_field, patience
-from chalicelib.website.pages import NO_REFERRER, Visit, message, page, question
-from chalicelib.website.pagination import cut
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, question_page
+from chalicelib.website.pagination import paginate
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _DONE = {
@@ -49,7 +49,7 @@ def listed(visit: Visit) -> Response:
     clients = newest_first(visit.website.openbanking.clients, visit.user)
     found = [client for client in clients if _fits(visit, client)]
     wanted = {name: visit.field(name) for name in ("title", "client_id", "active") if visit.field(name)}
-    part = cut(found, visit.field("page"))
+    part = paginate(found, visit.field("page"))
     return page(visit, "clients.html", part=part, total=len(clients), wanted=wanted)
 
 
@@ -75,7 +75,7 @@ def create(visit: Visit) -> Response:
     except InvalidClient as error:
         return _form(visit, {error.member: about_field(error.member, str(error))}, 400)
     except ClientExists:
-        return visit.go(f"/clients/{identity.client_id}", done="created")
+        return visit.redirect(f"/clients/{identity.client_id}", done="created")
     done = _DONE["repeated"] if made.repeated else ""
     return _shown(visit, made.client, status=201, done=done, secret=made.secret, events_secret=made.events_secret)
 
@@ -95,7 +95,7 @@ def single(visit: Visit) -> Response:
 def _asked(visit: Visit, client: Client) -> Response:
     place = f"/clients/{client.client_id}"
     who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
-    return question(
+    return question_page(
         visit,
         "Deactivate this client?",
         f"Every call of {client.title} is refused from then on.",
@@ -120,12 +120,12 @@ def _activate(visit: Visit, client: Client) -> Response:
     if not visit.website.shared.settings.is_sandbox:
         return _impossible(visit, client)
     visit.website.openbanking.clients.activate(client.client_id, visit.user)
-    return visit.go(f"/clients/{client.client_id}", done="activated")
+    return visit.redirect(f"/clients/{client.client_id}", done="activated")
 
 
 def _deactivate(visit: Visit, client: Client) -> Response:
     visit.website.openbanking.clients.deactivate(client.client_id, visit.user)
-    return visit.go(f"/clients/{client.client_id}", done="deactivated")
+    return visit.redirect(f"/clients/{client.client_id}", done="deactivated")
 
 
 def _test_event(visit: Visit, client: Client) -> Response:
@@ -133,7 +133,7 @@ def _test_event(visit: Visit, client: Client) -> Response:
         return _impossible(visit, client)
     try:
         visit.website.attempts.count([("events", visit.user)])
-        return visit.go(f"/deliveries/{visit.website.openbanking.tpp_events.send_test(client)}", done="sent")
+        return visit.redirect(f"/deliveries/{visit.website.openbanking.tpp_events.send_test(client)}", done="sent")
     except TooManyAttempts as stopped:
         return _shown(visit, client, status=429, problem=patience(stopped.retry_after))
     except NoEventsUrl:
@@ -159,11 +159,11 @@ def _update(visit: Visit, client: Client) -> Response:
     except ClientChanged:
         client = _own(visit)
         if (client.title, list(client.callback_urls), client.events_url) == (title, urls, events_url):
-            return visit.go(f"/clients/{client.client_id}", done="updated")
+            return visit.redirect(f"/clients/{client.client_id}", done="updated")
         return _shown(visit, client, status=409, problem=_CHANGED)
     if made.events_secret:
         return _shown(visit, made.client, done=_DONE["updated"], events_secret=made.events_secret)
-    return visit.go(f"/clients/{client.client_id}", done="updated")
+    return visit.redirect(f"/clients/{client.client_id}", done="updated")
 
 
 def _rotate(visit: Visit, client: Client) -> Response:
@@ -171,16 +171,16 @@ def _rotate(visit: Visit, client: Client) -> Response:
     drafts, seconds = visit.website.drafts, visit.field("overlap")
     if seconds not in _OVERLAPS:
         return _impossible(visit, client)
-    draft, of_events = drafts.read(visit.field("draft")), visit.field("action") == "rotate-events-secret"
+    draft, of_events = drafts.read_or_create(visit.field("draft")), visit.field("action") == "rotate-events-secret"
     overlap = int(seconds)
     purpose = f"{visit.field('action')} of {client.client_id}"
     clients = visit.website.openbanking.clients
     try:
         if of_events:
-            secret = event_signing.secret_of(drafts.bits(draft, visit.user, purpose))
+            secret = event_signing.secret_of(drafts.derive_bytes(draft, visit.user, purpose))
             made = clients.rotate_events_secret(client.client_id, overlap, owner=visit.user, secret=secret)
         else:
-            secret = drafts.text(draft, visit.user, purpose)
+            secret = drafts.derive_text(draft, visit.user, purpose)
             made = clients.rotate_secret(client.client_id, overlap, owner=visit.user, secret=secret)
     except InvalidClient as error:
         return _shown(visit, client, status=400, problem=about_field(error.member, str(error)))
@@ -222,12 +222,12 @@ def _identity(visit: Visit) -> Identity:
     A form that says something else makes another client, since what was made already is not changed by it.
     """
     drafts, owner = visit.website.drafts, visit.user
-    draft = drafts.read(visit.field("draft"))
+    draft = drafts.read_or_create(visit.field("draft"))
     of = digest("\x1f".join(visit.field(name) for name in _FIELDS))
     return Identity(
-        client_id=str(UUID(bytes=drafts.bits(draft, owner, f"client id {of}")[:16], version=4)),
-        secret=drafts.text(draft, owner, f"client secret {of}"),
-        events_secret=event_signing.secret_of(drafts.bits(draft, owner, f"events secret {of}")),
+        client_id=str(UUID(bytes=drafts.derive_bytes(draft, owner, f"client id {of}")[:16], version=4)),
+        secret=drafts.derive_text(draft, owner, f"client secret {of}"),
+        events_secret=event_signing.secret_of(drafts.derive_bytes(draft, owner, f"events secret {of}")),
     )
 
 
@@ -258,7 +258,7 @@ def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
         given=given,
         active=visit.field("active") == "yes" or not visit.is_post,
         secret=visit.field("secret") == "yes",
-        draft=visit.website.drafts.read(visit.field("draft")),
+        draft=visit.website.drafts.read_or_create(visit.field("draft")),
         title_length=TITLE_LENGTH,
         most=MOST_CALLBACK_URLS,
     )
@@ -294,7 +294,7 @@ def _shown(
         focus=next(iter(errors), ""),
         is_changing=is_refused,
         given={name: visit.field(name) for name in kept} if is_refused else kept,
-        draft=visit.website.drafts.new(),
+        draft=visit.website.drafts.create(),
         overlaps=_OVERLAPS,
         history=clients.history(client),
         detail=LABELS,
@@ -305,7 +305,7 @@ def _shown(
 
 
 def _not_found(visit: Visit) -> Response:
-    return message(
+    return message_page(
         visit,
         "No such client",
         "None of your clients has this Client ID.",

@@ -10,14 +10,14 @@ from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.statistics.container import StatisticsContainer
-from chalicelib.website.account_flow import Accounts
+from chalicelib.website.account_flow import AccountFlow
 from chalicelib.website.drafts import Drafts
 from chalicelib.website.mails import MailSender
-from chalicelib.website.records.attempts import Attempts
+from chalicelib.website.records.attempts import AttemptCounters
 from chalicelib.website.records.journeys import Journeys
 from chalicelib.website.records.sessions import Sessions
 from chalicelib.website.records.users import Users
-from chalicelib.website.web_tpp_flow import Tpp
+from chalicelib.website.web_tpp_flow import WebTppFlow
 
 if TYPE_CHECKING:
     from chalicelib.cards.portal.portal import Portal
@@ -49,16 +49,16 @@ class WebsiteContainer:
         return Users(self.shared.store, self.shared.clock)
 
     @cached_property
-    def accounts(self) -> Accounts:
-        return Accounts(self.shared.settings, self.shared.store, self.shared.clock, self.users, self.delivery.outbox)
+    def account_flow(self) -> AccountFlow:
+        return AccountFlow(self.shared.settings, self.shared.store, self.shared.clock, self.users, self.delivery.outbox)
 
     @cached_property
     def sessions(self) -> Sessions:
         return Sessions(self.shared.store, self.shared.keyring, self.shared.clock)
 
     @cached_property
-    def attempts(self) -> Attempts:
-        return Attempts(self.shared.store, self.shared.keyring, self.shared.clock)
+    def attempts(self) -> AttemptCounters:
+        return AttemptCounters(self.shared.store, self.shared.keyring, self.shared.clock)
 
     @cached_property
     def drafts(self) -> Drafts:
@@ -69,8 +69,8 @@ class WebsiteContainer:
         return Journeys(self.shared.store, self.shared.vault, self.shared.clock)
 
     @cached_property
-    def web_tpp(self) -> Tpp:
-        return Tpp(
+    def web_tpp_flow(self) -> WebTppFlow:
+        return WebTppFlow(
             self.shared.settings,
             self.shared.clock,
             self.drafts,

@@ -14,8 +14,8 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.client_choices import newest_first, suggested
 from chalicelib.website.display_text import patience
-from chalicelib.website.pages import Visit, message, page
-from chalicelib.website.pagination import nearest
+from chalicelib.website.pages import Visit, message_page, page
+from chalicelib.website.pagination import clamp_page_number
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _DONE = {
@@ -36,7 +36,7 @@ def listed(visit: Visit) -> Response:
     if client is None and clients:
         return _not_found(visit, "None of your clients has this Client ID.")
     state = next((state for state in _STATES if state == visit.field("state")), None)
-    number = nearest(visit.field("page"), LOOKED_THROUGH // PAGE)
+    number = clamp_page_number(visit.field("page"), LOOKED_THROUGH // PAGE)
     part = visit.website.delivery.journal.of_client(client.client_id, state=state, page=number) if client else None
     return page(
         visit,
@@ -73,7 +73,7 @@ def resend(visit: Visit) -> Response:
         return _shown(visit, delivery, client, problem=patience(stopped.retry_after), status=429)
     except NotResendable as refused:
         return _shown(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
-    return visit.go(f"/deliveries/{delivery.delivery_id}", done="resent" if is_sent else "arrived")
+    return visit.redirect(f"/deliveries/{delivery.delivery_id}", done="resent" if is_sent else "arrived")
 
 
 def _own(visit: Visit) -> tuple[Delivery, Client]:
@@ -106,7 +106,7 @@ def _shown(
 
 
 def _not_found(visit: Visit, what: str) -> Response:
-    return message(
+    return message_page(
         visit,
         "No such delivery",
         what,

@@ -25,22 +25,22 @@ class Drafts:
     keyring: Keyring
     clock: Clock
 
-    def new(self) -> str:
+    def create(self) -> str:
         """Eight hexadecimal digits of the time, in Unix seconds, and 88 random bits."""
         return f"{self.clock.time():08x}{new_id()}"
 
-    def read(self, given: str) -> str:
+    def read_or_create(self, given: str) -> str:
         """The draft that a form came with; a new one in the place of what is none."""
-        return given if _DRAFT.fullmatch(given) else self.new()
+        return given if _DRAFT.fullmatch(given) else self.create()
 
-    def bits(self, draft: str, owner: str, purpose: str) -> bytes:
+    def derive_bytes(self, draft: str, owner: str, purpose: str) -> bytes:
         """256 bits that are the same for the same draft of the same owner, and for nobody else."""
         key = self.keyring.derived_keys("website/drafts")[-1]
         return hmac.digest(key, "\x1f".join((purpose, owner, draft)).encode(), "sha256")
 
-    def text(self, draft: str, owner: str, purpose: str) -> str:
+    def derive_text(self, draft: str, owner: str, purpose: str) -> str:
         """The same as 43 URL-safe characters."""
-        return base64url(self.bits(draft, owner, purpose))
+        return base64url(self.derive_bytes(draft, owner, purpose))
 
 
 def base64url(content: bytes) -> str:

@@ -10,7 +10,7 @@ from chalicelib.website.pages import Visit, page
 def home(visit: Visit) -> Response:
     """``GET /``: what this is and, for a user, what to do next."""
     clients = visit.website.openbanking.clients.all(visit.email) if visit.email else []
-    journeys = visit.website.journeys.latest(visit.email) if visit.email else []
+    journeys = visit.website.journeys.list_latest(visit.email) if visit.email else []
     return page(
         visit,
         "home.html",

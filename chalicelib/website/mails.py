@@ -63,7 +63,7 @@ If it was not you, do nothing: nothing has changed.""",
 """Subject and text of each mail. Something is sent in every case, so that the page cannot tell who has an account."""
 
 
-def compose(topic: Topic, to: str, **values: str) -> str:
+def compose_mail(topic: Topic, to: str, **values: str) -> str:
     """A mail as the body of a delivery; ``values`` are what its text needs."""
     subject, text = TEXTS[topic]
     return jsontext.dumps({"to": to, "subject": f"Causeway: {subject}", "text": text.format(**values)})

@@ -8,26 +8,26 @@ from pathlib import Path
 
 from chalicelib.foundation.identifiers import digest
 
-_ROOM = Path(__file__).parent / "openapi"
-DOCUMENTS = tuple(sorted(file.stem for file in _ROOM.glob("*.json")))
+_FOLDER = Path(__file__).parent / "openapi"
+DOCUMENTS = tuple(sorted(file.stem for file in _FOLDER.glob("*.json")))
 """The names of the documents that exist."""
-_WRITTEN_WITH = "http://127.0.0.1:8000"
+_PLACEHOLDER_URL = "http://127.0.0.1:8000"
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class OpenApiDocument:
     """A document's text, and its entity tag (RFC 9110 §8.8.3)."""
 
     text: str
     tag: str
 
-    def is_known(self, if_none_match: str) -> bool:
+    def matches(self, if_none_match: str) -> bool:
         """Whether a caller who sends this ``If-None-Match`` has the document already."""
         return bool({self.tag, "*"} & {entry.strip().removeprefix("W/") for entry in if_none_match.split(",")})
 
 
 @cache
-def description(name: str, address: str) -> Description:
+def load_document(name: str, address: str) -> OpenApiDocument:
     """The document ``name`` of a service that stands at ``address``."""
-    text = (_ROOM / f"{name}.json").read_text(encoding="utf-8").replace(_WRITTEN_WITH, address)
-    return Description(text, f'"{digest(text)[:32]}"')
+    text = (_FOLDER / f"{name}.json").read_text(encoding="utf-8").replace(_PLACEHOLDER_URL, address)
+    return OpenApiDocument(text, f'"{digest(text)[:32]}"')

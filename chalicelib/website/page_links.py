@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-PLACES: Mapping[str, Sequence[str]] = {
+PAGES: Mapping[str, Sequence[str]] = {
     "/": ("GET",),
     "/terms": ("GET",),
     "/register": ("GET", "POST"),
@@ -33,7 +33,7 @@ PLACES: Mapping[str, Sequence[str]] = {
 SIMULATOR = "/cards/{card_id}/simulator"
 """Where the forms of the simulator are sent, in sandboxes: elsewhere nothing is there."""
 
-_PAGES = tuple(re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in PLACES)
+_PAGES = tuple(re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in PAGES)
 _QUERY = re.compile(r"[\x21-\x7e]*")
 
 

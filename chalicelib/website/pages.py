@@ -17,14 +17,14 @@ from chalicelib.foundation.http.static_files import StaticFiles
 from chalicelib.foundation.http.templates import Templates
 from chalicelib.website import card_text, display_text, performance_text
 from chalicelib.website.container import WebsiteContainer
-from chalicelib.website.navigation import entries
+from chalicelib.website.navigation import build_menu
 from chalicelib.website.records import known_browsers
 from chalicelib.website.records.sessions import LIFETIME, Session
 from chalicelib.website.records.users import User
 
 COOKIE = "causeway_session"
 NO_REFERRER = "no-referrer"
-_ROOM = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
 _SWAGGER_UI = ("swagger-ui.css", "swagger-ui-bundle.js")
 
@@ -40,7 +40,7 @@ class Visit(pages.Visit):
         """The session of the browser's cookie, or a new one that nobody is signed in to."""
         cookie = self.cookie(COOKIE)
         sessions = self.website.sessions
-        return (sessions.find(cookie) if cookie else None) or sessions.visitor()
+        return (sessions.find(cookie) if cookie else None) or sessions.create_visitor_session()
 
     @property
     def email(self) -> str | None:
@@ -60,7 +60,7 @@ class Visit(pages.Visit):
         return self.session.user
 
     @property
-    def address(self) -> str:
+    def ip_address(self) -> str:
         """The IP address that the request came from."""
         return str((self.incoming.context.get("identity") or {}).get("sourceIp") or "")
 
@@ -70,7 +70,7 @@ class Visit(pages.Visit):
         return self.session.form_token
 
     @property
-    def is_genuine(self) -> bool:
+    def has_valid_form_token(self) -> bool:
         """Whether the form that was sent stood on a page of this session."""
         return not self.is_foreign and self.website.sessions.accepts(self.session, self.field("form_token"))
 
@@ -78,17 +78,17 @@ class Visit(pages.Visit):
     def cookie_to_set(self) -> str:
         """The Set-Cookie value of a session that the browser does not have yet; nothing if none was needed."""
         known = "session" not in self.__dict__ or self.session.cookie == self.cookie(COOKIE)
-        return "" if known else self.cookie_of(self.session)
+        return "" if known else self.session_cookie(self.session)
 
     def link(self, place: str, **query: str) -> str:
         """A link inside the web interface."""
         return f"{self.website.shared.settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")
 
-    def go(self, place: str, **query: str) -> Response:
+    def redirect(self, place: str, **query: str) -> Response:
         """The browser goes on to another page of the web interface."""
         return pages.see_other(self.link(place, **query))
 
-    def cookie_of(self, session: Session | None) -> str:
+    def session_cookie(self, session: Session | None) -> str:
         """The Set-Cookie value that keeps a session in the browser; that removes it, for none."""
         settings = self.website.shared.settings
         return pages.cookie(
@@ -99,7 +99,7 @@ class Visit(pages.Visit):
             secure=not settings.is_local,
         )
 
-    def cookie_of_known(self, email: str, value: str) -> str:
+    def known_browser_cookie(self, email: str, value: str) -> str:
         """The Set-Cookie value by which a browser is known when it signs in again; it is sent nowhere else."""
         settings = self.website.shared.settings
         place = f"{settings.public_path}/sign-in"
@@ -133,7 +133,7 @@ def page(
     return pages.html_answer(text, status, _headers(leads_to, referrer, pictures), visit.cookie_to_set)
 
 
-def message(
+def message_page(
     visit: Visit,
     title: str,
     what: str,
@@ -158,7 +158,7 @@ def message(
     )
 
 
-def question(
+def question_page(
     visit: Visit,
     title: str,
     what: str,
@@ -210,26 +210,26 @@ def error_page(
     return pages.html_answer(text, status, _headers((), NO_REFERRER, "'self'"))
 
 
-def patient(response: Response, retry_after: int) -> Response:
+def add_retry_after(response: Response, retry_after: int) -> Response:
     """An answer that says when to try again, in seconds; as it is, for none."""
     if retry_after:
         response.headers["Retry-After"] = str(retry_after)
     return response
 
 
-def prepare() -> None:
+def preload() -> None:
     """Load what the pages are made of now, so that no visitor waits for it."""
     _templates().load()
-    statics().name("site.css")
+    static_files().name("site.css")
 
 
 @cache
-def statics() -> StaticFiles:
+def static_files() -> StaticFiles:
     """The style sheets, scripts and pictures of the web interface, and what it needs of Swagger UI."""
     swagger_ui = find_spec("flask_swagger_ui")  # carries the files; its code, and Flask, are never loaded
     assert swagger_ui is not None and swagger_ui.origin is not None, "the package is one of the requirements"
     files = [Path(swagger_ui.origin).parent / "dist" / name for name in _SWAGGER_UI]
-    return StaticFiles((_ROOM / "static", _SHARED / "static"), files)
+    return StaticFiles((_FOLDER / "static", _SHARED / "static"), files)
 
 
 def _headers(leads_to: Iterable[str], referrer: str, pictures: str) -> dict[str, str]:
@@ -247,17 +247,19 @@ def _render(website: WebsiteContainer, visit: Visit | None, template: str, value
         template,
         visit=visit,
         email=email,
-        menu=entries(place) if visit else (),
+        menu=build_menu(place) if visit else (),
         here=place,
         path=settings.public_path,
         base=settings.public_url,
         stage=settings.stage,
         sandbox=settings.is_sandbox,
-        static=lambda name: f"{settings.public_path}/static/{statics().name(name)}",
+        static=lambda name: f"{settings.public_path}/static/{static_files().name(name)}",
         **values,
     )
 
 
 @cache
 def _templates() -> Templates:
-    return Templates((_ROOM / "templates",), {**display_text.FILTERS, **card_text.FILTERS, **performance_text.FILTERS})
+    return Templates(
+        (_FOLDER / "templates",), {**display_text.FILTERS, **card_text.FILTERS, **performance_text.FILTERS}
+    )

@@ -10,7 +10,7 @@ PAGE = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ListPage:
     """One page of a list: its rows, its number from 1, how many pages there are, and how many rows in all."""
 
     rows: Sequence[Any]
@@ -19,14 +19,14 @@ class Part:
     total: int
 
 
-def cut(rows: Sequence[Any], asked: str) -> Part:
+def paginate(rows: Sequence[Any], asked: str) -> ListPage:
     """The page that was asked for; the nearest one for a number that is out of range."""
     pages = max(1, -(-len(rows) // PAGE))
-    number = nearest(asked, pages)
-    return Part(rows[(number - 1) * PAGE : number * PAGE], number, pages, len(rows))
+    number = clamp_page_number(asked, pages)
+    return ListPage(rows[(number - 1) * PAGE : number * PAGE], number, pages, len(rows))
 
 
-def nearest(asked: str, last: int) -> int:
+def clamp_page_number(asked: str, last: int) -> int:
     """The number from 1 to ``last`` that is nearest to what was asked for; 1 for what is no number."""
     if not (asked.isascii() and asked.isdigit()):
         return 1

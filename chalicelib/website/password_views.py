@@ -9,10 +9,10 @@ from chalicelib.foundation.crypto import passwords
 from chalicelib.website.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.account_views import invalid_link_page, mail_sent_page, mail_subjects, signed_in
 from chalicelib.website.display_text import about_fields, patience, span
-from chalicelib.website.pages import NO_REFERRER, Visit, page, patient
+from chalicelib.website.pages import NO_REFERRER, Visit, add_retry_after, page
 from chalicelib.website.records.attempts import TooManyAttempts
 from chalicelib.website.records.one_time_secrets import LIFETIMES
-from chalicelib.website.records.users import InvalidUser, User, mailbox
+from chalicelib.website.records.users import InvalidUser, User, normalise_mailbox
 
 _PASSWORDS = ("current_password", "password")
 
@@ -28,7 +28,7 @@ def change(visit: Visit) -> Response:
         return _password(visit) if visit.field("action") == "password" else _code(visit)
     except TooManyAttempts as stopped:
         answer = _account_page(visit, status=429, problem=patience(stopped.retry_after))
-        return patient(answer, stopped.retry_after)
+        return add_retry_after(answer, stopped.retry_after)
 
 
 def forgotten_form(visit: Visit) -> Response:
@@ -39,12 +39,12 @@ def forgotten_form(visit: Visit) -> Response:
 def forgotten(visit: Visit) -> Response:
     """``POST /forgotten``: writes to the mailbox; the page is the same whether or not there is such an account."""
     try:
-        name = mailbox(visit.field("email"))
+        name = normalise_mailbox(visit.field("email"))
         visit.website.attempts.count(mail_subjects(visit, name))
-        visit.website.accounts.request_reset(name)
+        visit.website.account_flow.request_reset(name)
     except TooManyAttempts as stopped:
         answer = _forgotten_page(visit, {"": patience(stopped.retry_after)}, 429)
-        return patient(answer, stopped.retry_after)
+        return add_retry_after(answer, stopped.retry_after)
     except InvalidUser as error:
         return _forgotten_page(visit, about_fields(error.problems), 400)
     return mail_sent_page(visit, name, f"a link to a new password, good for {span(LIFETIMES['reset'])}")
@@ -53,7 +53,7 @@ def forgotten(visit: Visit) -> Response:
 def reset_form(visit: Visit) -> Response:
     """``GET /reset/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
     try:
-        return _reset_page(visit, visit.website.accounts.find_reset_user(visit.incoming.uri["secret"]))
+        return _reset_page(visit, visit.website.account_flow.find_reset_user(visit.incoming.uri["secret"]))
     except SecretNotValid:
         return invalid_link_page(visit, "/forgotten", "Ask for a new password")
 
@@ -62,9 +62,9 @@ def reset(visit: Visit) -> Response:
     """``POST /reset/{secret}``: sets the password, and signs the user in."""
     secret, accepted = visit.incoming.uri["secret"], visit.field("terms") == "yes"
     try:
-        user = visit.website.accounts.find_reset_user(secret)
+        user = visit.website.account_flow.find_reset_user(secret)
         try:
-            user = visit.website.accounts.reset_password(secret, visit.field("password"), terms_accepted=accepted)
+            user = visit.website.account_flow.reset_password(secret, visit.field("password"), terms_accepted=accepted)
         except InvalidUser as error:
             return _reset_page(visit, user, about_fields(error.problems), 400)
     except SecretNotValid:
@@ -79,12 +79,12 @@ def _password(visit: Visit) -> Response:
     visit.website.attempts.count(subjects)
     current, new = (visit.field(name) for name in _PASSWORDS)
     try:
-        user = visit.website.accounts.change_password(visit.signed_in_user, current, new)
+        user = visit.website.account_flow.change_password(visit.signed_in_user, current, new)
     except WrongPassword:
         return _account_page(visit, {"current_password": "This is not your password."}, 400)
     except InvalidUser as error:
         return _account_page(visit, about_fields(error.problems), 400)
-    visit.website.attempts.forgive(subjects)
+    visit.website.attempts.record_success(subjects)
     log.info("password changed", by="user")
     return signed_in(visit, user, visit.link("/account", changed="password"))
 
@@ -92,7 +92,7 @@ def _password(visit: Visit) -> Response:
 def _code(visit: Visit) -> Response:
     """Raises: TooManyAttempts."""
     visit.website.attempts.count([("codes", visit.user)])
-    return _account_page(visit, code=visit.website.accounts.make_code(visit.signed_in_user))
+    return _account_page(visit, code=visit.website.account_flow.issue_code(visit.signed_in_user))
 
 
 def _account_page(

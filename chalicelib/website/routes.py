@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from chalice.app import Response
 
 from chalicelib.foundation.http.web import JSON, Incoming, Routes, View, json_answer, text_answer
-from chalicelib.website.openapi_documents import DOCUMENTS, description
-from chalicelib.website.page_links import PLACES, SIMULATOR
+from chalicelib.website.openapi_documents import DOCUMENTS, load_document
+from chalicelib.website.page_links import PAGES, SIMULATOR
 
 if TYPE_CHECKING:
     from chalicelib.website.container import WebsiteContainer
@@ -34,7 +34,7 @@ def _page(place: str) -> View[WebsiteContainer]:
 
 website_routes = Routes["WebsiteContainer"](__name__, _failed)
 
-for _place, _methods in PLACES.items():
+for _place, _methods in PAGES.items():
     website_routes.serve(_place, _methods, _page(_place))
 
 sandbox_routes = Routes["WebsiteContainer"](f"{__name__}.sandbox", _failed)
@@ -54,9 +54,9 @@ website_routes.serve_below("", ["GET"], _unknown)
 @website_routes.get("/static/{name}")
 def static(website: WebsiteContainer, incoming: Incoming) -> Response:
     """A style sheet, script or picture under its hashed name."""
-    from chalicelib.website.pages import error_page, statics
+    from chalicelib.website.pages import error_page, static_files
 
-    found = statics().answer(incoming.uri["name"])
+    found = static_files().answer(incoming.uri["name"])
     if found is None:
         next_step = "Load the page again that led here."
         return error_page(website, "Not found", "There is no such file.", next_step, status=404)
@@ -73,9 +73,9 @@ def _openapi_document(name: str) -> View[WebsiteContainer]:
     def answer(website: WebsiteContainer, incoming: Incoming) -> Response:
         """An OpenAPI document; a caller who has it already is told so (304)."""
         settings = website.shared.settings
-        found = description(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
+        found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
         headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag}
-        if found.is_known(incoming.headers.get("if-none-match", "")):
+        if found.matches(incoming.headers.get("if-none-match", "")):
             return text_answer("", JSON, 304, headers)
         return text_answer(found.text, JSON, headers=headers)
 

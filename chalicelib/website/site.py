@@ -24,7 +24,7 @@ from chalicelib.website import (
 )
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.page_links import SIMULATOR
-from chalicelib.website.pages import Visit, error_page, message
+from chalicelib.website.pages import Visit, error_page, message_page
 
 View = Callable[[Visit], Response]
 
@@ -76,8 +76,8 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
 def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response:
     """The answer at one address."""
     visit, key = Visit(incoming, website), (incoming.method, place)
-    if visit.is_post and not visit.is_genuine:
-        return message(
+    if visit.is_post and not visit.has_valid_form_token:
+        return message_page(
             visit,
             "This form is out of date",
             "You were signed out meanwhile, or another site's page sent this form. Nothing was changed.",
@@ -89,14 +89,14 @@ def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response
     if key in FOR_EVERYBODY:
         return FOR_EVERYBODY[key](visit)
     if visit.email is None:
-        return visit.go("/sign-in", next=_address(incoming))
+        return visit.redirect("/sign-in", next=_address(incoming))
     return FOR_USERS[key](visit)
 
 
 def not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
     """The page for an address that leads nowhere."""
     visit = Visit(incoming, website)
-    return message(
+    return message_page(
         visit,
         "Not found",
         "There is nothing at this address.",

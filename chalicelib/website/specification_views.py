@@ -14,10 +14,10 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website.client_choices import newest_first, suggested
-from chalicelib.website.openapi_documents import description
-from chalicelib.website.pages import NO_REFERRER, Visit, message, page
+from chalicelib.website.navigation import SCREENS, SpecificationScreen
+from chalicelib.website.openapi_documents import load_document
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.journeys import Journey
-from chalicelib.website.screens import SCREENS, Screen
 
 _PICTURES = "'self' data:"
 """Swagger UI's style sheet has its pictures in itself."""
@@ -56,7 +56,7 @@ def screen(visit: Visit) -> Response:
     """``GET /specifications/{screen}``; ``state`` names a journey of the user's whose token is to be used."""
     found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
     if found is None:
-        return message(
+        return message_page(
             visit,
             "No such specification",
             "There is no screen of this name.",
@@ -87,9 +87,9 @@ def screen(visit: Visit) -> Response:
 
 
 @cache
-def _contents(shown: Screen, public_url: str, is_sandbox: bool) -> tuple[str, Sequence[Group]]:
+def _contents(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> tuple[str, Sequence[Group]]:
     """What a screen is about, in a sentence, and its operations in the document's order."""
-    document = jsontext.loads(description(shown.document, public_url).text)
+    document = jsontext.loads(load_document(shown.document, public_url).text)
     if shown.tag is None:
         return document["info"]["summary"], _actions(document, is_sandbox)
     abouts = {tag["name"]: tag["description"] for tag in document["tags"]}
@@ -138,4 +138,4 @@ def _access_token(visit: Visit, journey: Journey) -> str:
     """The token of a journey while it is worth something."""
     if journey.stage != "tokens" or (journey.access_valid_until or 0) <= visit.website.shared.clock.time():
         return ""
-    return visit.website.journeys.secrets(journey).get("access_token", "")
+    return visit.website.journeys.unseal_secrets(journey).get("access_token", "")

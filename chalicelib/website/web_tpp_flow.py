@@ -26,13 +26,13 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import Clients
 from chalicelib.statistics import current_call
 from chalicelib.website.drafts import Drafts, base64url
-from chalicelib.website.records.journeys import STATE_TIME, Journey, Journeys, Moved
+from chalicelib.website.records.journeys import STATE_TIME, Journey, JourneyChanged, Journeys
 
 Step = Literal["exchange", "refresh", "end"]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AuthorizationChoice:
     """What a user chose to ask a bank for. ``draft`` is a secret of this one request."""
 
     owner: str
@@ -45,7 +45,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Tpp:
+class WebTppFlow:
     """The steps of a user's journey, in the order in which they are taken."""
 
     settings: Settings
@@ -56,7 +56,7 @@ class Tpp:
     authorization_flow: AuthorizationCodeFlow
     token_flow: TokenFlow
 
-    def request(self, choice: Choice) -> dict[str, Any]:
+    def request_body(self, choice: AuthorizationChoice) -> dict[str, Any]:
         """The body of ``POST /tpp/authorize`` for a choice."""
         body: dict[str, Any] = {
             "bic": choice.bank.bic,
@@ -66,15 +66,15 @@ class Tpp:
             "state": self._state(choice),
         }
         if choice.with_challenge:
-            hashed = hashlib.sha256(self._worked_out(choice, "verifier").encode()).digest()
+            hashed = hashlib.sha256(self._derive(choice, "verifier").encode()).digest()
             body |= {"code_challenge": base64url(hashed), "code_challenge_method": "S256"}
         return body
 
-    def begin(self, choice: Choice) -> str:
+    def begin_authorization(self, choice: AuthorizationChoice) -> str:
         """Run the request; answers the address at the bank, and the same one to a second click. Raises: Refusal."""
         if not choice.client.active:
             raise refusals.CLIENT_INACTIVE()
-        body = self.request(choice)
+        body = self.request_body(choice)
         try:
             request = AuthorizeRequest.read(body)
         except InvalidMessage as error:
@@ -89,18 +89,18 @@ class Tpp:
             "consent_type": choice.consent_type,
             "callback_url": self.clients.web_callback(choice.client),
         }
-        verifier = self._worked_out(choice, "verifier") if choice.with_challenge else None
+        verifier = self._derive(choice, "verifier") if choice.with_challenge else None
         journey: Journey | None = None
-        with contextlib.suppress(Moved):  # by a first click
+        with contextlib.suppress(JourneyChanged):  # by a first click
             journey = self.journeys.begin(choice.owner, body["state"], members, verifier)
         try:
             return self.authorization_flow.authorize(choice.client, request, repeatable=True).request_url
         except Refusal:
             if journey is not None:
-                self.journeys.forget(journey)
+                self.journeys.delete(journey)
             raise
 
-    def come_back(self, owner: str, query: Mapping[str, str]) -> Journey | None:
+    def receive_callback(self, owner: str, query: Mapping[str, str]) -> Journey | None:
         """The browser is back from the bank; ``None`` when the state is not one of this user's journeys.
 
         A code is exchanged at once, unless its client has a secret, which only the user knows; and once, however often
@@ -115,17 +115,17 @@ class Tpp:
         code = query.get("authorization_code") or query.get("code")
         try:
             if code and journey.exchanging_since is None:
-                journey = self.journeys.returned(journey, code)
+                journey = self.journeys.record_code(journey, code)
                 if not self.clients.get(journey.client_id).has_secret:
-                    return self.exchange(journey, None)
+                    return self.exchange_code(journey, None)
             elif query.get("error") and journey.exchanging_since is None:
                 description = query.get("error_description", "")
-                return self.journeys.refused(journey, query["error"][:64], description[:256])
-        except Moved:
+                return self.journeys.record_refusal(journey, query["error"][:64], description[:256])
+        except JourneyChanged:
             return self.journeys.find(owner, journey.state)
         return journey
 
-    def exchange(self, journey: Journey, secret: str | None) -> Journey:
+    def exchange_code(self, journey: Journey, secret: str | None) -> Journey:
         """Exchange the journey's code for tokens.
 
         An exchange that was interrupted may be repeated: either the code was not used, and the tokens come now; or it
@@ -133,13 +133,13 @@ class Tpp:
 
         Raises:
             Refusal.
-            Moved: somebody else is exchanging the code, or has.
+            JourneyChanged: somebody else is exchanging the code, or has.
         """
-        again = journey.is_stuck(self.clock.time())
+        again = journey.is_interrupted(self.clock.time())
         if journey.stage != "code" or (journey.exchanging_since is not None and not again):
-            raise Moved
-        marked = self.journeys.exchanging(journey)
-        known = self.journeys.secrets(marked)
+            raise JourneyChanged
+        marked = self.journeys.begin_exchange(journey)
+        known = self.journeys.unseal_secrets(marked)
         try:
             answer = self.token_flow.redeem(
                 TppCredentials(marked.client_id, secret), known["code"], marked.callback_url, known.get("code_verifier")
@@ -147,45 +147,45 @@ class Tpp:
         except Refusal as refusal:
             current_call.record_failure("caller")  # the page that says so may well be a good answer
             if again and refusal.oauth_error == "invalid_grant":
-                self.journeys.ended(marked)
+                self.journeys.record_end(marked)
             else:
-                self.journeys.not_exchanged(marked, journey)
+                self.journeys.release_exchange(marked, journey)
             raise
-        return self.journeys.exchanged(marked, answer)
+        return self.journeys.record_exchange(marked, answer)
 
-    def refresh(self, journey: Journey, secret: str | None) -> Journey:
+    def refresh_tokens(self, journey: Journey, secret: str | None) -> Journey:
         """Exchange the journey's refresh token for the next tokens; where it is not valid, the consent has ended.
 
         Raises:
             Refusal.
-            Moved: somebody else is exchanging it.
+            JourneyChanged: somebody else is exchanging it.
         """
         token = self._refresh_token(journey)
-        marked = self.journeys.refreshing(journey)
+        marked = self.journeys.begin_refresh(journey)
         try:
             answer = self.token_flow.refresh(TppCredentials(journey.client_id, secret), token)
         except Refusal as refusal:
             if refusal.oauth_error == "invalid_grant":
-                self.journeys.ended(marked)
+                self.journeys.record_end(marked)
             else:
-                self.journeys.not_refreshed(marked)
+                self.journeys.release_refresh(marked)
             raise
-        return self.journeys.refreshed(marked, answer)
+        return self.journeys.record_refresh(marked, answer)
 
-    def end(self, journey: Journey, secret: str | None) -> Journey:
-        """End the journey's consent; the bank is told. Raises: Refusal, Moved."""
+    def end_consent(self, journey: Journey, secret: str | None) -> Journey:
+        """End the journey's consent; the bank is told. Raises: Refusal, JourneyChanged."""
         self.token_flow.revoke_by_tpp(TppCredentials(journey.client_id, secret), self._refresh_token(journey))
-        return self.journeys.ended(journey)
+        return self.journeys.record_end(journey)
 
     def _refresh_token(self, journey: Journey) -> str:
-        """Raises: Moved, when the journey has no tokens, or none any more."""
+        """Raises: JourneyChanged, when the journey has no tokens, or none any more."""
         if journey.stage != "tokens":
-            raise Moved
-        return self.journeys.secrets(journey)["refresh_token"]
+            raise JourneyChanged
+        return self.journeys.unseal_secrets(journey)["refresh_token"]
 
-    def _state(self, choice: Choice) -> str:
+    def _state(self, choice: AuthorizationChoice) -> str:
         """The draft's time, by which journeys are put in order, and 256 bits."""
-        return choice.draft[:STATE_TIME] + self._worked_out(choice, "state")
+        return choice.draft[:STATE_TIME] + self._derive(choice, "state")
 
-    def _worked_out(self, choice: Choice, purpose: str) -> str:
-        return self.drafts.text(choice.draft, choice.owner, f"{purpose} of {choice.client.client_id}")
+    def _derive(self, choice: AuthorizationChoice, purpose: str) -> str:
+        return self.drafts.derive_text(choice.draft, choice.owner, f"{purpose} of {choice.client.client_id}")

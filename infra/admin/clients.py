@@ -61,7 +61,7 @@ def add(
     """
     hub = connection.connect()
     made = hub.openbanking.clients.create(
-        owner=hub.website.accounts.owner(owner).email,
+        owner=hub.website.account_flow.find_owner(owner).email,
         title=title,
         callback_urls=callback_url or (),
         secret=secret,

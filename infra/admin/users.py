@@ -73,7 +73,7 @@ def link(
     found = hub.cards.programmes.set_up(manager)
     if not found.revision:
         raise CommandRefused(f"there is no programme manager {manager}: load one with `programme load`")
-    user = hub.website.accounts.link(code_or_email, manager)
+    user = hub.website.account_flow.link_manager(code_or_email, manager)
     return Report({"user": _user_members(user)}, f"{user.email} sees the cards of {found.catalogue.name} ({manager}).")
 
 
@@ -85,7 +85,7 @@ def unlink(email: EmailArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin users unlink ada@example.com
     """
-    user = connection.connect().website.users.unlink(email)
+    user = connection.connect().website.users.unlink_manager(email)
     return Report({"user": _user_members(user)}, f"{user.email} sees no cards.")
 
 
@@ -131,7 +131,7 @@ def reset_password(
       .venv/bin/python -m infra.admin users reset-password ada@example.com --at-once
     """
     hub = connection.connect()
-    user = hub.website.users.known(email)
+    user = hub.website.users.get(email)
     if not user.active:
         raise CommandRefused(f"{user.email} is deactivated: activate the user first with `users activate`")
     if at_once:
@@ -147,12 +147,12 @@ def show(email: EmailArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin users show ada@example.com
     """
-    user = connection.connect().website.users.known(email)
+    user = connection.connect().website.users.get(email)
     return Report({"user": _user_members(user)}, format_members(_user_members(user)))
 
 
 def _report_link(hub: Hub, user: User, said: str) -> Report:
-    address = hub.website.accounts.make_operator_link(user)
+    address = hub.website.account_flow.issue_operator_link(user)
     hours = OPERATOR_LINK_SECONDS // 3600
     text = f"{said}\n\nThe link that sets a password: {address}\nIt is good once, for {hours} hours. {ONCE}"
     return Report({"user": _user_members(user), "password_link": address}, text)

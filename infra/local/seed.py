@@ -42,7 +42,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
         for bank in install(hub)
     ]
     programme, other = _programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
-    hub.website.accounts.link(user["email"], programme["manager_id"])
+    hub.website.account_flow.link_manager(user["email"], programme["manager_id"])
     return {"user": user, "client": client, "banks": banks, "programme": programme, "other_programme": other}
 
 
@@ -51,7 +51,7 @@ def _user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
     from chalicelib.website.records.users import UserExists
 
     if before and hub.website.users.find(before["email"]):
-        hub.website.users.vouch_for(before["email"])  # an earlier version registered it
+        hub.website.users.mark_identified(before["email"])  # an earlier version registered it
         return {"email": before["email"], "password": before["password"]}
     password = secrets.token_urlsafe(12)
     name, _, domain = EMAIL.partition("@")

@@ -221,7 +221,7 @@ def _application() -> tuple[Chalice, Config]:
         raise StartFailed(f"the environment cannot be used: {error}") from None
     from chalicelib.website import pages, site  # noqa: F401 - the first page is to come as quickly as the others
 
-    pages.prepare()
+    pages.preload()
     on_disk = json.loads((stackfile.ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     return app, Config(
         chalice_stage=STAGE,

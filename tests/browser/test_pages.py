@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.page_links import PLACES
+from chalicelib.website.page_links import PAGES
 from tests.browser.checks import findings
 from tests.browser.pages import WALKS
 from tests.browser.visitor import Visitor
@@ -27,6 +27,6 @@ def test_a_page_is_accessible_in_light_and_dark_fits_a_small_screen_and_keeps_st
 
 
 def test_every_page_of_the_web_interface_is_met_by_a_walk() -> None:
-    pages = {row for row, methods in PLACES.items() if "GET" in methods}
+    pages = {row for row, methods in PAGES.items() if "GET" in methods}
 
     assert {row for walk in WALKS for row in walk.meets} == pages

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from chalicelib.website.page_links import PLACES
+from chalicelib.website.page_links import PAGES
 from tests.browser.visitor import Visitor
 
 Step = Callable[[Visitor], None]
@@ -37,7 +37,7 @@ class Walk:
 def place(address: str) -> str | None:
     """The row of the web interface's ``PLACES`` that an address belongs to."""
     path = urlsplit(address).path
-    return next((row for row in PLACES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", row), path)), None)
+    return next((row for row in PAGES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", row), path)), None)
 
 
 def opens(path: str) -> Step:

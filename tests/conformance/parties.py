@@ -13,7 +13,7 @@ from requests.auth import AuthBase
 
 from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.openbanking.protocol import tpp_calls
-from chalicelib.website.openapi_documents import description
+from chalicelib.website.openapi_documents import load_document
 from infra.openapi.models import meaning
 from infra.postman.fixtures import BankFixtures
 
@@ -31,7 +31,7 @@ class Parties:
         at_bank = self.at_banks[2 if name == "bank-v2" else 1]
         real = {made_up: getattr(at_bank, attribute) for made_up, attribute in at_bank.placeholders().items()}
         real[meaning(tpp_calls.TokenRequest, "client_id")[1]] = self.client_id
-        text = description(name, self.base).text
+        text = load_document(name, self.base).text
         for made_up, value in real.items():
             text = text.replace(json.dumps(made_up)[1:-1], json.dumps(value)[1:-1])
         found: dict[str, Any] = json.loads(text, object_hook=_quick)

@@ -77,8 +77,8 @@ def test_a_callback_that_is_loaded_10_times_at_once_is_exchanged_once(
 
     answers = at_once(10, lambda: window.get(path))
     assert {answer.status_code for answer in answers} == {200}
-    (journey,) = operator.website.journeys.latest(email)
+    (journey,) = operator.website.journeys.list_latest(email)
     assert journey.stage == "tokens"
-    bearer = operator.website.journeys.secrets(journey)["access_token"]
+    bearer = operator.website.journeys.unseal_secrets(journey)["access_token"]
     headers = {"X-Api-Key": client.client_id, "Authorization": f"Bearer {bearer}"}
     assert requests.get(f"{stack['base_url']}/tpp/consent", headers=headers, timeout=60).status_code == 200

@@ -87,7 +87,7 @@ def visit(world: World) -> None:
     user.post(delivery)
     user.get("/cards")
     user.post("/account", action="code")
-    place = f"/reset/{world.hub.website.accounts.make_operator_link(known(world.hub, EMAIL)).rpartition('/')[2]}"
+    place = f"/reset/{world.hub.website.account_flow.issue_operator_link(known(world.hub, EMAIL)).rpartition('/')[2]}"
     user.get(place)
     user.post(place, password="rain on a tin roof")
     user.get("/forgotten")

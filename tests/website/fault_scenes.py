@@ -97,13 +97,13 @@ def set_a_password_by_a_link_in_the_web_interface(world: World) -> Run:
 
     def run(fault: Fault) -> None:
         user = world.hub.website.users.add(f"{new_id()}@example.com", terms_accepted=True)
-        place = world.hub.website.accounts.make_operator_link(user).removeprefix(world.hub.settings.public_url)
+        place = world.hub.website.account_flow.issue_operator_link(user).removeprefix(world.hub.settings.public_url)
         person = Person(world)
         person.get(place)
         token = person.token
         answer = shown(fault, lambda: person.post(place, token, password="rain on a tin roof"))
         assert answer.status in (303, 404), "after an answer that was lost the link has been used"
-        changed = world.hub.website.users.known(user.email)
+        changed = world.hub.website.users.get(user.email)
         assert (changed.has_password, changed.generation) == (True, 1)
         assert person.get(place).status == 404
 
@@ -125,6 +125,6 @@ def ask_for_a_new_password_in_the_web_interface(world: World) -> Run:
             world.hub.delivery.worker.attempt(delivery.delivery_id)
         links = [mail.text.partition("/reset/")[2].partition("\n")[0] for mail in world.mails if mail.to == user.email]
         assert links
-        assert world.hub.website.accounts.find_reset_user(links[-1]) == user
+        assert world.hub.website.account_flow.find_reset_user(links[-1]) == user
 
     return run

@@ -15,7 +15,7 @@ from chalicelib import website
 from chalicelib.foundation.crypto import passwords
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.records import known_browsers
-from chalicelib.website.records.attempts import LIMITS, Limit
+from chalicelib.website.records.attempts import LIMITS, RateLimit
 from chalicelib.website.records.sessions import LIFETIME
 from chalicelib.website.records.users import user_key
 from tests.website.person import PASSWORD, Person, known
@@ -235,7 +235,7 @@ def test_a_browser_that_signed_in_before_is_not_locked_out_by_anybody(
 ) -> None:
     """Neither from its own address, nor from so many addresses that nobody else may try."""
     for name in ("account_at_address", "address", "account"):
-        monkeypatch.setitem(cast(dict[str, Limit], LIMITS), name, Limit(2, 3600))
+        monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), name, RateLimit(2, 3600))
     assert visitor.sign_in(registered).status == 303
     visitor.get("/sign-out")
     visitor.post("/sign-out")
@@ -251,7 +251,7 @@ def test_a_browser_that_signed_in_before_is_not_locked_out_by_anybody(
 def test_guesses_from_many_addresses_stay_limited_until_the_hour_is_over(
     world: World, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "account", Limit(3, 3600))
+    monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(3, 3600))
     strangers = [Person(world, address=f"203.0.113.{number}") for number in range(4)]
 
     assert [guess(stranger, registered, 1) for stranger in strangers] == [[401], [401], [401], [429]]
@@ -275,7 +275,7 @@ def test_a_browser_that_signed_in_before_is_stopped_by_its_own_guesses_for_a_whi
 def test_who_once_had_the_password_gains_no_guesses_by_signing_in_with_many_browsers(
     world: World, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "known_browsers", Limit(3, 3600))
+    monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "known_browsers", RateLimit(3, 3600))
     browsers = [Person(world) for _ in range(4)]
     for browser in browsers:
         browser.sign_in(registered)
@@ -288,10 +288,10 @@ def test_who_once_had_the_password_gains_no_guesses_by_signing_in_with_many_brow
 def test_a_new_password_by_a_link_is_a_way_in_while_strangers_guess(
     world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "account", Limit(1, 3600))
+    monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(1, 3600))
     guess(Person(world, address="203.0.113.7"), registered, 1)
     assert visitor.sign_in(registered).status == 429
-    place = world.hub.website.accounts.make_operator_link(known(world.hub, registered)).rpartition("8000")[2]
+    place = world.hub.website.account_flow.issue_operator_link(known(world.hub, registered)).rpartition("8000")[2]
     visitor.get(place)
     assert visitor.post(place, password="rain on a tin roof").status == 303
     visitor.get("/sign-out")
@@ -356,7 +356,7 @@ def test_an_address_that_tries_many_accounts_is_stopped(
 def test_an_address_that_registers_many_users_is_stopped(
     world: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(cast(dict[str, Limit], LIMITS), "registrations", Limit(1, 3600))
+    monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "registrations", RateLimit(1, 3600))
     assert visitor.register(f"first-{email}").status == 303
     another = Person(world)
     stopped = another.register(email)

@@ -151,7 +151,7 @@ def test_a_request_that_is_refused_says_why_and_what_to_do(
         run(user, client_id, **changes)
         assert user.last.status == 400
         assert said in user.text
-    assert world.hub.website.journeys.latest(email) == []
+    assert world.hub.website.journeys.list_latest(email) == []
 
 
 def test_in_production_a_proof_key_is_needed(world: World, user: Person, client_id: str) -> None:
@@ -159,7 +159,7 @@ def test_in_production_a_proof_key_is_needed(world: World, user: Person, client_
     world.hub.openbanking.authorization_flow = replace(
         world.hub.openbanking.authorization_flow, settings=replace(world.hub.settings, stage="prod")
     )
-    vars(world.hub.website).pop("web_tpp")
+    vars(world.hub.website).pop("web_tpp_flow")
     run(user, client_id, pkce=None)
 
     assert "code_challenge is required (PKCE)" in user.text

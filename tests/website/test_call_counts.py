@@ -97,7 +97,7 @@ def test_the_latest_journeys_take_one_call_however_many_there_are(world: World, 
         state = f"{world.clock.time() + number:08x}{'x' * 43}"
         world.hub.website.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
     with counted(world) as calls:
-        found = world.hub.website.journeys.latest(email)
+        found = world.hub.website.journeys.list_latest(email)
 
     assert calls == ["Query"]
     assert [int(journey.state[:8], 16) - world.clock.time() for journey in found] == list(range(39, 29, -1))

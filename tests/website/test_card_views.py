@@ -131,7 +131,7 @@ def test_another_programme_managers_card_does_not_exist(world: World, user: Pers
 def test_a_link_holds_from_the_next_page_on_and_ends_so(world: World, user: Person, email: str) -> None:
     link(world, email)
     assert "There is no card yet" in user.get("/cards").text
-    world.hub.website.users.unlink(email)
+    world.hub.website.users.unlink_manager(email)
 
     assert "linked to no programme manager" in user.get("/cards").text
 

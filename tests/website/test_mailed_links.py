@@ -66,7 +66,7 @@ def test_outside_sandboxes_an_address_is_confirmed_before_the_first_sign_in(
     answer = visitor.post(link, password=PASSWORD)
     assert (answer.status, answer.headers["location"]) == (303, "/")
     assert visitor.get("/clients").status == 200
-    assert production.hub.website.users.identified(email).confirmed_at == production.clock.time()
+    assert production.hub.website.users.get_identified(email).confirmed_at == production.clock.time()
     assert Person(production).sign_in(email).status == 303
     again = Person(production)
     assert (again.get(link).status, again.post(link, password=PASSWORD).status) == (404, 404)
@@ -181,7 +181,7 @@ def test_who_reads_the_mailbox_is_identified(world: World, visitor: Person, emai
     visitor.get(link)
     visitor.post(link, password=NEW)
 
-    assert world.hub.website.users.identified(email).confirmed_at == world.clock.time()
+    assert world.hub.website.users.get_identified(email).confirmed_at == world.clock.time()
 
 
 def test_a_mailed_link_to_a_new_password_is_good_for_an_hour(world: World, user: Person, email: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.navigation import entries
+from chalicelib.website.navigation import build_menu
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from chalicelib.website.navigation import entries
     ],
 )
 def test_the_entry_that_a_page_belongs_to_is_marked(place: str, marked: list[str]) -> None:
-    assert [entry.title for entry in entries(place) if entry.is_current] == marked
+    assert [entry.title for entry in build_menu(place) if entry.is_current] == marked

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.page_links import PLACES, is_own_page
+from chalicelib.website.page_links import PAGES, is_own_page
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", PAGES)
 def test_every_page_may_be_come_back_to(place: str) -> None:
     parts = {"client_id": "ab-12", "screen": "account", "delivery_id": "0f", "card_id": "7", "secret": "aB_1-"}
     address = place.format(**parts)

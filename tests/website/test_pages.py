@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.website import site
-from chalicelib.website.page_links import PLACES, SIMULATOR
+from chalicelib.website.page_links import PAGES, SIMULATOR
 from tests.website.person import Person
 from tests.world import World
 
@@ -30,7 +30,7 @@ OTHERS = ["/", "/terms", "/clients", "/authorize", "/deliveries", "/sign-out"]
 def test_every_address_has_its_page_and_every_page_its_address() -> None:
     views = site.FOR_EVERYBODY.keys() | site.FOR_USERS.keys()
 
-    pages = {(method, place) for place, methods in PLACES.items() for method in methods}
+    pages = {(method, place) for place, methods in PAGES.items() for method in methods}
     assert views == pages | {("GET", SIMULATOR), ("POST", SIMULATOR)}
     assert not site.FOR_EVERYBODY.keys() & site.FOR_USERS.keys()
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.pagination import PAGE, cut
+from chalicelib.website.pagination import PAGE, paginate
 
 
 @pytest.mark.parametrize("count", [0, 1, PAGE, PAGE + 1, 45])
 def test_every_row_stands_on_one_page(count: int) -> None:
     rows = list(range(count))
-    pages = cut(rows, "1").pages
+    pages = paginate(rows, "1").pages
 
-    assert [row for number in range(1, pages + 1) for row in cut(rows, str(number)).rows] == rows
-    assert cut(rows, "").total == count
+    assert [row for number in range(1, pages + 1) for row in paginate(rows, str(number)).rows] == rows
+    assert paginate(rows, "").total == count
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def test_every_row_stands_on_one_page(count: int) -> None:
     [("", 1), ("0", 1), ("-1", 1), ("x", 1), ("3", 3), ("4", 3), ("٣", 1), ("9" * 400, 3), ("0002", 2), ("000", 1)],
 )
 def test_the_nearest_page_is_shown(asked: str, number: int) -> None:
-    assert cut(range(45), asked).number == number
+    assert paginate(range(45), asked).number == number

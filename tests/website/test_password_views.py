@@ -25,7 +25,7 @@ def code_on(person: Person) -> str:
 
 def reset_link(world: World, email: str) -> str:
     """The path of a link that sets a user's password."""
-    link = world.hub.website.accounts.make_operator_link(known(world.hub, email))
+    link = world.hub.website.account_flow.issue_operator_link(known(world.hub, email))
     return link.removeprefix(world.hub.settings.public_url)
 
 
@@ -39,7 +39,7 @@ def test_a_user_reads_a_code_for_the_operator_on_the_account_page(world: World, 
 
     assert answer.status == 200
     assert re.fullmatch(r"[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}", code_on(user))
-    assert world.hub.website.accounts.owner(code_on(user)).email == email
+    assert world.hub.website.account_flow.find_owner(code_on(user)).email == email
     assert "operator-code" not in user.get("/account").text
 
 
@@ -92,7 +92,7 @@ def test_a_user_of_the_operators_agrees_to_the_terms_with_the_first_password(
     assert "Password must have 10 to 256 characters" in visitor.text
     assert "The terms must be accepted" in visitor.text
     assert visitor.post(place, password=NEW, terms="yes").status == 303
-    assert world.hub.website.users.known(email).terms_accepted_at == world.clock.time()
+    assert world.hub.website.users.get(email).terms_accepted_at == world.clock.time()
 
 
 def test_a_page_with_a_secret_in_its_address_tells_it_to_nobody(world: World, visitor: Person, email: str) -> None:
@@ -126,7 +126,7 @@ def test_a_session_of_an_earlier_version_goes_on_and_ends_with_a_new_password(
     visitor.cookies = {"causeway_session": world.hub.website.sessions._signer("session").sign(secret).decode()}
     assert visitor.get("/clients").status == 200
     secret_of_link = reset_link(world, email).rpartition("/")[2]
-    world.hub.website.accounts.reset_password(secret_of_link, PASSWORD, terms_accepted=True)
+    world.hub.website.account_flow.reset_password(secret_of_link, PASSWORD, terms_accepted=True)
 
     assert visitor.get("/clients").status == 303
 
@@ -199,13 +199,13 @@ def test_who_sits_at_another_ones_browser_tries_so_many_passwords(owner: Person)
 
 
 def test_of_two_changes_at_the_same_time_one_is_made(world: World, owner: Person, email: str) -> None:
-    user = world.hub.website.users.known(email)
+    user = world.hub.website.users.get(email)
 
     def first() -> User:
-        return world.hub.website.accounts.change_password(user, PASSWORD, NEW)
+        return world.hub.website.account_flow.change_password(user, PASSWORD, NEW)
 
     with world.meanwhile("transact", first), pytest.raises(WrongPassword):
-        world.hub.website.accounts.change_password(user, PASSWORD, "snow on a tin roof")
+        world.hub.website.account_flow.change_password(user, PASSWORD, "snow on a tin roof")
     assert world.hub.website.users.authenticate(email, NEW) is not None
 
 

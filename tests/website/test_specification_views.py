@@ -17,10 +17,10 @@ from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import client_choices, specification_views
-from chalicelib.website.openapi_documents import description
-from chalicelib.website.pages import COOKIE, statics
+from chalicelib.website.navigation import SCREENS
+from chalicelib.website.openapi_documents import load_document
+from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
-from chalicelib.website.screens import SCREENS
 from infra.openapi.cards import purposes
 from tests.website.person import known
 from tests.world import Answer, World
@@ -62,7 +62,7 @@ def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3
         "valid_until": "2026-08-29T09:00:00+00:00",
     }
     begun = hub.website.journeys.begin(owner, "a-state", members, None)
-    return hub.website.journeys.exchanged(hub.website.journeys.exchanging(begun), answer)
+    return hub.website.journeys.record_exchange(hub.website.journeys.begin_exchange(begun), answer)
 
 
 # -- what everybody sees
@@ -79,7 +79,7 @@ def test_each_screen_lists_the_operations_of_its_tag_and_no_others(world: World)
 
 
 def test_every_operation_stands_on_exactly_one_screen(world: World) -> None:
-    document = description("tpp", world.hub.settings.public_url).text
+    document = load_document("tpp", world.hub.settings.public_url).text
     count = len(re.findall(r'"operationId"', document.partition('"webhooks"')[0]))
     pages = [shown(world, screen.name).text for screen in SCREENS if screen.document == "tpp"]
 
@@ -160,7 +160,7 @@ def test_a_screen_is_small_and_allows_no_inline_script(world: World, name: str) 
     ],
 )
 def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, screen: str, file: str) -> None:
-    name = statics().name(file)
+    name = static_files().name(file)
     answer = world.call("GET", f"/static/{name}")
 
     assert f"/static/{name}" in shown(world, screen).text
@@ -169,9 +169,9 @@ def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, scre
 
 
 def test_of_swagger_ui_nothing_is_served_that_is_not_needed() -> None:
-    assert [file.name for file in statics().files] == ["swagger-ui.css", "swagger-ui-bundle.js"]
+    assert [file.name for file in static_files().files] == ["swagger-ui.css", "swagger-ui-bundle.js"]
     with pytest.raises(KeyError):
-        statics().name("swagger-ui.js")
+        static_files().name("swagger-ui.js")
 
 
 # -- whose credentials
@@ -268,7 +268,7 @@ def test_a_token_that_has_expired_is_not_brought_but_the_way_to_a_new_one_is(wor
 
 
 def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cookie: str) -> None:
-    world.hub.website.journeys.ended(journey(world.hub, world.client))
+    world.hub.website.journeys.record_end(journey(world.hub, world.client))
 
     assert TOKEN not in shown(world, "account", cookie, state="a-state").text
 

@@ -22,7 +22,7 @@ def interrupted(world: World, user: Person, client_id: str, email: str) -> str:
     code = parse_qs(urlsplit(approve(world, run(user, client_id))).query)["code"][0]
     journey = world.hub.website.journeys.find(email, state)
     assert journey is not None
-    world.hub.website.journeys.exchanging(world.hub.website.journeys.returned(journey, code))
+    world.hub.website.journeys.begin_exchange(world.hub.website.journeys.record_code(journey, code))
     world.clock.advance(29)
     user.get(f"/authorize/callback?state={state}")
     assert user.post("/authorize/callback", state=state, action="exchange").status == 303
@@ -44,8 +44,8 @@ def test_an_exchange_that_was_interrupted_before_the_code_was_used_is_repeated(u
 def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_consent(
     world: World, user: Person, client_id: str, email: str, interrupted: str
 ) -> None:
-    (journey,) = world.hub.website.journeys.latest(email)
-    verifier = world.hub.website.journeys.secrets(journey)["code_verifier"]
+    (journey,) = world.hub.website.journeys.list_latest(email)
+    verifier = world.hub.website.journeys.unseal_secrets(journey)["code_verifier"]
     lost = world.hub.openbanking.token_flow.redeem(TppCredentials(client_id), interrupted, None, verifier)
     answer = user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
 
@@ -65,11 +65,9 @@ def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
     state = user.hidden("state")
     journey = world.hub.website.journeys.find(email, state)
     assert journey is not None
-    world.hub.website.journeys.exchanging(journey)
-    known = world.hub.website.journeys.secrets(journey)
-    world.hub.openbanking.token_flow.redeem(
-        TppCredentials(client_id, secret), known["code"], None, known["code_verifier"]
-    )
+    world.hub.website.journeys.begin_exchange(journey)
+    known = world.hub.website.journeys.unseal_secrets(journey)
+    world.hub.openbanking.token_flow.redeem(TppCredentials(client_id, secret), known["code"], None, known["code_verifier"])
     world.clock.advance(30)
     assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
     assert "was interrupted" in user.text
@@ -113,7 +111,7 @@ def test_a_refresh_that_another_press_has_begun_is_not_begun_again(
     state = with_tokens(world, user, client_id)
     journey = world.hub.website.journeys.find(email, state)
     assert journey is not None
-    world.hub.website.journeys.refreshing(journey)
+    world.hub.website.journeys.begin_refresh(journey)
     before = token(user, "access-token")
     assert user.post("/authorize/callback", state=state, action="refresh").status == 303
     user.follow()

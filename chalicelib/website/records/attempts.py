@@ -23,7 +23,7 @@ from chalicelib.website.records.sessions import TABLE
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class RateLimit:
     """So many attempts in each window of so many seconds; whether a success clears the attempts before it."""
 
     attempts: int
@@ -31,18 +31,18 @@ class Limit:
     cleared_by_success: bool = False
 
 
-LIMITS: Mapping[str, Limit] = {
-    "known_browser": Limit(10, 15 * 60, cleared_by_success=True),
-    "known_browsers": Limit(100, 3600),
-    "account_at_address": Limit(10, 15 * 60, cleared_by_success=True),
-    "address": Limit(50, 15 * 60),
-    "account": Limit(100, 3600),
-    "registrations": Limit(300, 3600),
-    "events": Limit(120, 3600),
-    "codes": Limit(20, 3600),
-    "password": Limit(10, 15 * 60, cleared_by_success=True),
-    "mails": Limit(30, 3600),
-    "mailbox": Limit(5, 3600),
+LIMITS: Mapping[str, RateLimit] = {
+    "known_browser": RateLimit(10, 15 * 60, cleared_by_success=True),
+    "known_browsers": RateLimit(100, 3600),
+    "account_at_address": RateLimit(10, 15 * 60, cleared_by_success=True),
+    "address": RateLimit(50, 15 * 60),
+    "account": RateLimit(100, 3600),
+    "registrations": RateLimit(300, 3600),
+    "events": RateLimit(120, 3600),
+    "codes": RateLimit(20, 3600),
+    "password": RateLimit(10, 15 * 60, cleared_by_success=True),
+    "mails": RateLimit(30, 3600),
+    "mailbox": RateLimit(5, 3600),
 }
 """Failed sign-ins to an account: of a browser that signed in to it before (see ``known_browsers``), and of all such
 browsers, which nobody can be who never had the password; of all others from one address, from one address to all
@@ -62,7 +62,7 @@ class TooManyAttempts(Exception):
         super().__init__("too many attempts")
 
 
-class Attempts:
+class AttemptCounters:
     """The counters. Neither an address nor an account can be read from them.
 
     Attributes:
@@ -83,7 +83,7 @@ class Attempts:
         """
         now = self._clock.time()
         try:
-            self._store.transact([_count_attempt(name, self._key(name, whom, now), now) for name, whom in subjects])
+            self._store.transact([_update_count(name, self._key(name, whom, now), now) for name, whom in subjects])
         except ConditionFailed as failure:
             stopped = [subjects[position][0] for position in failure.failed]
             log.warning("too many attempts", limits=stopped)
@@ -92,11 +92,11 @@ class Attempts:
         except Conflict:  # as many at the same time as only somebody who guesses sends
             raise TooManyAttempts(1) from None
 
-    def forgive(self, subjects: Subjects) -> None:
+    def record_success(self, subjects: Subjects) -> None:
         """Take an attempt off again that was successful."""
         now = self._clock.time()
         try:
-            self._store.transact([_forgive_attempt(name, self._key(name, whom, now)) for name, whom in subjects])
+            self._store.transact([_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects])
         except (ConditionFailed, Conflict):  # the next window has begun, or the counter is too busy to matter
             return
 
@@ -106,7 +106,7 @@ class Attempts:
         return {"owner": f"{name}#{hidden}", "part": f"attempts#{now // LIMITS[name].seconds}"}
 
 
-def network(address: str) -> str:
+def client_network(address: str) -> str:
     """Whom attempts from an IP address are counted for: of IPv6 the 64 bits that one customer has to himself."""
     try:
         parsed = ipaddress.ip_address(address)
@@ -115,7 +115,7 @@ def network(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
 
 
-def _count_attempt(name: str, key: Item, now: int) -> Update:
+def _update_count(name: str, key: Item, now: int) -> Update:
     limit = LIMITS[name]
     return Update(
         TABLE,
@@ -126,7 +126,7 @@ def _count_attempt(name: str, key: Item, now: int) -> Update:
     )
 
 
-def _forgive_attempt(name: str, key: Item) -> Delete | Update:
+def _update_after_success(name: str, key: Item) -> Delete | Update:
     if LIMITS[name].cleared_by_success:
         return Delete(TABLE, key)
     return Update(TABLE, key, add={"attempts": -1}, condition=Attr("attempts").gt(0))

@@ -21,17 +21,17 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, U
 from chalicelib.foundation.identifiers import digest
 from chalicelib.website.records.sessions import TABLE
 
-KEPT = 30 * 24 * 3600
-STUCK_SECONDS = 30
+RETENTION_SECONDS = 30 * 24 * 3600
+EXCHANGE_SECONDS = 30
 """After so long an exchange that is not over never will be."""
-LATEST = 10
+LIST_LIMIT = 10
 STATE_TIME = 8
 """A state begins with so many hexadecimal digits of a time, in Unix seconds."""
 _PREFIX = "journey#"
 
 
-class Moved(Exception):
-    """Another request has taken the journey on at the same time."""
+class JourneyChanged(Exception):
+    """Another request changed the journey at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Journey:
             are being replaced.
         access_valid_until: of the access token, ``valid_until`` of the consent.
         ended_at: when the user ended the consent here.
-        sealed: its secrets (see ``Journeys.secrets``).
+        sealed: its secrets (see ``Journeys.unseal_secrets``).
     """
 
     owner: str
@@ -85,10 +85,10 @@ class Journey:
             return "code"
         return "begun" if self.returned_at is None else "refused"
 
-    def is_stuck(self, now: int) -> bool:
+    def is_interrupted(self, now: int) -> bool:
         """Whether an exchange of the code was interrupted."""
         since = self.exchanging_since
-        return self.stage == "code" and since is not None and now - since >= STUCK_SECONDS
+        return self.stage == "code" and since is not None and now - since >= EXCHANGE_SECONDS
 
 
 class Journeys:
@@ -102,10 +102,10 @@ class Journeys:
     def begin(self, owner: str, state: str, members: Mapping[str, Any], verifier: str | None) -> Journey:
         """Keep a journey before it begins; ``members`` are those of a ``Journey`` that its beginning knows.
 
-        Raises: Moved, when there is one with this state already.
+        Raises: JourneyChanged, when there is one with this state already.
         """
         now = self._clock.time()
-        sealed = self._sealed(owner, state, {"code_verifier": verifier} if verifier else {})
+        sealed = self._seal(owner, state, {"code_verifier": verifier} if verifier else {})
         item = {
             **members,
             **_key(owner, state),
@@ -113,15 +113,15 @@ class Journeys:
             "begun_at": now,
             "refreshes": 0,
             "sealed": sealed,
-            "expires_at": now + KEPT,
+            "expires_at": now + RETENTION_SECONDS,
         }
         try:
             self._store.put(TABLE, item, absent("owner"))
         except ConditionFailed:
-            raise Moved from None
+            raise JourneyChanged from None
         return _journey(item)
 
-    def forget(self, journey: Journey) -> None:
+    def delete(self, journey: Journey) -> None:
         """Remove a journey that could not begin."""
         self._store.delete(TABLE, _key(journey.owner, journey.state))
 
@@ -129,14 +129,14 @@ class Journeys:
         item = self._store.get(TABLE, _key(owner, state)) if state else None
         return _journey(item) if item and item["expires_at"] > self._clock.time() else None
 
-    def latest(self, owner: str) -> Sequence[Journey]:
+    def list_latest(self, owner: str) -> Sequence[Journey]:
         """A user's journeys, the newest first."""
         page = self._store.query(
-            TABLE, ("owner", _owner(owner)), sort_prefix=("part", _PREFIX), limit=LATEST, newest_first=True
+            TABLE, ("owner", _owner(owner)), sort_prefix=("part", _PREFIX), limit=LIST_LIMIT, newest_first=True
         )
         return [_journey(item) for item in page.items if item["expires_at"] > self._clock.time()]
 
-    def secrets(self, journey: Journey) -> Mapping[str, str]:
+    def unseal_secrets(self, journey: Journey) -> Mapping[str, str]:
         """What a journey holds, in clear: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
 
         Each is there from the step on that brings it. Raises: Unsealable.
@@ -145,76 +145,76 @@ class Journeys:
         secrets: Mapping[str, str] = jsontext.loads(opened)
         return secrets
 
-    def refused(self, journey: Journey, error: str, description: str) -> Journey:
-        """The browser came back without a code. Raises: Moved, when it had come back with one."""
+    def record_refusal(self, journey: Journey, error: str, description: str) -> Journey:
+        """The browser came back without a code. Raises: JourneyChanged, when it had come back with one."""
         changes = {"returned_at": self._clock.time(), "error": error, "error_description": description}
-        return self._change(journey, changes, {}, Attr("code_at").not_exists())
+        return self._update(journey, changes, {}, Attr("code_at").not_exists())
 
-    def returned(self, journey: Journey, code: str) -> Journey:
+    def record_code(self, journey: Journey, code: str) -> Journey:
         """The browser came back with a code, whatever it had come back with before.
 
-        Raises: Moved, when a code is being exchanged.
+        Raises: JourneyChanged, when a code is being exchanged.
         """
         now = self._clock.time()
         changes = {"returned_at": now, "code_at": now, "error": None, "error_description": None}
-        return self._change(journey, changes, {"code": code}, Attr("exchanging_since").not_exists())
+        return self._update(journey, changes, {"code": code}, Attr("exchanging_since").not_exists())
 
-    def exchanging(self, journey: Journey) -> Journey:
-        """Mark the journey for an exchange of its code. Raises: Moved, when somebody else has."""
+    def begin_exchange(self, journey: Journey) -> Journey:
+        """Mark the journey for an exchange of its code. Raises: JourneyChanged, when somebody else has."""
         since, mark = journey.exchanging_since, Attr("exchanging_since")
         unmarked = mark.not_exists() if since is None else mark.eq(since) & Attr("exchanged_at").not_exists()
-        return self._change(journey, {"exchanging_since": self._clock.time()}, {}, unmarked)
+        return self._update(journey, {"exchanging_since": self._clock.time()}, {}, unmarked)
 
-    def not_exchanged(self, journey: Journey, before: Journey) -> Journey:
-        """The exchange was refused and has changed nothing: the mark is again as it was ``before``. Raises: Moved."""
+    def release_exchange(self, journey: Journey, before: Journey) -> Journey:
+        """The exchange was refused: restore the mark that stood ``before``. Raises: JourneyChanged."""
         still = Attr("exchanging_since").eq(journey.exchanging_since) & Attr("exchanged_at").not_exists()
-        return self._change(journey, {"exchanging_since": before.exchanging_since}, {}, still)
+        return self._update(journey, {"exchanging_since": before.exchanging_since}, {}, still)
 
-    def exchanged(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
-        """Keep the tokens that the code was exchanged for. Raises: Moved."""
+    def record_exchange(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
+        """Keep the tokens that the code was exchanged for. Raises: JourneyChanged."""
         changes = {"exchanged_at": self._clock.time(), "consent_id": answer["consent_id"]}
-        return self._keep_tokens(journey, answer, changes)
+        return self._store_tokens(journey, answer, changes)
 
-    def refreshing(self, journey: Journey) -> Journey:
-        """Mark the journey for a refresh of its tokens. Raises: Moved, when somebody else has, and may be at it."""
+    def begin_refresh(self, journey: Journey) -> Journey:
+        """Mark the journey for a refresh of its tokens. Raises: JourneyChanged, while another request does so."""
         mark, now = Attr("refreshing_since"), self._clock.time()
-        unmarked = mark.not_exists() | mark.lte(now - STUCK_SECONDS)
+        unmarked = mark.not_exists() | mark.lte(now - EXCHANGE_SECONDS)
         free = Attr("refreshes").eq(journey.refreshes) & unmarked
-        return self._change(journey, {"refreshing_since": now}, {}, free)
+        return self._update(journey, {"refreshing_since": now}, {}, free)
 
-    def not_refreshed(self, journey: Journey) -> Journey:
-        """The refresh was refused and has changed nothing. Raises: Moved."""
+    def release_refresh(self, journey: Journey) -> Journey:
+        """The refresh was refused: remove the mark. Raises: JourneyChanged."""
         still = Attr("refreshing_since").eq(journey.refreshing_since)
-        return self._change(journey, {"refreshing_since": None}, {}, still)
+        return self._update(journey, {"refreshing_since": None}, {}, still)
 
-    def refreshed(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
-        """Keep the next tokens. Raises: Moved."""
+    def record_refresh(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
+        """Keep the next tokens. Raises: JourneyChanged."""
         changes: Item = {
             "refreshed_at": self._clock.time(),
             "refreshes": journey.refreshes + 1,
             "refreshing_since": None,
         }
-        return self._keep_tokens(journey, answer, changes)
+        return self._store_tokens(journey, answer, changes)
 
-    def ended(self, journey: Journey) -> Journey:
-        """The consent has ended, and with it all tokens. Raises: Moved, when the journey is not kept any more."""
-        return self._change(journey, {"ended_at": self._clock.time()}, {}, Attr("begun_at").exists())
+    def record_end(self, journey: Journey) -> Journey:
+        """The consent has ended, and with it all tokens. Raises: JourneyChanged, when the journey has expired."""
+        return self._update(journey, {"ended_at": self._clock.time()}, {}, Attr("begun_at").exists())
 
     # -- inside
 
-    def _keep_tokens(self, journey: Journey, answer: Mapping[str, Any], changes: Item) -> Journey:
+    def _store_tokens(self, journey: Journey, answer: Mapping[str, Any], changes: Item) -> Journey:
         changes |= {
             "access_valid_until": self._clock.time() + answer["expires_in"],
             "valid_until": int(datetime.fromisoformat(answer["valid_until"]).timestamp()),
         }
         tokens = {name: answer[name] for name in ("access_token", "refresh_token")}
-        return self._change(journey, changes, tokens, Attr("refreshes").eq(journey.refreshes))
+        return self._update(journey, changes, tokens, Attr("refreshes").eq(journey.refreshes))
 
-    def _change(self, journey: Journey, changes: Item, secrets: Mapping[str, str], condition: ConditionBase) -> Journey:
-        """Write what has changed; a value of ``None`` removes the attribute. Raises: Moved."""
+    def _update(self, journey: Journey, changes: Item, secrets: Mapping[str, str], condition: ConditionBase) -> Journey:
+        """Write what has changed; a value of ``None`` removes the attribute. Raises: JourneyChanged."""
         if secrets:
             changes = changes | {
-                "sealed": self._sealed(journey.owner, journey.state, {**self.secrets(journey), **secrets})
+                "sealed": self._seal(journey.owner, journey.state, {**self.unseal_secrets(journey), **secrets})
             }
         update = Update(
             TABLE,
@@ -226,10 +226,10 @@ class Journeys:
         try:
             self._store.transact([update])
         except ConditionFailed:
-            raise Moved from None
+            raise JourneyChanged from None
         return replace(journey, **changes)
 
-    def _sealed(self, owner: str, state: str, secrets: Mapping[str, str]) -> bytes:
+    def _seal(self, owner: str, state: str, secrets: Mapping[str, str]) -> bytes:
         return self._vault.seal(jsontext.dumps(secrets), _context(owner, state))
 
 

@@ -34,14 +34,14 @@ class KnownBrowsers:
     def cookie_value(self, email: str, browser: str | None = None) -> str:
         """The value of the cookie of a browser that has signed in now; one that was known keeps its id."""
         browser_id = f"{browser or new_id()}-{self._clock.time()}"
-        return f"{browser_id}.{self._signer().get_signature(_signed(browser_id, email)).decode()}"
+        return f"{browser_id}.{self._signer().get_signature(_signed_text(browser_id, email)).decode()}"
 
     def find(self, email: str, value: str) -> str | None:
         """The id of a browser that has signed in to this account before; ``None`` for any other value."""
         found = _VALUE.fullmatch(value)
         if found is None or self._clock.time() >= int(found[2]) + LIFETIME:
             return None
-        is_ours = self._signer().verify_signature(_signed(f"{found[1]}-{found[2]}", email), found[3])
+        is_ours = self._signer().verify_signature(_signed_text(f"{found[1]}-{found[2]}", email), found[3])
         return found[1] if is_ours else None
 
     def _signer(self) -> Signer:
@@ -56,5 +56,5 @@ def cookie_name(email: str) -> str:
     return f"{COOKIE}{digest(email)[:16]}"
 
 
-def _signed(browser_id: str, email: str) -> str:
+def _signed_text(browser_id: str, email: str) -> str:
     return f"{browser_id} {email}"

@@ -33,7 +33,7 @@ _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
 
 
 @dataclass(frozen=True, slots=True)
-class OneTime:
+class OneTimeSecret:
     """A secret that can still be used, and the user it is about; ``members`` is what else was kept with it."""
 
     key: Item
@@ -41,7 +41,7 @@ class OneTime:
     expires_at: int
     members: Mapping[str, Any]
 
-    def use(self, now: int) -> Delete:
+    def delete(self, now: int) -> Delete:
         """The write that uses it up; its condition fails for all but the first use in time."""
         return Delete(TABLE, self.key, Attr("owner").exists() & Attr("expires_at").gt(now))
 
@@ -60,7 +60,7 @@ class OneTimeSecrets:
         item = {**_key(purpose, secret), "email": email, "expires_at": expires_at, **members}
         return secret, Put(TABLE, item, absent("owner"))
 
-    def find(self, purpose: Purpose, secret: str) -> OneTime | None:
+    def find(self, purpose: Purpose, secret: str) -> OneTimeSecret | None:
         """The record of a secret; ``None`` when it was never issued, was used, or has expired."""
         if purpose != "code" and not _SECRET.fullmatch(secret):
             return None
@@ -69,16 +69,18 @@ class OneTimeSecrets:
             return None
         known = {"owner", "part", "email", "expires_at"}
         members = {name: value for name, value in item.items() if name not in known}
-        return OneTime(_key(purpose, secret), item["email"], item["expires_at"], members)
+        return OneTimeSecret(_key(purpose, secret), item["email"], item["expires_at"], members)
 
 
 def is_code(text: str) -> bool:
     """Whether this is written like a code, and not like an email address."""
-    return "@" not in text and len(_plain(text)) == _CODE_LENGTH and set(_plain(text)) <= set(_LETTERS)
+    return (
+        "@" not in text and len(_normalise_code(text)) == _CODE_LENGTH and set(_normalise_code(text)) <= set(_LETTERS)
+    )
 
 
 def _key(purpose: Purpose, secret: str) -> Item:
-    plain = _plain(secret) if purpose == "code" else secret
+    plain = _normalise_code(secret) if purpose == "code" else secret
     return {"owner": f"{purpose}#{digest(plain)}", "part": _PART}
 
 
@@ -88,6 +90,6 @@ def _random_code() -> str:
     return "-".join(letters[start : start + _GROUP] for start in range(0, _CODE_LENGTH, _GROUP))
 
 
-def _plain(code: str) -> str:
+def _normalise_code(code: str) -> str:
     """A code without what people add or mix up."""
     return re.sub(r"[\s-]", "", code).upper().translate(_ALIKE)

@@ -28,7 +28,7 @@ TABLE = "website"
 LIFETIME = 12 * 3600
 _PART = "session"
 _USER, _VISITOR = "u", "v"
-_NAMING = "~"
+_EMAIL_SEPARATOR = "~"
 """Stands between a session's secret and the user's email."""
 
 
@@ -53,17 +53,17 @@ class Sessions:
         self._keyring = keyring
         self._clock = clock
 
-    def visitor(self) -> Session:
+    def create_visitor_session(self) -> Session:
         """A new session that nobody is signed in to; nothing is stored."""
-        return self._made(f"{_VISITOR}{new_secret()}", None)
+        return self._signed_session(f"{_VISITOR}{new_secret()}", None)
 
     def begin(self, user: User) -> Session:
         """Sign a user in, as the user was when the password was checked."""
-        secret = f"{_USER}{new_secret()}{_NAMING}{_hidden(user.email)}"
+        secret = f"{_USER}{new_secret()}{_EMAIL_SEPARATOR}{_encode_email(user.email)}"
         now = self._clock.time()
         members = {"email": user.email, "generation": user.generation, "created_at": now, "expires_at": now + LIFETIME}
         self._store.put(TABLE, _key(secret) | members, absent("owner"))
-        return self._made(secret, user)
+        return self._signed_session(secret, user)
 
     def find(self, cookie: str) -> Session | None:
         """The session of a cookie; ``None`` for one that is not ours, has ended or expired."""
@@ -74,9 +74,9 @@ class Sessions:
         except BadSignature:
             return None
         if secret.startswith(_VISITOR):
-            return self._made(secret, None)
-        _, named, hidden = secret.partition(_NAMING)
-        keys = [(TABLE, _key(secret)), *([user_key(_shown(hidden))] if named else [])]
+            return self._signed_session(secret, None)
+        _, named, hidden = secret.partition(_EMAIL_SEPARATOR)
+        keys = [(TABLE, _key(secret)), *([user_key(_decode_email(hidden))] if named else [])]
         item, *owner = self._store.batch_get(keys)
         if item is None or item["expires_at"] <= self._clock.time():
             return None
@@ -84,7 +84,7 @@ class Sessions:
         user = User.from_item(found) if found else None
         if user is None or not user.active or user.generation != item.get("generation", 0):
             return None
-        return self._made(secret, user)
+        return self._signed_session(secret, user)
 
     def end(self, session: Session) -> None:
         """Sign the user out; the cookie is worth nothing any more, wherever it is."""
@@ -96,7 +96,7 @@ class Sessions:
         secret = self._signer("session").unsign(session.cookie)
         return self._signer("form").verify_signature(secret, form_token)
 
-    def _made(self, secret: str, user: User | None) -> Session:
+    def _signed_session(self, secret: str, user: User | None) -> Session:
         token = self._signer("form").get_signature(secret).decode()
         return Session(self._signer("session").sign(secret).decode(), token, user)
 
@@ -111,10 +111,10 @@ def _key(secret: str) -> Item:
     return {"owner": f"session#{digest(secret)}", "part": _PART}
 
 
-def _hidden(email: str) -> str:
+def _encode_email(email: str) -> str:
     """An email in the letters of a cookie."""
     return base64.urlsafe_b64encode(email.encode()).decode().rstrip("=")
 
 
-def _shown(hidden: str) -> str:
+def _decode_email(hidden: str) -> str:
     return base64.urlsafe_b64decode(hidden + "=" * (-len(hidden) % 4)).decode()

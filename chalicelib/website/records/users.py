@@ -96,7 +96,7 @@ class Users:
             InvalidUser: naming every member that is wrong.
             UserExists: the email is taken.
         """
-        name = registrable(email, password, terms_accepted)
+        name = check_registration(email, password, terms_accepted)
         return self._create(name, passwords.hash_password(password), terms_accepted_at=self._clock.time())
 
     def add(self, email: str, password: str | None = None, *, terms_accepted: bool = False) -> User:
@@ -106,30 +106,30 @@ class Users:
             InvalidUser: naming every member that is wrong.
             UserExists: the email is taken.
         """
-        name = mailbox(email) if password is None else registrable(email, password, terms_accepted)
+        name = normalise_mailbox(email) if password is None else check_registration(email, password, terms_accepted)
         members = {"terms_accepted_at": self._clock.time()} if terms_accepted else {}
         return self._create(
             name, passwords.hash_password(password) if password else None, made_by_operator=True, **members
         )
 
-    def vouch_for(self, email: str) -> None:
+    def mark_identified(self, email: str) -> None:
         """Mark a user as made by the operator. Raises: InvalidUser, UnknownUser."""
         self._change(email, set={"made_by_operator": True})
 
     def find(self, email: str) -> User | None:
-        item = self._store.get(*user_key(normalise(email)))
+        item = self._store.get(*user_key(normalise_email(email)))
         return User.from_item(item) if item else None
 
-    def known(self, email: str) -> User:
+    def get(self, email: str) -> User:
         """The user of an email. Raises: InvalidUser, UnknownUser."""
         found = self.find(email)
         if found is None:
-            raise _unknown(normalise(email))
+            raise _unknown_user(normalise_email(email))
         return found
 
-    def identified(self, email: str) -> User:
+    def get_identified(self, email: str) -> User:
         """The user of an email that is certainly the user's own. Raises: InvalidUser, UnknownUser, NotIdentified."""
-        found = self.known(email)
+        found = self.get(email)
         if not found.is_identified:
             raise NotIdentified(
                 f"{found.email} has registered alone, and nobody has confirmed that the address is this person's: "
@@ -149,7 +149,7 @@ class Users:
         """Void a user's password, and end all sessions at once. Raises: InvalidUser, UnknownUser."""
         return self._change(email, remove=["password_hash"], add={"generation": 1})
 
-    def unlink(self, email: str) -> User:
+    def unlink_manager(self, email: str) -> User:
         """Hide all cards from a user. Raises: InvalidUser, UnknownUser."""
         return self._change(email, remove=["manager_id"])
 
@@ -159,7 +159,7 @@ class Users:
         The user need not be ``active``.
         """
         try:
-            item = self._store.get(*user_key(normalise(email)))
+            item = self._store.get(*user_key(normalise_email(email)))
         except InvalidUser:
             item = None
         is_right = passwords.verify(item.get("password_hash") if item else None, password)
@@ -176,11 +176,11 @@ class Users:
         return User.from_item(created.item)
 
     def _change(self, email: str, **change: Any) -> User:
-        table, key = user_key(normalise(email))
+        table, key = user_key(normalise_email(email))
         try:
             return User.from_item(self._store.update(table, key, condition=Attr("email").exists(), **change))
         except ConditionFailed:
-            raise _unknown(key["email"]) from None
+            raise _unknown_user(key["email"]) from None
 
 
 def user_key(name: str) -> tuple[str, Item]:
@@ -194,31 +194,31 @@ def put_user(name: str, password_hash: str | None, now: int, **members: Any) -> 
     return Put(TABLE, item | ({"password_hash": password_hash} if password_hash else {}), absent("email"))
 
 
-def put_password(user: User, password_hash: str, **members: Any) -> Update:
+def update_password(user: User, password_hash: str, **members: Any) -> Update:
     """The write of a new password, which fails if the user was deactivated or got another one since it was read."""
     return Update(
         *user_key(user.email),
         set={"password_hash": password_hash, "generation": user.generation + 1, **members},
-        condition=_unchanged(user),
+        condition=_unchanged_condition(user),
     )
 
 
-def with_password(user: User, **members: Any) -> User:
-    """The user after ``put_password``. Read again, the record might tell of a deactivation that came afterwards."""
+def apply_password_update(user: User, **members: Any) -> User:
+    """The user after ``update_password``. Read again, the record might tell of a deactivation that came afterwards."""
     return replace(user, generation=user.generation + 1, has_password=True, **members)
 
 
-def put_manager(user: User, manager_id: int) -> Update:
+def update_manager(user: User, manager_id: int) -> Update:
     """The write that shows a user the cards of one programme manager, and of no other."""
     return Update(*user_key(user.email), set={"manager_id": manager_id}, condition=Attr("email").exists())
 
 
-def registrable(email: str, password: str, terms_accepted: bool) -> str:
+def check_registration(email: str, password: str, terms_accepted: bool) -> str:
     """The normalised email of a registration. Raises: InvalidUser, naming every member that is wrong."""
     problems: dict[str, str] = {}
     name = email.strip().lower()
     try:
-        name = mailbox(email)
+        name = normalise_mailbox(email)
     except InvalidUser as error:
         problems |= error.problems
     if reason := passwords.problem(name, password):
@@ -230,7 +230,7 @@ def registrable(email: str, password: str, terms_accepted: bool) -> str:
     return name
 
 
-def normalise(email: str) -> str:
+def normalise_email(email: str) -> str:
     """An email address in the form it is stored in. Raises: InvalidUser."""
     name = email.strip().lower()
     if len(name) > 254 or not name.isprintable() or not _EMAIL.fullmatch(name):
@@ -238,7 +238,7 @@ def normalise(email: str) -> str:
     return name
 
 
-def mailbox(email: str) -> str:
+def normalise_mailbox(email: str) -> str:
     """The same for an email that mails go to: ``x<ada@example.com>`` is another login name, but Ada's mailbox.
 
     Users of earlier versions may have such a name.
@@ -246,18 +246,18 @@ def mailbox(email: str) -> str:
     Raises:
         InvalidUser.
     """
-    name = normalise(email)
+    name = normalise_email(email)
     if _SPECIAL.search(name):
         raise InvalidUser({"email": _NO_EMAIL})
     return name
 
 
-def _unchanged(user: User) -> ConditionBase:
+def _unchanged_condition(user: User) -> ConditionBase:
     """The condition that a user is active, and of the generation that was read; an old record says neither."""
     same: ConditionBase = Attr("generation").eq(user.generation)
     is_active = Attr("active").not_exists() | Attr("active").eq(True)
     return Attr("email").exists() & is_active & (same if user.generation else same | Attr("generation").not_exists())
 
 
-def _unknown(name: str) -> UnknownUser:
+def _unknown_user(name: str) -> UnknownUser:
     return UnknownUser(f"no user has the email {name}: register one with `users add`")

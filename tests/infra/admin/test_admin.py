@@ -570,15 +570,15 @@ def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> N
     assert match is not None
     assert text.startswith(f"{email} is registered.\n")
     assert match[1].startswith(world.hub.settings.public_url)
-    assert world.hub.website.accounts.reset_password(match[2], PASSWORD, terms_accepted=True).email == email
+    assert world.hub.website.account_flow.reset_password(match[2], PASSWORD, terms_accepted=True).email == email
     assert world.hub.website.users.authenticate(email, PASSWORD) is not None
     made = done("users", "add", f"x{email}")
     assert made["user"]["made_by_operator"] is True
-    assert world.hub.website.accounts.find_reset_user(made["password_link"].rpartition("/")[2]).email == f"x{email}"
+    assert world.hub.website.account_flow.find_reset_user(made["password_link"].rpartition("/")[2]).email == f"x{email}"
 
 
 def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> None:
-    session = world.hub.website.sessions.begin(world.hub.website.users.known(owner))
+    session = world.hub.website.sessions.begin(world.hub.website.users.get(owner))
     kept = done("users", "reset-password", owner)
     assert kept["user"]["has_password"] is True
     assert world.hub.website.users.authenticate(owner, PASSWORD) is not None
@@ -589,7 +589,7 @@ def test_a_password_in_wrong_hands_ends_at_once(world: World, owner: str) -> Non
     assert world.hub.website.users.authenticate(owner, PASSWORD) is None
     assert world.hub.website.sessions.find(session.cookie) is None
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.website.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+    world.hub.website.account_flow.reset_password(secret, "rain on a tin roof", terms_accepted=False)
     assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
 
 
@@ -626,7 +626,7 @@ def test_a_user_is_linked_to_a_programme_manager_and_unlinked(world: World, owne
     assert done("users", "link", owner.upper(), "--manager", "1")["user"]["manager_id"] == 1
     spoken = run("users", "link", owner, "--manager", "2")
     assert spoken.stdout == f"{owner} sees the cards of Other Programme (2).\n"
-    assert world.hub.website.users.known(owner).manager_id == 2
+    assert world.hub.website.users.get(owner).manager_id == 2
     assert done("users", "unlink", owner)["user"]["manager_id"] is None
 
     assert refused("users", "link", owner, "--manager", "77").startswith("there is no programme manager 77")
@@ -649,7 +649,7 @@ def test_a_user_gets_a_link_to_a_new_password(world: World, owner: str) -> None:
     made = done("users", "reset-password", owner)
     assert world.hub.website.users.authenticate(owner, PASSWORD) is not None, "the password stays until then"
     secret = made["password_link"].rpartition("/")[2]
-    world.hub.website.accounts.reset_password(secret, "rain on a tin roof", terms_accepted=False)
+    world.hub.website.account_flow.reset_password(secret, "rain on a tin roof", terms_accepted=False)
 
     assert world.hub.website.users.authenticate(owner, PASSWORD) is None
     assert world.hub.website.users.authenticate(owner, "rain on a tin roof") is not None
@@ -668,29 +668,29 @@ def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, st
 
     assert refused("users", "link", stranger, "--manager", "1").startswith(reason)
     assert refused("clients", "add", "--owner", stranger, "--title", "Budget Friend").startswith(reason)
-    assert world.hub.website.users.known(stranger).manager_id is None
+    assert world.hub.website.users.get(stranger).manager_id is None
     assert world.hub.openbanking.clients.all(stranger) == []
 
 
 def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, stranger: str) -> None:
-    code = world.hub.website.accounts.make_code(world.hub.website.users.known(stranger))
+    code = world.hub.website.account_flow.issue_code(world.hub.website.users.get(stranger))
     written = code.lower().replace("-", " ")
 
     linked = done("users", "link", written, "--manager", "1")
     assert (linked["user"]["email"], linked["user"]["manager_id"]) == (stranger, 1)
     assert refused("users", "link", code, "--manager", "2").startswith("this code is not valid: it was used")
-    assert world.hub.website.users.known(stranger).manager_id == 1
+    assert world.hub.website.users.get(stranger).manager_id == 1
 
 
 def test_a_code_is_not_used_up_for_a_programme_manager_who_is_not_there(world: World, stranger: str) -> None:
-    code = world.hub.website.accounts.make_code(world.hub.website.users.known(stranger))
+    code = world.hub.website.account_flow.issue_code(world.hub.website.users.get(stranger))
 
     assert refused("users", "link", code, "--manager", "77").startswith("there is no programme manager 77")
     assert done("users", "link", code, "--manager", "1")["user"]["email"] == stranger
 
 
 def test_a_client_is_given_to_the_user_of_a_code(world: World, stranger: str) -> None:
-    code = world.hub.website.accounts.make_code(world.hub.website.users.known(stranger))
+    code = world.hub.website.account_flow.issue_code(world.hub.website.users.get(stranger))
 
     made = done("clients", "add", "--owner", code, "--title", "Budget Friend")
     assert made["client"]["owner"] == stranger

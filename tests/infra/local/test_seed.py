@@ -35,7 +35,7 @@ def test_the_user_of_before_is_used_again_and_taken_for_the_operators(world: Wor
     before = {"email": email, "password": "correct horse battery"}
 
     assert seed._user(world.hub, before) == before
-    assert world.hub.website.accounts.link(email, 1).manager_id == 1
+    assert world.hub.website.account_flow.link_manager(email, 1).manager_id == 1
 
 
 def test_credentials_of_before_are_used_again(world: World, demo: list[dict[str, Any]]) -> None:

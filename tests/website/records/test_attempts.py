@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chalicelib.website.records.attempts import LIMITS, TooManyAttempts, network
+from chalicelib.website.records.attempts import LIMITS, TooManyAttempts, client_network
 from tests.world import World
 
 
@@ -21,7 +21,7 @@ from tests.world import World
     ],
 )
 def test_the_addresses_of_one_home_count_together(address: str, counted_for: str) -> None:
-    assert network(address) == counted_for
+    assert client_network(address) == counted_for
 
 
 def test_neither_an_address_nor_an_account_can_be_told_from_a_counter(world: World) -> None:

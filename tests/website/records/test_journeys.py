@@ -29,4 +29,4 @@ def test_a_journey_is_forgotten_after_30_days(world: World, user: Person, client
         user = Person.signed_in(world, email)
         user.get(f"/authorize/callback?state={state}")
         assert ("You have tokens" in user.text) is is_there
-        assert bool(world.hub.website.journeys.latest(email)) is is_there
+        assert bool(world.hub.website.journeys.list_latest(email)) is is_there

@@ -10,7 +10,7 @@ from tests.world import World
 
 
 def test_a_visitor_has_a_session_without_a_record(world: World) -> None:
-    session = world.hub.website.sessions.visitor()
+    session = world.hub.website.sessions.create_visitor_session()
 
     assert world.hub.website.sessions.find(session.cookie) == session
     assert session.email is None
@@ -31,7 +31,7 @@ def test_a_record_is_removed_with_its_session_and_kept_no_longer(world: World, e
 def test_a_form_is_one_of_its_own_session_only(world: World, email: str) -> None:
     sessions = world.hub.website.sessions
     user = known(world.hub, email)
-    mine, other, visitor = sessions.begin(user), sessions.begin(user), sessions.visitor()
+    mine, other, visitor = sessions.begin(user), sessions.begin(user), sessions.create_visitor_session()
 
     for session in (mine, other, visitor):
         assert sessions.accepts(session, session.form_token)
