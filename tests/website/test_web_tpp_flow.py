@@ -67,7 +67,9 @@ def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
     assert journey is not None
     world.hub.website.journeys.begin_exchange(journey)
     known = world.hub.website.journeys.unseal_secrets(journey)
-    world.hub.openbanking.token_flow.redeem(TppCredentials(client_id, secret), known["code"], None, known["code_verifier"])
+    world.hub.openbanking.token_flow.redeem(
+        TppCredentials(client_id, secret), known["code"], None, known["code_verifier"]
+    )
     world.clock.advance(30)
     assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
     assert "was interrupted" in user.text
