@@ -11,7 +11,7 @@ EXAMPLES ?= 300
 SEED ?= 2026
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-SOURCES := app.py chalicelib infra
+SOURCES := app.py chalicelib infra tests
 PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -name .ruff_cache -o -name .hypothesis
 
 export PORT ENGINE LOCALSTACK

@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((n for n in range(rooms) if item.nodeid.startswith(LONG_ROOMS[n])), rooms))
 
 
-class ByFile(LoadScopeScheduling):
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Where tests run in several processes, a file stays in one of them, and all that need the stack share one."""
 
     def __init__(self, config: pytest.Config, log: Any) -> None:

@@ -117,11 +117,14 @@ def _single(left: list[str]) -> Condition:
     if left[0] == "(":
         arguments = _arguments(left)
         if first == "size":
-            return _compared(left.pop(0), *arguments, left.pop(0), of_size=True)
+            (sized,) = arguments
+            return _compared(left.pop(0), sized, left.pop(0), of_size=True)
         return _function(first, arguments)
     match left.pop(0):
         case "BETWEEN":
-            least, _, most = left.pop(0), _take(left, "AND"), left.pop(0)
+            least = left.pop(0)
+            _take(left, "AND")
+            most = left.pop(0)
             return _joined(all, _compared(">=", first, least), _compared("<=", first, most))
         case "IN":
             return _joined(any, *(_compared("=", first, each) for each in _arguments(left)))

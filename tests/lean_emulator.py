@@ -20,8 +20,7 @@ def install() -> None:
 def _answer_here() -> None:
     from botocore.awsrequest import AWSResponse
     from botocore.endpoint import Endpoint
-    from moto.core import DEFAULT_ACCOUNT_ID
-    from moto.core.models import botocore_stubber
+    from moto.core.models import DEFAULT_ACCOUNT_ID, botocore_stubber
     from moto.dynamodb.models import dynamodb_backends
 
     real_request = Endpoint.make_request

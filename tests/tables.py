@@ -282,7 +282,7 @@ def _placed(request: Mapping[str, Any], tables: Mapping[str, Any], kind: str = "
 
 def _found(table: Any, place: tuple[Any, ...]) -> Row | None:
     found: Row | None = table.items.get(place[0])
-    return found.get(place[1]) if found is not None and len(place) > 1 else found  # type: ignore[return-value]
+    return found.get(place[1]) if found is not None and len(place) > 1 else found
 
 
 def _terms(request: Mapping[str, Any], *expressions: str) -> Terms:

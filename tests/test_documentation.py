@@ -246,6 +246,7 @@ def test_every_command_of_the_operator_is_documented_and_no_other() -> None:
     grouped = {
         f"{group.name} {command.name}"
         for group in program.registered_groups
+        if group.typer_instance is not None
         for command in group.typer_instance.registered_commands
     }
     cells = [row[0] for row in rows(section(OPERATIONS, "## The operator's command line"))]

@@ -244,7 +244,9 @@ def test_the_examples_of_envelopes_are_what_the_service_says() -> None:
     success, error = [json.loads(block) for block in blocks(section(PAGE, "## Calling"), "json")]
     refused = refused_field("program_id", "missing", "is required")
 
-    assert [answer_of(EVERY["getDesign"]).read(entry) for entry in success["data"]]
+    design = answer_of(EVERY["getDesign"])
+    assert design is not None
+    assert [design.read(entry) for entry in success["data"]]
     assert (error["status_code"], error["message"]) == (refused.status, refused.message)
 
 

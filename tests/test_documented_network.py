@@ -241,7 +241,7 @@ def lived(scene: Scene) -> MadeCard:
     scene.debit(scene.mandate(address), 10_00, passed=True)
     scene.paid(scene.funded(100_00, GBP), 50_00, destination_iban=scene.address(account)["iban"])
 
-    shop = {"mcc": "5411", "merchant_name": "Shop", "merchant_id": "SHOP1", "terminal_id": "TERM1"}
+    shop: dict[str, Any] = {"mcc": "5411", "merchant_name": "Shop", "merchant_id": "SHOP1", "terminal_id": "TERM1"}
     shop |= {"merchant_country_ison": GERMANY}
     bought = pay(scene, card, 3000_00, USD, cashback_amount=10_00, eci_indicator=5, entry_mode_type=81, **shop)
     scene.data("simulateExpiry", trans_link=bought["trans_link"])

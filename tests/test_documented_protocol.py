@@ -13,9 +13,9 @@ from chalicelib.openbanking.flows import payment_execution
 from chalicelib.openbanking.protocol import own_answers, refusals
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2, Fault
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, Status
-from chalicelib.openbanking.protocol.tpp_calls import PAYMENT_ID, AuthorizeRequest, PaymentStatusQuery, TokenRequest
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, PaymentStatusQuery, TokenRequest
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
@@ -176,7 +176,7 @@ def test_a_bank_finds_every_member_of_a_webhook(version: Version, webhook: Webho
         assert found == (set(), set())
     elif webhook.path.endswith(("bulk_payment_initiation", "payment_bulk")):
         assert found == (declared([webhook.request], above="payments"), set())
-        if version == 2:
+        if version is SECOND:
             assert_names_of_items(text, [webhook.request])
     elif webhook.path == "/account_payment":
         assert found == (request, set())

@@ -24,11 +24,11 @@ class OwnRefusal(Refusal):
         super().__init__(Fault.CONTENT, message)
 
 
-def refuse_insufficient_funds() -> Refusal:
+def refuse_insufficient_funds() -> OwnRefusal:
     return OwnRefusal(5101, "INSUFFICIENT_FUNDS", "There is not enough money on the account for this payment.")
 
 
-def refuse_payment() -> Refusal:
+def refuse_payment() -> OwnRefusal:
     return OwnRefusal(5102, "PAYMENT_REFUSED", "This bank does not carry out this payment. Please ask the bank why.")
 
 

@@ -41,8 +41,10 @@ def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
     if shape == "empty object":
         assert data == {}
         return []
-    assert type(data) is (list if shape == "list" else dict)
-    return list(data) if shape == "list" else [data]
+    rows = data if shape == "list" else [data]
+    assert isinstance(rows, list)
+    assert {type(row) for row in rows} <= {dict}
+    return rows
 
 
 def check(action: str, row: Mapping[str, Any]) -> None:

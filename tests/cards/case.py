@@ -15,7 +15,7 @@ SHARDS = (QUERY,) * 16
 """What is asked at the same time of a list that is spread over partitions."""
 PROVIDER = "PutItem"
 """What the sandbox's provider writes down of an order; any other provider is called in its place."""
-EVERY_ACTION = ACTIONS | SIMULATOR_ACTIONS
+EVERY_ACTION = {**ACTIONS, **SIMULATOR_ACTIONS}
 
 Members = Callable[[Scene], dict[str, Any]]
 
@@ -37,7 +37,7 @@ class Case:
         return self.name
 
     @property
-    def action(self) -> Action:
+    def action(self) -> Action[Any]:
         return EVERY_ACTION[self.name.partition(" ")[0]]
 
     def do(self, scene: Scene, **members: Any) -> Envelope:

@@ -65,7 +65,7 @@ class Twice(Fault):
 class Play:
     """A case, played again and again from the same beginning."""
 
-    tables: ClassVar = ("cards", "idempotency", "programmes")
+    tables: ClassVar[tuple[str, ...]] = ("cards", "idempotency", "programmes")
 
     def __init__(self, scene: Scene, case: Case, manner: str, *, cold: bool = False) -> None:
         self._scene, self._case, self._manner, self._cold = scene, case, manner, cold

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chalicelib.foundation.jsontext import Number
@@ -27,8 +27,10 @@ NO_LIST: Refused = [([], TYPE), ([1], TYPE)]
 TRANSACTION_TYPES = (0, 1, 2, 9, 10, 11, 12, 19, 20, 21, 22, 23, 26, 28, 30, 39)
 """What a card is used for."""
 ENTRY_MODES = (0, 1, 2, 5, 7, 10, 80, 81, 90, 91)
-RESPONSE_CODES = ("00", "10", "14", "41", "43", "46", "51", "54", "55", "57", "59", "61", "62", "65", "75", "78", "91")
-RESPONSE_CODES += ("96", "1A", "N7")
+RESPONSE_CODES = (
+    *("00", "10", "14", "41", "43", "46", "51", "54", "55", "57", "59", "61", "62", "65", "75", "78", "91", "96"),
+    *("1A", "N7"),
+)
 ARUDD_REASONS = ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "A", "B")
 SEPA_REASONS = ("AC01", "AC04", "AC06", "AM04", "AM05", "MD06", "MD07", "MS02", "MS03")
 SCHEMES = ("FPS", "BACS", "CHAPS", "SCTINST", "SCT")
@@ -211,7 +213,8 @@ def _page_of(item_count: Any, offset: Any, **others: Any) -> dict[str, Any]:
 _NO_PAGE: Refused = [
     *((value, TYPE) for value in (True, 7, "20,0", [], [20, 0], Number("1.5"))),
     *((value, MISSING) for value in ({}, {"item_count": 20}, {"offset": 0}, _page_of(None, 0), _page_of(20, None))),
-    *((_page_of(*pair), TYPE) for pair in ((True, 0), ("x", 0), (20, -1), (20, Number("1.0")), ([20], 0), (20, {}))),
+    *((_page_of(count, 0), TYPE) for count in (True, "x", [20])),
+    *((page, TYPE) for page in (_page_of(20, -1), _page_of(20, Number("1.0")), _page_of(20, {}))),
     *((_page_of(*pair), LENGTH) for pair in (("", 0), ("0" * 12, 0), (20, ""), (20, 10**11), (20, "0" * 12))),
     *((_page_of(*pair), VALUE) for pair in ((0, 0), (101, 0), ("101", 0), (10**10, 0))),
     (_page_of(20, 0, last_id=7), UNKNOWN),
@@ -347,7 +350,7 @@ _NO_DATE: Refused = [
     ),
 ]
 
-_REFUSED: Mapping[str, Any] = {
+_REFUSED: Mapping[str, Callable[[Member, str], Refused]] = {
     "ID": _no_number,
     "N": _no_number,
     "DIGITS": _no_number,

@@ -278,7 +278,8 @@ class AccountLife(RuleBasedStateMachine):
         self.holder_id, status = self.scene.holder(), self.first_state
         members = {"holder_id": self.holder_id, "account_status": status, "currency_ison": currency}
         self.account_id = self.scene.account(**members)
-        self.status, self.currency, self.program, self.why = status, currency, 501, (None, None)
+        self.status, self.currency, self.program = status, currency, 501
+        self.why: tuple[int | None, str | None] = (None, None)
         self.cards: list[int] = []
 
     def _do(self, action: str, expected: int | None, **members: Any) -> Envelope:

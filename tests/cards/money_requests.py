@@ -144,7 +144,7 @@ def provided(scene: Scene, action: str, made: Cast) -> Cast:
         return made
     address = scene.address(made.account_id, card_id=made.card_id)
     made = replace(made, address_id=address["id"])
-    return _PROVIDED.get(action, lambda *_: made)(scene, made, address)
+    return _PROVIDED[action](scene, made, address) if action in _PROVIDED else made
 
 
 def _two_addresses(scene: Scene, made: Cast, address: Any) -> Cast:

@@ -350,7 +350,7 @@ class Scene:
         return record["available_balance"], record["settled_balance"], record["reserved_balance"]
 
     def _of_holder(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        return {**members} if "holder_id" in members else HOLDER_BLOCK | members
+        return {**members} if "holder_id" in members else {**HOLDER_BLOCK, **members}
 
 
 def _currency_of(method: int) -> int:

@@ -7,10 +7,11 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from unittest.mock import patch
 
 from chalicelib import bootstrap
+from chalicelib.cards.card_data.sealed_data import Sealed
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
@@ -18,7 +19,7 @@ from tests.cards.leak_search import Leak, Written, leaks
 from tests.cards.leak_watch import add_lines, add_tables
 from tests.cards.secrets_seen import Seen
 
-FIELDS = ("pan", "pin", "acs_password")
+FIELDS: tuple[Sealed, ...] = get_args(Sealed)
 
 
 def read_in_stack(content: Mapping[str, Any], log: Path) -> list[Leak]:

@@ -36,8 +36,10 @@ CARD = table(
 )
 """By action, then by the card's state."""
 
-READS = ("getAccounts", "getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "getCardAcsPassword")
-READS += ("getHolder", "getCardFees", "getCardsActivity", "getFinancialAuthorizes", "getTransactions")
+READS = (
+    *("getAccounts", "getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "getCardAcsPassword"),
+    *("getHolder", "getCardFees", "getCardsActivity", "getFinancialAuthorizes", "getTransactions"),
+)
 """What may be asked of a card in every state."""
 
 MENTIONING = ("assignExternalPaymentAddress", "assignExternalPaymentAddressForSpecialAccount", "createCustomFee")

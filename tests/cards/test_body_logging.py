@@ -46,11 +46,14 @@ def _packaged(stage: str) -> dict[str, Any]:
     from chalice.deploy.appgraph import ApplicationGraphBuilder, DependencyBuilder
     from chalice.deploy.deployer import BuildStage, SwaggerBuilder
     from chalice.deploy.swagger import CFNSwaggerGenerator
-    from chalice.package import SAMTemplateGenerator
+    from chalice.package import PackageOptions, SAMTemplateGenerator
 
     import app
 
-    class Options:
+    class Options(PackageOptions):
+        def __init__(self) -> None:
+            """Do without a session of boto3's."""
+
         def service_principal(self, service: str) -> str:
             return f"{service}.amazonaws.com"
 

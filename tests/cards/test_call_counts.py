@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from chalicelib.cards.payments.provider import Order, Receipt
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.programs import programmes
 from chalicelib.foundation.crypto import signatures
@@ -57,9 +58,12 @@ def test_a_transfer_takes_two_reads_and_a_transaction_before_its_provider_is_cal
     submit = SandboxProvider.submit
 
     with counted(scene.world) as calls:
-        monkeypatch.setattr(
-            SandboxProvider, "submit", lambda provider, order: (before.extend(calls), submit(provider, order))[1]
-        )
+
+        def submit_after_noting(provider: SandboxProvider, order: Order) -> Receipt:
+            before.extend(calls)
+            return submit(provider, order)
+
+        monkeypatch.setattr(SandboxProvider, "submit", submit_after_noting)
         scene.data("transferToExternalPayment", **members)
 
     assert before == [LOOK, LOOK, WRITE]

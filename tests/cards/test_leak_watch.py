@@ -261,7 +261,7 @@ def test_what_callers_send_and_see_is_noted(watch: Watch) -> None:
 
 def test_sealed_card_data_are_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
-    sealed = {name: hub.cards.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("pin", PIN))}
+    sealed = {"pan": hub.cards.card_data.seal(CARD, "pan", PAN), "pin": hub.cards.card_data.seal(CARD, "pin", PIN)}
     hub.store.put("cards", key | sealed | {"pvv": hub.cards.card_data.pvv(PAN, PIN, 1), "masked": numbers.mask(PAN)})
     log.info("card made", card_id=CARD)
 
@@ -279,9 +279,8 @@ def test_the_running_stack_is_searched_for_all_that_its_cards_have(
     hub: bootstrap.Hub, watch: Watch, tmp_path: Path
 ) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
-    members = {
-        name: hub.cards.card_data.seal(CARD, name, text) for name, text in (("pan", PAN), ("acs_password", PASSWORD))
-    }
+    members = {"pan": hub.cards.card_data.seal(CARD, "pan", PAN)}
+    members |= {"acs_password": hub.cards.card_data.seal(CARD, "acs_password", PASSWORD)}
     hub.store.put("cards", key | members)
     printed, logged = tmp_path / "log", tmp_path / "stack.log.jsonl"
     printed.write_text("Ready.\n")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine
 
 from tests.cards.books import Books
 from tests.cards.lives import AccountLife, CardLife
 from tests.cards.scenes import Scene
+from tests.state_machines import run_state_machines
 
 Life = Callable[[Scene, str], RuleBasedStateMachine]
 
@@ -22,8 +23,7 @@ EACH = pytest.mark.parametrize(
 
 def play(scene: Scene, life: Life, state: str, how: settings) -> None:
     """Play as many lives as ``how`` says; then all records belong together."""
-    options = settings(how, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-    run_state_machine_as_test(lambda: life(scene, state), settings=options)
+    run_state_machines(lambda: life(scene, state), how)
     Books(scene.world).check()
 
 

@@ -32,7 +32,7 @@ def paying(
     scenes: Sequence[Scene], number: int, address: Any, amount: int, **members: Any
 ) -> list[Callable[[], Envelope]]:
     """So many transfers by one process after the other, each with a reference of its own."""
-    calls = []
+    calls: list[Callable[[], Envelope]] = []
     for scene, _ in zip(itertools.cycle(scenes), range(number), strict=False):
         reference = {"request_reference_id": scene.reference()}
         calls.append(partial(scene.transfer, address, amount, **reference | members))

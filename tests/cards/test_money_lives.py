@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -15,7 +15,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from tests.cards import setups
@@ -43,6 +42,7 @@ from tests.cards.money_model import (
     programme,
 )
 from tests.cards.scenes import HOLDER_BLOCK, OUTSIDE, Envelope, Scene
+from tests.state_machines import run_state_machines
 from tests.world import World
 
 OK = None
@@ -82,8 +82,8 @@ class MoneyLife(RuleBasedStateMachine):
             made.mandate_id = self.scene.mandate(address)
             self.accounts.append(made)
         self.holder_id = members["holder_id"]
-        for account in self.accounts:
-            self.come_in(self.accounts.index(account), 290_000, "FPS", "Bob")
+        for number in range(len(self.accounts)):
+            self.come_in(number, 290_000, "FPS", "Bob")
 
     # -- what the model needs
 
@@ -365,8 +365,7 @@ class MoneyLife(RuleBasedStateMachine):
 
 
 def play(scene: Scene, how: settings) -> None:
-    options = settings(how, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-    run_state_machine_as_test(lambda: MoneyLife(scene), settings=options)
+    run_state_machines(lambda: MoneyLife(scene), how)
     MoneyBooks(scene.world).check()
 
 

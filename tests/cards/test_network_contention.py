@@ -166,10 +166,10 @@ def test_a_collection_a_reversal_and_the_end_of_a_hold_release_it_once(scenes: l
     collections = [partial(each.sim, "simulateClearing", **collection) for each in scenes]
     reversals = [asking(each, "simulateReversal", **link) for each in scenes]
     expiries = [asking(each, "simulateExpiry", **link) for each in scenes]
+    asked: list[Callable[[], Envelope]] = [*collections, *reversals, *expiries]
     schedules: list[Callable[[], Any]] = [each.hub.cards.flows.hold_expiry.expire for each in scenes]
 
-    calls = [partial(decided, call) for call in [*collections, *reversals, *expiries]]
-    answers: list[Any] = at_once([*calls, *schedules])
+    answers: list[Any] = at_once([*(partial(decided, call) for call in asked), *schedules])
 
     collected, given_up = answers[: len(scenes)], answers[len(scenes) : -len(scenes)]
     released = [answer.data["released_amount"] for answer in given_up if answer.status_code is None]
@@ -188,7 +188,7 @@ def test_parts_of_a_hold_are_released_and_collected_until_nothing_is_left(scenes
     scene = scenes[0]
     card, hold = authorized(scene, 100 * CLIENTS)
     link, part = {"trans_link": hold["trans_link"]}, 100
-    ways = [
+    ways: list[dict[str, Any]] = [
         {"action": "simulateReversal", "amount": part},
         {"action": "simulateClearing", "amount": part, "currency_ison": EUR, "final": 0},
     ]
@@ -274,7 +274,7 @@ def test_a_storm_of_everything_leaves_every_account_the_sum_of_its_rows(scenes: 
         currency = dice.choice([EUR, GBP])
         use = {"card_id": card.card_id, "transaction_type": 0, "amount": 900, "currency_ison": currency}
         about = dice.choice(bought)
-        ways = [
+        ways: list[Callable[[], Envelope]] = [
             asking(each, "simulateAuthorization", **use),
             asking(each, "simulateAuthorization", **use | {"amount": 30_000}, partial_approval=1),
             asking(each, "simulateIncrement", trans_link=link, amount=250),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pytest
@@ -43,7 +43,7 @@ def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
 class NetworkPlay(Play):
     """A case of the network's or of a report; a repeat is the same to the last byte."""
 
-    tables: ClassVar = TABLES
+    tables = TABLES
 
     def _shape(self) -> list[str]:
         return shape(self._world)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -19,7 +19,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from infra.admin.ledger_verification import prove_ledger
@@ -58,6 +57,7 @@ from tests.cards.network_model import (
 )
 from tests.cards.scenes import Envelope, Scene
 from tests.openbanking.faults import items
+from tests.state_machines import run_state_machines
 from tests.world import World
 
 OK = None
@@ -531,8 +531,7 @@ def _effect(row: Any) -> int:
 
 
 def play(scene: Scene, how: settings) -> None:
-    options = settings(how, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-    run_state_machine_as_test(lambda: NetworkLife(scene), settings=options)
+    run_state_machines(lambda: NetworkLife(scene), how)
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.payments.provider import AddressRequest, BankAccount, PaymentInstruction, ProviderSilent, Receipt
+from chalicelib.cards.payments.provider import BankAccount, OpenedAddress, AddressRequest, PaymentInstruction, Provider, ProviderSilent, Receipt
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import StoreError
@@ -86,7 +86,7 @@ def check(world: World) -> None:
 class MoneyPlay(Play):
     """A case that moves money: what it leaves unfinished is the schedule's."""
 
-    tables: ClassVar = TABLES
+    tables = TABLES
 
     def __init__(self, scene: Scene, case: Case, manner: str) -> None:
         self._before_it: list[str] = []
@@ -148,6 +148,8 @@ class Overtaken(MoneyPlay):
     def _do(self) -> Envelope:
         fault, provider = getattr(self, "_current", self.untouched), self._scene.hub.cards.payment_provider
 
+        assert isinstance(provider, SandboxProvider)
+
         def submit(order: PaymentInstruction) -> Receipt:
             receipt = SandboxProvider.submit(provider, order)
             with fault.resting():
@@ -171,8 +173,8 @@ def report(scene: Scene, payment: int) -> object:
     return scene.result(payment, "settled")
 
 
-def finish(scene: Scene, _: int) -> object:
-    return settle_down(scene.apart())
+def finish(scene: Scene, _: int) -> None:
+    settle_down(scene.apart())
 
 
 @pytest.mark.parametrize("intrude", [report, finish])
@@ -306,10 +308,13 @@ def test_every_call_of_the_storage_that_moves_money_was_hit_by_every_fault() -> 
 # -- the provider
 
 
+Reply = TypeVar("Reply")
+
+
 class Failing:
     """The sandbox's provider behind a line that fails: at one method, before it is called or after, so many times."""
 
-    def __init__(self, provider: SandboxProvider, method: str, when: str, error: Exception, times: int) -> None:
+    def __init__(self, provider: Provider, method: str, when: str, error: Exception, times: int) -> None:
         self._provider = provider
         self._fault = method, when
         self._error = error
@@ -322,7 +327,7 @@ class Failing:
     def find(self, payment_id: int) -> Receipt | None:
         return self._call("find", lambda: self._provider.find(payment_id))
 
-    def open_address(self, opening: AddressRequest) -> Any:
+    def open_address(self, opening: AddressRequest) -> OpenedAddress:
         return self._call("open_address", lambda: self._provider.open_address(opening))
 
     def _submitted(self, order: PaymentInstruction) -> Receipt:
@@ -330,7 +335,7 @@ class Failing:
         self.taken.append(order.payment_id)
         return self._provider.submit(order)
 
-    def _call(self, method: str, answer: Callable[[], Any]) -> Any:
+    def _call(self, method: str, answer: Callable[[], Reply]) -> Reply:
         strikes = self._fault[0] in (method, "all") and self._left > 0
         self._left -= strikes
         if strikes and self._fault[1] == "before":

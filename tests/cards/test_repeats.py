@@ -36,7 +36,7 @@ def test_a_card_that_the_programme_would_not_allow_any_more_is_told_again(
     members |= {"card_country_ison": GERMANY, "holder_limit_group_id": 3, "request_reference_id": scene.reference()}
     members |= HOLDER_BLOCK
     first = scene.of_caller("app").do("createCard", **members)
-    setups.loaded(scene.hub, manager | {"card_programmes": [setups.card_programme(**programme | narrower)]})
+    setups.loaded(scene.hub, manager | {"card_programmes": [setups.card_programme(**{**programme, **narrower})]})
 
     later = scene.apart(days=1 / 24).of_caller("app")
     repeat, another = (

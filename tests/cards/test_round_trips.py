@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 
+from chalicelib.cards.storage.sequences import Name
 from tests.cards.case import EVERY_ACTION, Case
 from tests.cards.cases import CASES, warmed
 from tests.cards.scenes import EVERYDAY, Scene
@@ -28,8 +30,8 @@ def scene(running: Scene) -> Scene:
     """The process before another case: what it keeps was read a moment ago, and it has identifiers left."""
     running.data("getDesign", program_id=EVERYDAY)
     sequences = running.hub.cards.flows.sequences
-    for name, left in sequences._left.items():
-        if len(left) < ENOUGH:
+    for name in get_args(Name):
+        if len(sequences._left[name]) < ENOUGH:
             sequences._fill_up(name)
     return running
 

@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 from chalicelib.foundation.crypto.secret_keys import SecretChanged
 
 
@@ -23,6 +25,16 @@ class FakeKms:
     def unwrap(self, wrapped: bytes) -> bytes:
         self.unwrapped.append(wrapped)
         return wrapped[::-1]
+
+
+class NoDataKeys:
+    """The keys of a vault that seals and opens nothing."""
+
+    def current_data_key(self) -> tuple[int, AESGCM]:
+        raise NotImplementedError
+
+    def data_key(self, number: int) -> AESGCM:
+        raise NotImplementedError
 
 
 class FakeSecrets:

@@ -151,7 +151,7 @@ def _module(frame: FrameType) -> str:
 
 def _unreachable(number: int, operation: str) -> Exception:
     """One of the ways in which DynamoDB cannot be reached, or fails by itself."""
-    ways = (
+    ways: tuple[Exception, ...] = (
         EndpointConnectionError(endpoint_url=_ADDRESS),
         ConnectTimeoutError(endpoint_url=_ADDRESS),
         ClientError({"Error": {"Code": "InternalServerError", "Message": ""}}, operation),

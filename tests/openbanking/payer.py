@@ -40,6 +40,7 @@ RECEIVER = "DE89370400440532013000"
 def order(world: World, version: int, kind: str, **members: Any) -> dict[str, Any]:
     """A payment that every check lets pass."""
     amount = {"amount": "12.30", "currency": "EUR"}
+    bodies: dict[str, dict[str, Any]]
     if version == 1:
         receiver = {"receiver_name": "Ada Receiver", "receiver_iban": RECEIVER, **amount}
         bodies = {

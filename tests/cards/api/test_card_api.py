@@ -83,7 +83,7 @@ def test_only_post_is_taken(stage: Scene, path: str, method: str) -> None:
 
 
 def test_the_simulator_is_posted_to_as_well(stage: Scene, card_id: int) -> None:
-    purchase = {"card_id": card_id, "transaction_type": 39, "amount": 0, "currency_ison": 978}
+    purchase: dict[str, Any] = {"card_id": card_id, "transaction_type": 39, "amount": 0, "currency_ison": 978}
 
     answer = post(stage, "/simulator", "simulateAuthorization", **purchase)
 

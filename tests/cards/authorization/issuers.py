@@ -97,7 +97,7 @@ def with_issuer(scene: Scene, name: str = "issuer") -> Scene:
 
 def held(scene: Scene, funds: int = 100_00, **members: Any) -> Buyer:
     """A new physical card with a PIN, with so much on its account in pounds, without fees."""
-    least = {"card_virtual": 0, "card_pin": PIN, "order_shipping_method": 1, "card_fee_group_id": FREE}
+    least: dict[str, Any] = {"card_virtual": 0, "card_pin": PIN, "order_shipping_method": 1, "card_fee_group_id": FREE}
     return buyer(scene, funds, **least | members)
 
 

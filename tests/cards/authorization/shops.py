@@ -96,7 +96,7 @@ def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str
         "currencies": [GBP, EUR],
         "auto_conversion": True,
     }
-    changed = _RATES | (rates or {})
+    changed = {**_RATES, **(rates or {})}
     made = manager() | {
         "currencies": [EUR, GBP, USD, YEN, DINAR],
         "exchange_rates": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -20,7 +21,7 @@ from chalicelib.cards.storage.time_ordered import SHARDS, Timeline, shard_of
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
-from tests.cards.scenes import BRITAIN, DAY, EUR, GBP, PIN, MadeCard, Scene
+from tests.cards.scenes import BRITAIN, DAY, EUR, GBP, PIN, Scene
 
 AUTHORIZATION, _, INCREMENT, REVERSAL, EXPIRY = AUTHORIZE_TYPES
 FRANCE = 250
@@ -56,7 +57,7 @@ def advised(card: Buyer, amount: int, code: str = "00") -> Any:
 
 
 def test_a_row_has_every_member_that_there_is(shops: Scene) -> None:
-    order = {"card_virtual": 0, "order_shipping_method": 1, "card_pin": PIN, "access_level": 30}
+    order: dict[str, Any] = {"card_virtual": 0, "order_shipping_method": 1, "card_pin": PIN, "access_level": 30}
     card = buyer(shops, 500_00, card_fee_group_id=SEPARATE, **order)
     shop = {"mcc": "0742", "merchant_name": "Vet", "merchant_id": "VET1", "terminal_id": "T1"}
     proof = {"pin": PIN, "cvc2": card.card.cvc2, "expiry_year": 2029, "eci_indicator": 5, "entry_mode_type": 5}
@@ -230,12 +231,22 @@ def message(**given: Any) -> NetworkMessage:
 
 def _card() -> Card:
     """A card of which only the ids matter."""
-    numbers = ("holder_id", "currency", "program_id", "product_id", "sub_product_id", "virtual", "country", "design_id")
+    numbers: tuple[str, ...] = (
+        "holder_id",
+        "currency",
+        "program_id",
+        "product_id",
+        "sub_product_id",
+        "virtual",
+        "country",
+        "design_id",
+    )
     numbers += ("expiry_year", "expiry_month", "request_id", "key_version", "auto_conversion")
     numbers += ("fee_group_id", "limit_group_id", "usage_group_id", "risk_group_id")
-    rest: dict[str, Any] = {"account_ids": [1], "pan": b"", "acs_password": b"", "stored_status": "A"}
+    rest: dict[str, Any] = dict.fromkeys(numbers, 1)
+    rest |= {"account_ids": [1], "pan": b"", "acs_password": b"", "stored_status": "A"}
     rest |= {"service_code": "201", "name_line_3": "ZOE ONEIL"}
-    return Card(id=11, manager_id=5, access_level=30, **dict.fromkeys(numbers, 1), **rest)
+    return Card(id=11, manager_id=5, access_level=30, **rest)
 
 
 # -- later messages
@@ -411,8 +422,7 @@ def test_cards_of_one_account_and_accounts_of_one_card_push_each_other_on(shops:
     card = buyer(shops, 100_00, euros=100_00)
     sibling = shops.data("createCard", **_on(card))
     shops.data("activateCard", card_id=sibling["card_id"])
-    made = {"holder_id": card.card.holder_id, "card_request_id": 0, "account_id": card.account, "acs_password": ""}
-    other = Buyer(shops, MadeCard(card_id=sibling["card_id"], **made))
+    other = Buyer(shops, replace(card.card, card_id=sibling["card_id"]))
 
     for _ in range(3):
         card.asks(1_00)

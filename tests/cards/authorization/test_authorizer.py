@@ -78,6 +78,10 @@ def without_keys(user: Buyer) -> str:
         return code(user, pin=PIN)
 
 
+def with_wrong_cvc2(user: Buyer) -> str:
+    return code(user, cvc2=other(user.card.cvc2))
+
+
 def broken(scene: Scene, **members: Any) -> str:
     user = held(scene)
     change_card(user, **members)
@@ -168,7 +172,7 @@ WAYS: Mapping[str, Mapping[str, Callable[[Scene], str]]] = {
             held(scene, card_usage_group_id=AUTHENTICATED), entry_mode_type=81, eci_indicator=7
         ),
     },
-    "N7": {"a wrong CVC2": lambda scene: (user := held(scene)) and code(user, cvc2=other(user.card.cvc2))},
+    "N7": {"a wrong CVC2": lambda scene: with_wrong_cvc2(held(scene))},
 }
 """Each code with what brings it about."""
 

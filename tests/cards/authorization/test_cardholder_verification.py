@@ -63,7 +63,9 @@ def test_wrong_entries_count_where_they_are_looked_at(
     if "status" in members:
         members = dict(members)
         issuer.data("changeCardStatus", card_id=user.card_id, status=members.pop("status"))
-    given = {name: other(user.card.cvc2) if value == "wrong" else value for name, value in members.items()}
+    given: dict[str, Any] = {
+        name: other(user.card.cvc2) if value == "wrong" else value for name, value in members.items()
+    }
 
     assert user.asked(given.pop("amount", 10_00), **given)["response_code"] == expected
     stored = card_item(user)

@@ -77,7 +77,8 @@ def test_what_was_held_is_booked(shops: Scene) -> None:
 
 def test_a_transaction_says_what_the_network_and_the_books_know(shops: Scene) -> None:
     card = buyer(shops)
-    shop = {"mcc": "0742", "merchant_name": "Vet", "merchant_id": "VET1", "terminal_id": "T1", "entry_mode_type": 7}
+    shop: dict[str, Any] = {"mcc": "0742", "merchant_name": "Vet", "merchant_id": "VET1", "terminal_id": "T1"}
+    shop |= {"entry_mode_type": 7}
     asked = card.asks(25_00, merchant_country_ison=FRANCE, cvc2=card.card.cvc2, **shop)
 
     answer = card.clears(link_of(asked), 25_00)
@@ -473,7 +474,7 @@ def test_fees_and_rates_are_those_of_the_clearings_time(shops: Scene) -> None:
 
 def test_what_a_collection_says_of_the_shop_replaces_what_was_said_before(shops: Scene) -> None:
     card = buyer(shops)
-    said = {"mcc": "5411", "merchant_name": "Shop", "merchant_id": "S1", "terminal_id": "T1"}
+    said: dict[str, Any] = {"mcc": "5411", "merchant_name": "Shop", "merchant_id": "S1", "terminal_id": "T1"}
     link = link_of(card.asks(25_00, merchant_country_ison=FRANCE, **said))
 
     card.clears(link, 10_00, final=0, merchant_name="Shop Ltd", merchant_country_ison=GERMANY)
@@ -612,9 +613,9 @@ def test_only_what_is_there_can_be_cleared(shops: Scene) -> None:
 
 def test_a_repeat_is_answered_and_not_booked_again(shops: Scene) -> None:
     card = buyer(shops, 100_00)
-    reference = {"request_reference_id": shops.reference()}
+    reference = shops.reference()
 
-    first, second = (card.tries_to(CLEARING, None, 10_00, **reference) for _ in range(2))
+    first, second = (card.tries_to(CLEARING, None, 10_00, request_reference_id=reference) for _ in range(2))
 
     assert (second.data, second.duplicated) == (first.data, 1)
     assert card.balances()[0] == 90_00

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.authorization_record import Authorization, join_usage, portion, split_usage
+from chalicelib.cards.authorization.authorization_record import Authorization, join_usage, split_usage
+from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, AUTHORIZATION_STATES, HELD
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
 from chalicelib.foundation.dynamodb.store import Item

@@ -15,7 +15,7 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER
-from chalicelib.foundation.dynamodb.store import Conflict, Operation, Store
+from chalicelib.foundation.dynamodb.store import Conflict, Item, Operation, Store
 from tests.cards.authorization.issuers import authorizes, held, messages, reissued
 from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
 from tests.cards.events.event_listener import Listener
@@ -45,7 +45,7 @@ def contended(user: Buyer) -> list[tuple[str, dict[str, Any]]]:
 def overtake(user: Buyer) -> None:
     """Change all of them, as a request does that comes first."""
     for place in contended(user):
-        members = {"windows": {}} if place[1]["part"] == "limits" else None
+        members: Item | None = {"windows": {}} if place[1]["part"] == "limits" else None
         user.scene.hub.store.update(*place, add={"version": 1}, set=members)
 
 

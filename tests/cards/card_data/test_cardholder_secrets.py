@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 
 import pytest
@@ -26,7 +27,7 @@ def test_no_other_pin_is_simple() -> None:
 
 def test_a_new_pin_is_never_simple_and_keeps_its_leading_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: Iterator[int] = iter([1111, 123, 4321, 7])
-    monkeypatch.setattr(cardholder_secrets.secrets, "randbelow", lambda limit: next(drawn))
+    monkeypatch.setattr(secrets, "randbelow", lambda limit: next(drawn))
 
     assert cardholder_secrets.random_pin() == "0007"
 

@@ -12,7 +12,7 @@ from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, NoKeys, SecretChanged
 from chalicelib.foundation.crypto.vault import Vault
-from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
 from tests.world import START
 
 NAME = "causeway-test-card-keys"
@@ -25,8 +25,13 @@ def secrets() -> FakeSecrets:
 
 
 @pytest.fixture
-def keys(secrets: FakeSecrets) -> CardKeys:
-    made = CardKeys(secrets, FakeKms(), NAME, ManualClock(START))
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture
+def keys(secrets: FakeSecrets, clock: ManualClock) -> CardKeys:
+    made = CardKeys(secrets, FakeKms(), NAME, clock)
     assert made.initialise()
     return made
 
@@ -37,7 +42,7 @@ def another(keys: CardKeys) -> CardKeys:
 
 
 def data(keys: CardKeys) -> CardData:
-    return CardData(Vault(None), keys)
+    return CardData(Vault(NoDataKeys()), keys)
 
 
 def test_before_they_are_made_they_say_what_to_do(secrets: FakeSecrets) -> None:
@@ -108,14 +113,14 @@ def test_a_card_of_a_version_that_a_process_has_not_seen_yet_is_served_at_once(k
     assert stale.current() == version
 
 
-def test_new_cards_get_the_new_version_everywhere_within_a_minute(keys: CardKeys) -> None:
+def test_new_cards_get_the_new_version_everywhere_within_a_minute(keys: CardKeys, clock: ManualClock) -> None:
     stale = another(keys)
     assert stale.current() == 1
     assert keys.rotate() == 2
     assert keys.current() == 2
 
     assert stale.current() == 1
-    keys._clock.advance(CACHED_SECONDS)
+    clock.advance(CACHED_SECONDS)
     assert stale.current() == 2
 
 
@@ -134,20 +139,22 @@ def test_an_unknown_version_is_a_key_error(keys: CardKeys) -> None:
         keys.cvk(7)
 
 
-def test_a_key_is_unwrapped_once_and_only_when_it_is_used(keys: CardKeys) -> None:
+def test_a_key_is_unwrapped_once_and_only_when_it_is_used(keys: CardKeys, clock: ManualClock) -> None:
     fresh = CardKeys(keys._secrets, kms := FakeKms(), NAME, keys._clock)
     fresh.current()
     assert kms.unwrapped == []
 
     for _ in range(3):
         fresh.cvk(1)
-        fresh._clock.advance(CACHED_SECONDS)
+        clock.advance(CACHED_SECONDS)
     assert len(kms.unwrapped) == 1
 
 
-def test_while_the_secret_cannot_be_read_the_keys_go_on(keys: CardKeys, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_the_secret_cannot_be_read_the_keys_go_on(
+    keys: CardKeys, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = keys.cvk(1)
-    keys._clock.advance(CACHED_SECONDS)
+    clock.advance(CACHED_SECONDS)
 
     def gone(name: str) -> None:
         raise ConnectionError

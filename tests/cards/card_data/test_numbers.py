@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +51,7 @@ def test_every_digit_between_the_bin_and_the_check_digit_is_drawn(monkeypatch: p
         limits.append(limit)
         return 42
 
-    monkeypatch.setattr(numbers.secrets, "randbelow", drawn)
+    monkeypatch.setattr(secrets, "randbelow", drawn)
 
     assert numbers.new_pan("411111", 16)[:-1] == "411111000000042"
     assert limits == [10**9]

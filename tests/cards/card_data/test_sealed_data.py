@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.cards.card_data.keys import CardKeys
-from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.card_data.sealed_data import CardData, Sealed
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.vault import Unsealable, Vault
-from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
 from tests.world import START
 
 PAN = "4111111111111111"
@@ -29,13 +31,17 @@ def data() -> CardData:
 
 
 @within
-@given(st.integers(1, 10**20), st.sampled_from(["pan", "pin", "acs_password"]), st.text(min_size=1, max_size=128))
-def test_what_was_sealed_for_a_field_of_a_card_opens_there(data: CardData, card_id: int, field: str, text: str) -> None:
+@given(st.integers(1, 10**20), st.sampled_from(get_args(Sealed)), st.text(min_size=1, max_size=128))
+def test_what_was_sealed_for_a_field_of_a_card_opens_there(
+    data: CardData, card_id: int, field: Sealed, text: str
+) -> None:
     assert data.open(card_id, field, data.seal(card_id, field, text)) == text
 
 
 @pytest.mark.parametrize(("card_id", "field"), [(1002, "pan"), (1001, "pin"), (100, "pan"), (10010, "pan")])
-def test_a_sealed_number_moved_to_another_card_or_field_does_not_open(data: CardData, card_id: int, field: str) -> None:
+def test_a_sealed_number_moved_to_another_card_or_field_does_not_open(
+    data: CardData, card_id: int, field: Sealed
+) -> None:
     sealed = data.seal(1001, "pan", PAN)
 
     with pytest.raises(Unsealable) as refused:
@@ -71,4 +77,4 @@ def test_the_keyed_hash_needs_the_key(data: CardData) -> None:
     other = CardKeys(FakeSecrets(), FakeKms(), "causeway-other-card-keys", ManualClock(START))
     other.initialise()
 
-    assert CardData(Vault(None), other).lookup(PAN) != data.lookup(PAN)
+    assert CardData(Vault(NoDataKeys()), other).lookup(PAN) != data.lookup(PAN)

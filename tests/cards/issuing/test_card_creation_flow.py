@@ -96,7 +96,14 @@ def test_what_is_not_asked_for_is_the_programmes(stage: Scene, programme: int, e
     found = details(stage, card)
     [account] = stage.data("getAccounts", card_id=card.card_id)
 
-    names = ("product_id", "sub_product_id", "card_design_id", "fees_group_id", "limits_group_id", "usages_group_id")
+    names: tuple[str, ...] = (
+        "product_id",
+        "sub_product_id",
+        "card_design_id",
+        "fees_group_id",
+        "limits_group_id",
+        "usages_group_id",
+    )
     names += ("risk_group_id", "default_currency_ison", "service_code", "expiry_year", "expiry_month")
     of_account = ("program_id", "limit_group_id", "fee_group_id", "risk_group_id")
     assert (*(found[name] for name in names), *(account[name] for name in of_account)) == expected

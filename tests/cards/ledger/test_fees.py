@@ -95,7 +95,7 @@ def test_a_first_entry_that_costs_nothing_hides_the_others_of_its_code() -> None
         ({"region": 2}, False),
     ],
 )
-def test_only_what_falls_under_an_entry_is_charged(asked: dict[str, int], falls: bool) -> None:
+def test_only_what_falls_under_an_entry_is_charged(asked: dict[str, Any], falls: bool) -> None:
     assert charged(10_00, entry(fixed=50, **asked)) == ([50] if falls else [])
 
 

@@ -249,8 +249,11 @@ def test_two_programme_managers_special_accounts_of_one_number_are_two(stage: Sc
 def test_a_special_account_is_there_for_who_has_its_level(tariff: Scene, level: int, refusal: int | None) -> None:
     members = {"special_account_id": HIDDEN_SPECIAL, "epm_method_id": SEPA, "currency_ison": EUR}
 
-    manager = tariff.hub.cards.credentials.check(*tariff.secrets[tariff.caller].values()).manager_id
-    answer = tariff.lend(f"level-{level}", manager=manager, access_level=level).do(ASSIGN_SPECIAL, **members)
+    credential = tariff.hub.cards.credentials.check(*tariff.secrets[tariff.caller].values())
+    assert credential is not None
+    answer = tariff.lend(f"level-{level}", manager=credential.manager_id, access_level=level).do(
+        ASSIGN_SPECIAL, **members
+    )
 
     assert answer.status_code == refusal
     if refusal is None:

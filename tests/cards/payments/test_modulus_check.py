@@ -82,7 +82,7 @@ def test_modulus_10_has_one_check_digit_for_every_seven_digits(digits: str) -> N
 def test_modulus_11_has_one_check_digit_or_none(digits: str) -> None:
     number = with_check_digit(MOD_11, digits)
 
-    assert [number] == ([digits + last for last in DIGITS if fits(MOD_11, digits + last)] or [None])
+    assert number == next((digits + last for last in DIGITS if fits(MOD_11, digits + last)), None)
 
 
 def test_some_seven_digits_have_no_check_digit_under_modulus_11() -> None:

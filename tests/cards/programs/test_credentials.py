@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 from typing import Any
 
 import pytest
 
-from chalicelib.cards.programs import credentials as module
 from chalicelib.cards.programs.credentials import (
     Credential,
     CredentialChanged,
@@ -82,8 +82,13 @@ def test_what_cannot_be_a_part_is_refused_without_looking_it_up(caller: Caller, 
 
 def test_whichever_part_is_wrong_the_same_is_compared(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
-    real = module.hmac.compare_digest
-    monkeypatch.setattr(module.hmac, "compare_digest", lambda one, other: compared.append(1) or real(one, other))
+    real = hmac.compare_digest
+
+    def compare_digest(one: bytes, other: bytes) -> bool:
+        compared.append(1)
+        return real(one, other)
+
+    monkeypatch.setattr(hmac, "compare_digest", compare_digest)
     access_key, api_id, api_key = caller.parts
     counts = []
     for parts in (

@@ -109,7 +109,12 @@ def test_a_change_holds_after_a_minute_and_costs_one_round_trip(
 ) -> None:
     queries: list[Any] = []
     real = world.hub.store.query
-    monkeypatch.setattr(world.hub.store, "query", lambda *given, **more: queries.append(given) or real(*given, **more))
+
+    def query(*given: Any, **more: Any) -> Any:
+        queries.append(given)
+        return real(*given, **more)
+
+    monkeypatch.setattr(world.hub.store, "query", query)
     programmes = world.another_process().cards.programmes
     programmes.catalogue(small["id"])
     loaded(world.hub, renamed(small))

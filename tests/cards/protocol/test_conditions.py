@@ -135,6 +135,7 @@ def test_currencies_exclude_accounts_and_empty_ones_do_not() -> None:
     virtual = whole_requests.whole("createCard")[1]
 
     assert refusal("createCard", virtual | {"card_currency_ison": 978})[0] == EXCLUDED
+    empty: Any
     for empty in ("", [], None, "  "):
         assert read("createCard", virtual | {"card_currency_ison": empty}).card_currency_ison is None
 

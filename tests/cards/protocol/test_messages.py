@@ -132,6 +132,7 @@ def test_a_missing_member_is_told_and_null_is_as_good_as_absent(action: str) -> 
 
 @EVERY
 def test_an_unknown_member_is_told_whatever_it_is(action: str) -> None:
+    value: Any
     for value in ("x", 7, None, [], {}, True):
         code, message = refusal(action, whole_requests.least(action) | {"colour_of_hair": value})
         assert (code, "colour_of_hair" in message) == (UNKNOWN, True)

@@ -261,7 +261,7 @@ def request(action: str, payment: int) -> Members:
 def test_an_action_from_each_kind_and_state_of_a_payment(
     stage: Scene, standing: Mapping[str, int], action: str
 ) -> None:
-    ways = PLACES | (DIRECT_CREDITS if action == "directCreditReturn" else {})
+    ways = {**PLACES, **DIRECT_CREDITS} if action == "directCreditReturn" else PLACES
     for place, expected in PAYMENT[action].items():
         fresh = expected == OK or ways[place] is not PLACES[place]
         payment = ways[place](stage) if fresh else standing[place]

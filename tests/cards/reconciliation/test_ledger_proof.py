@@ -53,9 +53,9 @@ def account(number: int = 17, currency: int = GBP) -> Account:
 
 def transaction(number: int, amount: int, **members: Any) -> Transaction:
     """One that gives ``amount``, or takes it if it is negative."""
-    shown = {"direction": "debit" if amount < 0 else "credit", "amount": abs(amount), "holder_amount": abs(amount)}
-    least = {"transaction_type": EXTERNAL_OUT, "trans_link": "E1", "currency": GBP}
-    return Transaction(id=number, **least | shown | members)
+    least: dict[str, Any] = {"transaction_type": EXTERNAL_OUT, "trans_link": "E1", "currency": GBP}
+    least |= {"direction": "debit" if amount < 0 else "credit", "amount": abs(amount), "holder_amount": abs(amount)}
+    return Transaction(id=number, **least | members)
 
 
 @dataclass

@@ -11,7 +11,7 @@ import pytest
 from app import app
 from chalicelib.cards import jobs
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.reconciliation import rolling_proof
+from chalicelib.cards.reconciliation import account_proof, rolling_proof
 from chalicelib.cards.reconciliation.account_proof import LOOKS
 from chalicelib.cards.reconciliation.progress_record import MOST_BROKEN, ROUND_SECONDS, Progress
 from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
@@ -219,7 +219,7 @@ def test_a_run_whose_time_is_over_is_gone_on_with_by_the_next(ledger: Ledger, mo
 def test_a_run_that_is_killed_is_gone_on_with_where_it_was(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
     ledger.account(ledger.first, settled=1)
-    real = rolling_proof.prove_account
+    real = account_proof.prove_account
 
     def dies(store: Store, account: Item, *more: Any) -> object:
         if account["owner"] == f"account#{ledger.second}":

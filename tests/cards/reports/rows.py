@@ -186,7 +186,13 @@ def transaction(scene: Scene, card_id: int, account_id: int, at: int, like: Row)
     lists = [transaction_record.timeline(*of) for of in ((account, None), (None, card_id), (account, card_id))]
     row = {**like, "id": number, "card_id": card_id, "account_id": account_id, "at": at}
     _, first = lists[0].key(at, number)
-    found = {"manager_id": MANAGER, "access_level": 0, "card_id": card_id, "at": at, "transaction_type": 0}
+    found: dict[str, Any] = {
+        "manager_id": MANAGER,
+        "access_level": 0,
+        "card_id": card_id,
+        "at": at,
+        "transaction_type": 0,
+    }
     found |= {"account": account, "account_id": account_id, "part_of_account": first["part"]}
     table, leads = transaction_record.transaction_key(number)
     scene.hub.store.transact([*_rows(lists, at, number, row), Put(table, leads | found)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,7 @@ def follow(scene: Scene, action: str, name: str, is_over: Callable[[], bool], **
 
 
 def raced(
-    scene: Scene, writing: list[Callable[[], int]], reading: Callable[..., list[int]]
+    scene: Scene, writing: Sequence[Callable[[], int]], reading: Callable[..., list[int]]
 ) -> tuple[set[int], list[int]]:
     """What all have written, and what was read meanwhile."""
     written: list[int] = []

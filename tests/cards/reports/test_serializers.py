@@ -92,7 +92,7 @@ def as_written(row: Row) -> Row:
 @pytest.mark.parametrize("name", ACTIVITY)
 def test_a_member_of_card_activity_is_the_messages_and_left_out_without_one(name: str) -> None:
     common = {"authorize_id": 5, "card_id": 44}
-    whole, least = (serializers.activity(row | common) for row in (WHOLE_MESSAGE, LEAST_MESSAGE))
+    whole, least = (dict(serializers.activity(row | common)) for row in (WHOLE_MESSAGE, LEAST_MESSAGE))
 
     assert whole[name] == as_written(WHOLE_MESSAGE | common)[name]
     assert (name in least) is (name in mandatory(ACTIVITY))
@@ -105,7 +105,7 @@ def test_a_member_of_a_financial_authorize_is_the_messages_and_left_out_without_
     expected = as_written(row) | {"currency_convertion_fee": 28}
     least = serializers.authorize(LEAST_MESSAGE | common)
 
-    assert serializers.authorize(row)[name] == expected[name]
+    assert dict(serializers.authorize(row))[name] == expected[name]
     assert (name in least) is (name in mandatory(AUTHORIZE) | {"card_present"})
 
 
@@ -113,7 +113,7 @@ def test_a_member_of_a_financial_authorize_is_the_messages_and_left_out_without_
 def test_a_member_of_a_transaction_is_the_networks_or_the_books_and_left_out_without_one(name: str) -> None:
     least = serializers.transaction(LEAST_TRANSACTION)
 
-    assert serializers.transaction(WHOLE_TRANSACTION)[name] == SHOWN[name]
+    assert dict(serializers.transaction(WHOLE_TRANSACTION))[name] == SHOWN[name]
     assert (name in least) is (name in mandatory(TRANSACTION) | {*BOOKED})
 
 

@@ -11,14 +11,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
 from chalicelib.cards.programs.credentials import Credential
-from chalicelib.cards.protocol.card_fields import CARD_FIELDS, LONGEST_BYTES
+from chalicelib.cards.protocol.card_fields import CARD_FIELDS, LONGEST_BYTES, CardField
 from chalicelib.cards.requests import disclosure
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto import signatures
 from tests.log_lines import Lines
 
 PAN = "4111110000004823"
-CLEAR = {"pan": PAN, "pin": "4823", "cvc2": "417", "acs_password": "Kx9!quiet-Otter"}
+CLEAR: dict[CardField, str] = {"pan": PAN, "pin": "4823", "cvc2": "417", "acs_password": "Kx9!quiet-Otter"}
 KEY = rsa.generate_private_key(public_exponent=65537, key_size=3072)
 PEM = signatures.public_pem(KEY.public_key())
 
@@ -48,7 +48,7 @@ def audited(lines: Lines) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("field", CLEAR)
-def test_plain_is_the_value_itself(field: str) -> None:
+def test_plain_is_the_value_itself(field: CardField) -> None:
     assert disclosure.disclose(credential("plain"), 1001, field, CLEAR[field]) == CLEAR[field]
 
 
@@ -57,14 +57,14 @@ def test_masked_is_a_number_without_its_middle() -> None:
 
 
 @pytest.mark.parametrize("field", CLEAR)
-def test_absent_reveals_nothing(field: str) -> None:
+def test_absent_reveals_nothing(field: CardField) -> None:
     assert disclosure.is_absent(credential("absent"), field)
     assert disclosure.disclose(credential("absent"), 1001, field, CLEAR[field]) is None
     assert disclosure.disclose_expiry(credential("absent"), 1001, 2029, 7) is None
 
 
 @pytest.mark.parametrize("field", CLEAR)
-def test_an_encrypted_answer_opens_with_the_key_and_the_label_only(field: str) -> None:
+def test_an_encrypted_answer_opens_with_the_key_and_the_label_only(field: CardField) -> None:
     text = disclosure.disclose(credential("encrypted"), 1001, field, CLEAR[field])
     assert text is not None
 
@@ -96,7 +96,7 @@ def test_an_expiry_is_two_numbers_or_each_of_them_encrypted() -> None:
 
 @pytest.mark.parametrize("field", CARD_FIELDS)
 @pytest.mark.parametrize("mode", ["plain", "masked", "encrypted"])
-def test_a_reveal_leaves_a_line_that_says_who_saw_what_of_which_card(field: str, mode: str, lines: Lines) -> None:
+def test_a_reveal_leaves_a_line_that_says_who_saw_what_of_which_card(field: CardField, mode: str, lines: Lines) -> None:
     disclosure.audit_reveal(credential(mode), 1001, field)
 
     assert audited(lines) == [("card data revealed", "1.web-shop", 1001, field, mode)]
@@ -113,7 +113,7 @@ def test_no_level_of_the_log_keeps_the_line_of_a_reveal_back(lines: Lines) -> No
 
 
 @pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])
-def test_nothing_but_a_card_number_is_ever_masked(field: str) -> None:
+def test_nothing_but_a_card_number_is_ever_masked(field: CardField) -> None:
     with pytest.raises(ValueError, match=f"1.web-shop cannot be shown {field} in the mode masked"):
         disclosure._disclose(credential("masked"), 1001, field, "4823")
 

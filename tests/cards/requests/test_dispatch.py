@@ -133,6 +133,7 @@ def test_each_interface_has_its_own_actions(stage: Scene) -> None:
 def test_the_version_is_1_2(stage: Scene) -> None:
     for right in ("1.2", Number("1.2")):
         assert code(stage.do("getDesign", program_id=101, api_version=right)) is None
+    wrong: Any
     for wrong in (LEFT_OUT, None, "", "1.20", "1.1", "2", " 1.2", 1, 12, ["1.2"], {}, True):
         assert code(stage.do("getDesign", program_id=101, api_version=wrong)) == 1003
 

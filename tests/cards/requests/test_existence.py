@@ -140,7 +140,7 @@ def test_another_programme_managers_records_do_not_exist(
 
 # -- access levels
 
-HIDDEN = {
+HIDDEN: dict[str, dict[str, Any]] = {
     "account_id": {"account_level": 500},
     "card_id": {"card_level": 500},
     "cards": {"card_level": 500},

@@ -10,6 +10,7 @@ import pytest
 from chalicelib.cards.authorization.authorization_record import DUE
 from chalicelib.cards.storage import due_index
 from chalicelib.cards.storage.due_index import DueItems
+from chalicelib.foundation import parallel
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from tests.cards.scenes import Scene
 from tests.figures import counted
@@ -168,7 +169,7 @@ def test_so_many_are_looked_after_at_the_same_time(things: Things, monkeypatch: 
     for _ in range(7):
         things.waits(0)
     pieces: list[int] = []
-    real = due_index.together
+    real = parallel.together
 
     def together(calls: list[Callable[[], bool]]) -> list[bool]:
         pieces.append(len(calls))

@@ -10,7 +10,7 @@ import pytest
 from tests.cards.field_values import LISTS_LONGEST
 from tests.cards.scenes import BRITAIN, EUR, GBP, Scene
 
-PURCHASE = {
+PURCHASE: dict[str, Any] = {
     "acquirer_bin": "400012",
     "merchant_id": "SHOP-1",
     "mcc": "0742",
