@@ -13,7 +13,15 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.payments.provider import BankAccount, OpenedAddress, AddressRequest, PaymentInstruction, Provider, ProviderSilent, Receipt
+from chalicelib.cards.payments.provider import (
+    AddressRequest,
+    BankAccount,
+    OpenedAddress,
+    PaymentInstruction,
+    Provider,
+    ProviderSilent,
+    Receipt,
+)
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import StoreError
