@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from chalicelib.cards.authorization.authorization_flow import AuthorizationFlow
 from chalicelib.cards.authorization.clearing_flow import ClearingFlow
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
-from chalicelib.cards.authorization.release_flow import ReleaseFlow
+from chalicelib.cards.authorization.hold_release import ReleaseFlow
 from chalicelib.cards.issuing.account_flow import AccountFlow
 from chalicelib.cards.issuing.card_creation_flow import CardCreationFlow
 from chalicelib.cards.issuing.card_data_flow import CardDataFlow
@@ -20,7 +20,7 @@ from chalicelib.cards.issuing.holder_flow import HolderFlow
 from chalicelib.cards.ledger.fee_flow import FeeFlow
 from chalicelib.cards.ledger.limit_flow import LimitFlow
 from chalicelib.cards.payments.address_flow import AddressFlow
-from chalicelib.cards.payments.direct_debit_flow import DirectDebitFlow
+from chalicelib.cards.payments.direct_debits import DirectDebitFlow
 from chalicelib.cards.payments.return_flow import ReturnFlow
 from chalicelib.cards.payments.simulator_flow import PaymentSimulatorFlow
 from chalicelib.cards.payments.transfer_flow import TransferFlow

@@ -11,8 +11,7 @@ from chalicelib.cards.authorization.authorizer import Authorizer
 from chalicelib.cards.authorization.cardholder_verification import CardholderVerification
 from chalicelib.cards.authorization.clearing_flow import ClearingFlow
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
-from chalicelib.cards.authorization.hold_release import HoldExpiry, HoldRelease
-from chalicelib.cards.authorization.release_flow import ReleaseFlow
+from chalicelib.cards.authorization.hold_release import HoldExpiry, HoldRelease, ReleaseFlow
 from chalicelib.cards.issuing.account_flow import AccountFlow
 from chalicelib.cards.issuing.card_creation_flow import CardCreationFlow
 from chalicelib.cards.issuing.card_data_flow import CardDataFlow
@@ -24,8 +23,7 @@ from chalicelib.cards.ledger.fee_flow import FeeFlow
 from chalicelib.cards.ledger.limit_flow import LimitFlow
 from chalicelib.cards.payments.address_flow import AddressFlow
 from chalicelib.cards.payments.address_opening import AddressOpening
-from chalicelib.cards.payments.direct_debit_flow import DirectDebitFlow
-from chalicelib.cards.payments.direct_debits import DirectDebits
+from chalicelib.cards.payments.direct_debits import DirectDebitFlow, DirectDebits
 from chalicelib.cards.payments.incoming_payments import IncomingPayments
 from chalicelib.cards.payments.payment_posting import PaymentPosting
 from chalicelib.cards.payments.provider_completion import ProviderCompletion

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from chalicelib.delivery.journal import Journal
+from chalicelib.delivery.journal import Journal, Sweeper
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.delivery.schedule import Kind
 from chalicelib.delivery.sealed_bodies import SealedBodies
-from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import aws
 from chalicelib.foundation.container import Infrastructure

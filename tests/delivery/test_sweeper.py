@@ -12,9 +12,9 @@ import pytest
 
 from chalicelib.delivery import outbox as outbox_module
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE
+from chalicelib.delivery.journal import BACKLOG, Sweeper
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import MINUTE
-from chalicelib.delivery.sweeper import BACKLOG, Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS

@@ -13,6 +13,7 @@ from chalicelib.cards.authorization.authorization_record import (
     DUE,
     NOT_DUE,
     Authorization,
+    find_by_trans_link,
     join_usage,
     put_message_number,
     split_usage,
@@ -26,7 +27,10 @@ from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.authorization_states import OVER, REVERSED
+from chalicelib.cards.protocol.simulator_messages import Released, SimulateExpiry, SimulateReversal
+from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
+from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
@@ -141,3 +145,35 @@ class HoldExpiry:
             return False
         self.events.dispatch(told)
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFlow:
+    """Releases what the network says is not wanted any more."""
+
+    hold_release: HoldRelease
+
+    def simulate_reversal(self, request: SimulateReversal, context: RequestContext) -> Outcome[Released]:
+        authorization = find_by_trans_link(context, request.trans_link)
+        authorization.require(context.action)
+        amount = authorization.left if request.amount is None else request.amount
+        if amount > authorization.left:
+            raise Refused(Status.MORE_THAN_ORIGINAL)
+        return self._release(context, authorization, amount, REVERSAL)
+
+    def simulate_expiry(self, request: SimulateExpiry, context: RequestContext) -> Outcome[Released]:
+        authorization = find_by_trans_link(context, request.trans_link)
+        authorization.require(context.action)
+        return self._release(context, authorization, authorization.left, EXPIRY)
+
+    def _release(
+        self, context: RequestContext, authorization: Authorization, amount: int, kind: int
+    ) -> Outcome[Released]:
+        stamp = WriteStamp(context.at, context.write_id)
+        release = self.hold_release.release(context.items, context.catalogue, authorization, amount, kind, stamp)
+        data: Released = {
+            "authorize_id": release.number,
+            "released_amount": release.released,
+            **release.account.visible_balances(context.level),
+        }
+        return Outcome(data, release.operations, events=release.events)
