@@ -17,7 +17,7 @@ from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.protocol.fields import PAGE
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, HOLD_SECONDS, MOST_ADDRESSES
 from chalicelib.cards.storage import due_index, time_ordered
-from chalicelib.delivery import delivery_record, sealed_bodies, slots, sweeper
+from chalicelib.delivery import delivery_record, journal, sealed_bodies, slots
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.demo_bank.refusals import refuse_insufficient_funds, refuse_payment
@@ -151,7 +151,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
         ("An attempt at a delivery", delivery_record.CLAIMED_SECONDS),
         ("Attempts in a delivery's record", delivery_record.HISTORY),
         ("Wait in the queue", Queue.LONGEST_DELAY),
-        ("Messages in the queue", sweeper.BACKLOG),
+        ("Messages in the queue", journal.BACKLOG),
         ("Part of a body", sealed_bodies.PART_BYTES),
         ("Shards of an index", sharded_index.SHARDS),
         ("Announcement of a consent's end", EXPIRING_SECONDS // (24 * 3600)),

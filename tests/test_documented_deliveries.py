@@ -7,7 +7,7 @@ import re
 import time
 from typing import Any, get_args
 
-from chalicelib.delivery import delivery_record, journal, recorded_headers, schedule, sealed_bodies, slots, sweeper
+from chalicelib.delivery import delivery_record, journal, recorded_headers, schedule, sealed_bodies, slots
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws import Queue
@@ -66,7 +66,7 @@ def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     assert f"failed and took {slots.LONG_SECONDS} s or longer its slot rests for {slots.RESTING_SECONDS} s" in text
     assert all(plan.lane in text for plan in PLANS.values())
     assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
-    assert f"stops at {sweeper.BACKLOG} waiting messages" in text
+    assert f"stops at {journal.BACKLOG} waiting messages" in text
     assert f"the last {delivery_record.HISTORY} attempts are kept" in text
     waits = f"after about {schedule._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].put_off} s)" in text

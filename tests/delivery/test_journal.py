@@ -371,10 +371,11 @@ def test_what_somebody_else_changes_meanwhile_is_passed_over(
 def test_the_queue_gets_no_more_than_it_has_room_for(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BACKLOG", 1)
     made = [ended(world, "failed") for _ in range(2)]
 
-    assert journal.resend_failed(0) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "BACKLOG", 1)
+        assert journal.resend_failed(0) == 2
     queued = world.queued()
     assert len(queued) == 1
     assert {journal.show(delivery_id).state for delivery_id in made} == {"due"}
