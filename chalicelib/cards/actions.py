@@ -10,17 +10,16 @@ from collections.abc import Mapping
 from chalicelib.cards.authorization.authorization_flow import AuthorizationFlow
 from chalicelib.cards.authorization.clearing_flow import ClearingFlow
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
-from chalicelib.cards.authorization.hold_release import ReleaseFlow
+from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.issuing.account_flow import AccountFlow
 from chalicelib.cards.issuing.card_creation_flow import CardCreationFlow
-from chalicelib.cards.issuing.card_data_flow import CardDataFlow
 from chalicelib.cards.issuing.card_flow import CardFlow
 from chalicelib.cards.issuing.card_reissue_flow import CardReissueFlow
 from chalicelib.cards.issuing.holder_flow import HolderFlow
 from chalicelib.cards.ledger.fee_flow import FeeFlow
 from chalicelib.cards.ledger.limit_flow import LimitFlow
 from chalicelib.cards.payments.address_flow import AddressFlow
-from chalicelib.cards.payments.direct_debits import DirectDebitFlow
+from chalicelib.cards.payments.direct_debits import DirectDebits
 from chalicelib.cards.payments.return_flow import ReturnFlow
 from chalicelib.cards.payments.simulator_flow import PaymentSimulatorFlow
 from chalicelib.cards.payments.transfer_flow import TransferFlow
@@ -29,7 +28,6 @@ from chalicelib.cards.protocol.portal_messages import LIST_ACTIVITY, LIST_CARDS,
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
-from chalicelib.cards.three_ds.simulator_flow import ThreeDsSimulatorFlow
 
 _ROWS = (
     # Accounts
@@ -82,10 +80,10 @@ _ROWS = (
     Action(
         "createCard", "write", CardCreationFlow.create_card, "Make a virtual or physical card", seals=True, creates=True
     ),
-    Action("getCvc2", "reveal", CardDataFlow.get_cvc2, "Reveal a card's CVC2", field="cvc2"),
+    Action("getCvc2", "reveal", CardFlow.get_cvc2, "Reveal a card's CVC2", field="cvc2"),
     Action("getCardDetails", "read", CardFlow.get_card_details, "Show a card"),
-    Action("getCardNumber", "reveal", CardDataFlow.get_card_number, "Reveal a card's number", field="pan"),
-    Action("getPin", "reveal", CardDataFlow.get_pin, "Reveal a card's PIN", field="pin"),
+    Action("getCardNumber", "reveal", CardFlow.get_card_number, "Reveal a card's number", field="pan"),
+    Action("getPin", "reveal", CardFlow.get_pin, "Reveal a card's PIN", field="pin"),
     Action("getCardStatus", "read", CardFlow.get_card_status, "Show a card's status"),
     Action(
         "reissueCard",
@@ -100,7 +98,7 @@ _ROWS = (
     Action(
         "getCardAcsPassword",
         "reveal",
-        CardDataFlow.get_card_acs_password,
+        CardFlow.get_card_acs_password,
         "Reveal a card's password of 3-D Secure",
         field="acs_password",
     ),
@@ -137,13 +135,13 @@ _ROWS = (
     Action(
         "cancelExternalPaymentMandate",
         "write",
-        DirectDebitFlow.cancel_external_payment_mandate,
+        DirectDebits.cancel_external_payment_mandate,
         "Cancel a direct debit mandate",
     ),
     Action(
         "changeDDExternalPaymentStatus",
         "write",
-        DirectDebitFlow.change_dd_external_payment_status,
+        DirectDebits.change_dd_external_payment_status,
         "Say whether a direct debit is to be paid",
     ),
     Action(
@@ -205,7 +203,7 @@ _SIMULATOR_ROWS = (
     Action(
         "simulateAuthentication",
         "write",
-        ThreeDsSimulatorFlow.simulate_authentication,
+        AcsFlow.simulate_authentication,
         "Have an online shop ask for 3-D Secure",
     ),
     Action(
@@ -231,10 +229,10 @@ _SIMULATOR_ROWS = (
     Action(
         "simulateReversal",
         "write",
-        ReleaseFlow.simulate_reversal,
+        HoldRelease.simulate_reversal,
         "Have a shop give up an authorization, or a part of it",
     ),
-    Action("simulateExpiry", "write", ReleaseFlow.simulate_expiry, "Have the hold of an authorization be over"),
+    Action("simulateExpiry", "write", HoldRelease.simulate_expiry, "Have the hold of an authorization be over"),
     Action("simulateClearing", "write", ClearingFlow.simulate_clearing, "Have a shop collect"),
     Action("simulateRefund", "write", ClearingFlow.simulate_refund, "Have a shop give money back"),
     Action(

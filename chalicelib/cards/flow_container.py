@@ -11,10 +11,9 @@ from chalicelib.cards.authorization.authorizer import Authorizer
 from chalicelib.cards.authorization.cardholder_verification import CardholderVerification
 from chalicelib.cards.authorization.clearing_flow import ClearingFlow
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
-from chalicelib.cards.authorization.hold_release import HoldExpiry, HoldRelease, ReleaseFlow
+from chalicelib.cards.authorization.hold_release import HoldExpiry, HoldRelease
 from chalicelib.cards.issuing.account_flow import AccountFlow
 from chalicelib.cards.issuing.card_creation_flow import CardCreationFlow
-from chalicelib.cards.issuing.card_data_flow import CardDataFlow
 from chalicelib.cards.issuing.card_flow import CardFlow
 from chalicelib.cards.issuing.card_reissue_flow import CardReissueFlow
 from chalicelib.cards.issuing.card_secrets import CardSecrets
@@ -22,12 +21,10 @@ from chalicelib.cards.issuing.holder_flow import HolderFlow
 from chalicelib.cards.ledger.fee_flow import FeeFlow
 from chalicelib.cards.ledger.limit_flow import LimitFlow
 from chalicelib.cards.payments.address_flow import AddressFlow
-from chalicelib.cards.payments.address_opening import AddressOpening
-from chalicelib.cards.payments.direct_debits import DirectDebitFlow, DirectDebits
-from chalicelib.cards.payments.incoming_payments import IncomingPayments
+from chalicelib.cards.payments.direct_debits import DirectDebits
 from chalicelib.cards.payments.payment_posting import PaymentPosting
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
-from chalicelib.cards.payments.provider_orders import PaymentOrders
+from chalicelib.cards.payments.provider_orders import AddressOpening, PaymentOrders
 from chalicelib.cards.payments.provider_recovery import ProviderRecovery
 from chalicelib.cards.payments.return_flow import ReturnFlow
 from chalicelib.cards.payments.simulator_flow import PaymentSimulatorFlow
@@ -40,7 +37,6 @@ from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.idempotency import RequestReferences
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
-from chalicelib.cards.three_ds.simulator_flow import ThreeDsSimulatorFlow
 
 if TYPE_CHECKING:
     from chalicelib.cards.container import CardContainer
@@ -70,21 +66,19 @@ class CardFlows:
             AddressFlow(sequences, completion, addresses),
             AuthorizationFlow(sequences, card_data, self.authorizer),
             CardCreationFlow(sequences, secrets),
-            CardDataFlow(secrets),
             CardFlow(secrets),
             CardReissueFlow(sequences, secrets),
             ClearingFlow(sequences),
-            DirectDebitFlow(),
+            debits,
             DisputeFlow(sequences),
             FeeFlow(sequences),
             HolderFlow(sequences),
             LimitFlow(),
-            PaymentSimulatorFlow(sequences, posting, IncomingPayments(posting), debits),
+            PaymentSimulatorFlow(sequences, posting, debits),
             PortalFlow(secrets),
-            ReleaseFlow(hold_release),
+            hold_release,
             ReportFlow(sequences),
             ReturnFlow(programmes, posting, completion, payments),
-            ThreeDsSimulatorFlow(sequences, card_data),
             TransferFlow(programmes, posting, completion, payments),
         )
         self.provider_recovery = ProviderRecovery(

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.account_record import Account, SpecialAccount, special_account_key
 from chalicelib.cards.ledger.entries import BALANCES, Entry, entries_of
-from chalicelib.cards.payments.special_account_record import SpecialAccount, special_account_key
+from chalicelib.cards.reconciliation.account_proof import latest_first, with_row_count
 from chalicelib.cards.reconciliation.ledger_proof import (
     AccountProof,
     LedgerMismatch,
@@ -19,7 +19,6 @@ from chalicelib.cards.reconciliation.ledger_proof import (
     format_time,
     number_of,
 )
-from chalicelib.cards.reconciliation.ledger_reader import latest_first, with_row_count
 from chalicelib.cards.reconciliation.reservations import describe_row
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item

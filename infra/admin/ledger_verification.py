@@ -11,17 +11,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
-from chalicelib.cards.authorization.authorization_record import DUE, NOT_DUE, Authorization
-from chalicelib.cards.authorization.dispute_record import Dispute
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.authorization.authorization_record import DUE, NOT_DUE, Authorization, Dispute
+from chalicelib.cards.issuing.account_record import Account, special_account_key
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.entries import BALANCES
 from chalicelib.cards.ledger.transaction_record import TABLE as LEDGER
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.payments.special_account_record import special_account_key
 from chalicelib.cards.protocol.authorization_states import HELD
 from chalicelib.cards.protocol.values import OF_HOLDER
-from chalicelib.cards.reconciliation.account_proof import KINDS, prove_account
+from chalicelib.cards.reconciliation.account_proof import KINDS, account_key, batches, prove_account
 from chalicelib.cards.reconciliation.ledger_proof import (
     AccountProof,
     Books,
@@ -29,7 +27,6 @@ from chalicelib.cards.reconciliation.ledger_proof import (
     SharedMovements,
     describe_owner,
 )
-from chalicelib.cards.reconciliation.ledger_reader import account_key, batches
 from chalicelib.cards.reconciliation.reservations import AUTHORIZATION, DISPUTE, PAYMENT, ReservedAmount
 from chalicelib.cards.reconciliation.rolling_proof import find_missing
 from chalicelib.cards.storage.record import TABLE as CARDS

@@ -1,6 +1,7 @@
-"""Authorizations: what was approved for a card, or declined, and how much of it is still held.
+"""Authorizations: what was approved for a card, or declined, and how much of it is still held; and disputes.
 
-One record for everything that has the same ``trans_link``; the numbers of later messages lead to it.
+One record for everything that has the same ``trans_link``; the numbers of later messages lead to it. A transaction is
+disputed once.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from chalicelib.cards.ledger.posting_context import Usage
 from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, HELD
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests.request_context import RequestContext
-from chalicelib.cards.storage.record import Record, WriteStamp
+from chalicelib.cards.storage.record import Key, Record, WriteStamp
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
-from chalicelib.foundation.dynamodb.store import Item, Put, absent
+from chalicelib.foundation.dynamodb.store import Check, Item, Put, absent
 
 T = TypeVar("T")
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
@@ -132,6 +133,39 @@ class Authorization(Record):
             "credited": _with_amount(self.credited, name, now.credited),
             "rates": _with_amount(self.rates, name, now.rate),
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dispute(Record):
+    """The dispute of a transaction; it stands under the transaction's id.
+
+    Attributes:
+        account_id: where it was booked.
+        step: the one of ``DISPUTE_STEPS`` that it has reached.
+        amount: what is disputed, in minor units of the account's currency.
+        worth: what of the transaction's own amount that is, which cannot be refunded, too.
+        opened_at: in Unix seconds.
+    """
+
+    kind: ClassVar = "dispute"
+    missing: ClassVar = Status.NO_TRANSACTION
+    table: ClassVar = TABLE
+
+    transaction_id: int
+    account_id: int
+    step: str
+    amount: int
+    worth: int
+    opened_at: int
+
+    @property
+    def place(self) -> Key:
+        return self.key(self.transaction_id)
+
+    @classmethod
+    def check_undisputed(cls, transaction_id: int) -> Check:
+        """The condition that a transaction was not disputed: what was read of it may be of different moments."""
+        return Check(*cls.key(transaction_id), absent("owner"))
 
 
 def due_members(number: int, until: int) -> Item:

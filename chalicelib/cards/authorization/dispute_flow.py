@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chalicelib.cards.authorization import event_payloads
-from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.authorization.dispute_record import Dispute
+from chalicelib.cards.authorization.authorization_record import Authorization, Dispute
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.ledger import usage_counters

@@ -61,6 +61,19 @@ class HoldRelease:
 
     sequences: Sequences
 
+    def simulate_reversal(self, request: SimulateReversal, context: RequestContext) -> Outcome[Released]:
+        authorization = find_by_trans_link(context, request.trans_link)
+        authorization.require(context.action)
+        amount = authorization.left if request.amount is None else request.amount
+        if amount > authorization.left:
+            raise Refused(Status.MORE_THAN_ORIGINAL)
+        return self._answer_release(context, authorization, amount, REVERSAL)
+
+    def simulate_expiry(self, request: SimulateExpiry, context: RequestContext) -> Outcome[Released]:
+        authorization = find_by_trans_link(context, request.trans_link)
+        authorization.require(context.action)
+        return self._answer_release(context, authorization, authorization.left, EXPIRY)
+
     def release(
         self, read: Read, catalogue: Catalogue, authorization: Authorization, amount: int, kind: int, stamp: WriteStamp
     ) -> Release:
@@ -96,6 +109,20 @@ class HoldRelease:
         ]
         events = event_payloads.message_events(message, at.now, after, {}, card_context.card)
         return Release(message.number, released, after, operations, events)
+
+    # -- inside
+
+    def _answer_release(
+        self, context: RequestContext, authorization: Authorization, amount: int, kind: int
+    ) -> Outcome[Released]:
+        stamp = WriteStamp(context.at, context.write_id)
+        release = self.release(context.items, context.catalogue, authorization, amount, kind, stamp)
+        data: Released = {
+            "authorize_id": release.number,
+            "released_amount": release.released,
+            **release.account.visible_balances(context.level),
+        }
+        return Outcome(data, release.operations, events=release.events)
 
     def _message(
         self, card_context: CardContext, authorization: Authorization, amount: int, kind: int
@@ -145,35 +172,3 @@ class HoldExpiry:
             return False
         self.events.dispatch(told)
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseFlow:
-    """Releases what the network says is not wanted any more."""
-
-    hold_release: HoldRelease
-
-    def simulate_reversal(self, request: SimulateReversal, context: RequestContext) -> Outcome[Released]:
-        authorization = find_by_trans_link(context, request.trans_link)
-        authorization.require(context.action)
-        amount = authorization.left if request.amount is None else request.amount
-        if amount > authorization.left:
-            raise Refused(Status.MORE_THAN_ORIGINAL)
-        return self._release(context, authorization, amount, REVERSAL)
-
-    def simulate_expiry(self, request: SimulateExpiry, context: RequestContext) -> Outcome[Released]:
-        authorization = find_by_trans_link(context, request.trans_link)
-        authorization.require(context.action)
-        return self._release(context, authorization, authorization.left, EXPIRY)
-
-    def _release(
-        self, context: RequestContext, authorization: Authorization, amount: int, kind: int
-    ) -> Outcome[Released]:
-        stamp = WriteStamp(context.at, context.write_id)
-        release = self.hold_release.release(context.items, context.catalogue, authorization, amount, kind, stamp)
-        data: Released = {
-            "authorize_id": release.number,
-            "released_amount": release.released,
-            **release.account.visible_balances(context.level),
-        }
-        return Outcome(data, release.operations, events=release.events)

@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Self
 
 from boto3.dynamodb.conditions import Attr
 
+from chalicelib.cards.programs.catalogue import SpecialAccountEntry
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.simulator_messages import Balances
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.storage.record import Record, without_none
+from chalicelib.cards.storage.record import TABLE, Key, Record, without_none
 from chalicelib.foundation.dynamodb.store import Check, Update
 
 
@@ -115,3 +116,33 @@ class Account(LedgerAccount):
     def check_live(self) -> Check:
         """The condition that the account still takes new cards."""
         return Check(*self.key(self.id), Attr("status").is_in(list(LIVE_ACCOUNT)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecialAccount(LedgerAccount):
+    """A special account: one of a programme manager's own, which no holder has. The set-up names it by its ``id``.
+
+    The record is made with the first address that it gets. It is always active, and pays no fees.
+    """
+
+    kind: ClassVar = "special_account"
+    missing: ClassVar = Status.NO_SPECIAL_ACCOUNT
+
+    @property
+    def place(self) -> Key:
+        return special_account_key(self.manager_id, self.id)
+
+
+def special_account_key(manager_id: int, number: int) -> Key:
+    return TABLE, {"owner": f"{SpecialAccount.kind}#{manager_id}.{number}", "part": SpecialAccount.kind}
+
+
+def new_special_account(manager_id: int, entry: SpecialAccountEntry, now: int) -> SpecialAccount:
+    """An empty one, as the set-up describes it; ``now`` in Unix seconds."""
+    return SpecialAccount(
+        id=entry.id,
+        manager_id=manager_id,
+        access_level=entry.access_level,
+        currency=entry.currency,
+        updated_at=now,
+    )

@@ -1,4 +1,7 @@
-"""Cards: activation, status, PIN, groups, and what is shown without revealing (specification, Card operations)."""
+"""Cards: activation, status, PIN, groups, and what is shown and revealed (specification, Card operations).
+
+Number, CVC2, PIN and the password of 3-D Secure are revealed one by one, as the credential's modes say.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_activated, card_status_changed
 from chalicelib.cards.issuing.serializers import serialize_card
 from chalicelib.cards.programs import group_resolution
+from chalicelib.cards.protocol.card_fields import CardField
 from chalicelib.cards.protocol.card_messages import (
     ActivateCard,
     AssignCardToFeesGroup,
@@ -24,7 +28,15 @@ from chalicelib.cards.protocol.card_messages import (
     OfCard,
     SetPin,
 )
-from chalicelib.cards.protocol.card_records import CardDetails, CardStatusAnswer, Design
+from chalicelib.cards.protocol.card_records import (
+    AcsPassword,
+    CardDetails,
+    CardNumber,
+    CardStatusAnswer,
+    Cvc2,
+    Design,
+    Pin,
+)
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -37,7 +49,7 @@ ACTIVATION = "activation"
 
 @dataclass(frozen=True, slots=True)
 class CardFlow:
-    """Changes cards, and shows what is no secret."""
+    """Changes, shows and reveals cards."""
 
     secrets: CardSecrets
 
@@ -113,6 +125,24 @@ class CardFlow:
     ) -> Outcome[None]:
         return _assign_group(context, request.card_id, "risk_group", "risk_rules_group_id", request.risk_rules_group_id)
 
+    def get_card_number(self, request: OfCard, context: RequestContext) -> Outcome[CardNumber]:
+        card = context.find(Card, request.card_id)
+        return Outcome({"pan": _reveal(context, card, "pan", self.secrets.number(card))})
+
+    def get_cvc2(self, request: OfCard, context: RequestContext) -> Outcome[Cvc2]:
+        card = context.find(Card, request.card_id)
+        return Outcome({"cvc2": _reveal(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))})
+
+    def get_pin(self, request: OfCard, context: RequestContext) -> Outcome[Pin]:
+        """A virtual card's PIN is told to nobody."""
+        card = context.find(Card, request.card_id)
+        pin = None if card.virtual else self.secrets.pin(card)
+        return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
+
+    def get_card_acs_password(self, request: OfCard, context: RequestContext) -> Outcome[AcsPassword]:
+        card = context.find(Card, request.card_id)
+        return Outcome({"acs_password": _reveal(context, card, "acs_password", self.secrets.password(card))})
+
     def get_design(self, request: GetDesign, context: RequestContext) -> Outcome[list[Design]]:
         programme = group_resolution.card_programme(context.catalogue, request.program_id)
         designs = [context.catalogue.designs[number] for number in programme.design_ids]
@@ -157,6 +187,12 @@ def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, 
 
 def _is_checked(request: ActivateCard) -> bool:
     return request.members().keys() - {"card_id", "access_level"} != set()
+
+
+def _reveal(context: RequestContext, card: Card, field: CardField, clear: str) -> str:
+    shown = disclosure.disclose(context.credential, card.id, field, clear)
+    assert shown is not None, "who is never shown a field is refused before"
+    return shown
 
 
 def _activate(context: RequestContext, card: Card) -> Outcome[None]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from chalicelib.cards.issuing.account_record import Account, LedgerAccount
+from chalicelib.cards.issuing.account_record import Account, LedgerAccount, SpecialAccount, special_account_key
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
@@ -14,7 +14,6 @@ from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import Counters, Owner
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.payments.special_account_record import SpecialAccount, special_account_key
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.storage.record import Key, without_none

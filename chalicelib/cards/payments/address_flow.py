@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.account_record import Account, SpecialAccount, new_special_account, special_account_key
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.payments.address_opening import AddressOpening
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
+from chalicelib.cards.payments.provider_orders import AddressOpening
 from chalicelib.cards.payments.serializers import serialize_address, serialize_address_with_status
-from chalicelib.cards.payments.special_account_record import SpecialAccount, new_special_account, special_account_key
 from chalicelib.cards.protocol.payment_messages import (
     AddressRecord,
     AddressWithStatus,

@@ -1,4 +1,7 @@
-"""Direct debits: announced by their creditors, and at their cut-off paid, if everything lets it, else rejected."""
+"""Direct debits: announced by their creditors, and at their cut-off paid, if everything lets it, else rejected.
+
+Programme managers cancel mandates, and say what is paid (specification, External payment operations).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,8 @@ from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.event_payloads import mandate_event
-from chalicelib.cards.payments.mandate_record import Mandate
 from chalicelib.cards.payments.payment_posting import Change, PaymentPosting, amounts
-from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
 from chalicelib.cards.payments.pending_index import due_members
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.payment_messages import CancelExternalPaymentMandate, ChangeDDExternalPaymentStatus
@@ -34,6 +36,25 @@ class DirectDebits:
     """Decides upon what others collect."""
 
     posting: PaymentPosting
+
+    def cancel_external_payment_mandate(
+        self, request: CancelExternalPaymentMandate, context: RequestContext
+    ) -> Outcome[None]:
+        mandate = context.find(Mandate, request.epm_mandate_id)
+        mandate.require(context.action)
+        members = {"state": CANCELLED, "reason": request.reason}
+        events = [mandate_event(mandate.with_changes(**members))]
+        return Outcome(operations=[mandate.update(context.write_id, **members)], events=events)
+
+    def change_dd_external_payment_status(
+        self, request: ChangeDDExternalPaymentStatus, context: RequestContext
+    ) -> Outcome[None]:
+        payment = context.find(ExternalPayment, request.epm_transaction_id)
+        payment.require(context.action)
+        if payment.cut_off is None or context.now >= payment.cut_off:
+            raise Refused(Status.WRONG_STATE, "the cut-off is over")
+        reason = str(request.reason) if request.should_pay == NO else None
+        return Outcome(operations=[payment.update(context.write_id, should_pay=request.should_pay, reason=reason)])
 
     def announce(self, payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:
         """A new direct debit, which waits for its cut-off; by a cancelled mandate it is rejected at once."""
@@ -84,26 +105,3 @@ def _obstacle(
     if not address.is_live:
         return "the address is not active"
     return None if party.account.status in PAYING_ACCOUNT else "the account does not pay"
-
-
-class DirectDebitFlow:
-    """What a programme manager says of collections."""
-
-    def cancel_external_payment_mandate(
-        self, request: CancelExternalPaymentMandate, context: RequestContext
-    ) -> Outcome[None]:
-        mandate = context.find(Mandate, request.epm_mandate_id)
-        mandate.require(context.action)
-        members = {"state": CANCELLED, "reason": request.reason}
-        events = [mandate_event(mandate.with_changes(**members))]
-        return Outcome(operations=[mandate.update(context.write_id, **members)], events=events)
-
-    def change_dd_external_payment_status(
-        self, request: ChangeDDExternalPaymentStatus, context: RequestContext
-    ) -> Outcome[None]:
-        payment = context.find(ExternalPayment, request.epm_transaction_id)
-        payment.require(context.action)
-        if payment.cut_off is None or context.now >= payment.cut_off:
-            raise Refused(Status.WRONG_STATE, "the cut-off is over")
-        reason = str(request.reason) if request.should_pay == NO else None
-        return Outcome(operations=[payment.update(context.write_id, should_pay=request.should_pay, reason=reason)])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from chalicelib.cards.events.card_events import CardEvent
-from chalicelib.cards.payments.mandate_record import Mandate
-from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
 from chalicelib.cards.protocol.card_events import ExternalPaymentEvent, MandateEvent
 
 

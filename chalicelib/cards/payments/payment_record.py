@@ -1,4 +1,7 @@
-"""External payments: what came in from, went out to, or was collected by other banks, and what was sent back."""
+"""External payments: what came in from, went out to, or was collected by other banks, and what was sent back.
+
+A mandate says who may collect from an address by direct debit.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from typing import Any, ClassVar
 
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.pending_index import PendingRecord
+from chalicelib.cards.payments.pending_index import TABLE, PendingRecord
 from chalicelib.cards.payments.provider import OrderKind
-from chalicelib.cards.protocol.payment_states import PAYMENT_RULES, PENDING, PaymentKind
+from chalicelib.cards.protocol.payment_states import LIVE, MANDATE_RULES, PAYMENT_RULES, PENDING, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.storage.record import without_none
+from chalicelib.cards.storage.record import Record, without_none
 
 _OF_COUNTERPARTY = {
     "counterparty_name": "account_name",
@@ -127,6 +130,32 @@ class ExternalPayment(PendingRecord):
             raise Refused(status)
         if self.returned_by is not None:
             raise Refused(Status.ALREADY_RETURNED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mandate(Record):
+    """A mandate; ``reason`` is why it was cancelled."""
+
+    kind: ClassVar = "mandate"
+    missing: ClassVar = Status.NO_EXTERNAL_TRANSACTION
+    table: ClassVar = TABLE
+
+    address_id: int
+    creditor_name: str
+    reference: str
+    created_at: int
+    state: str = LIVE
+    reason: int | None = None
+
+    @property
+    def is_live(self) -> bool:
+        return self.state == LIVE
+
+    def require(self, action: str) -> None:
+        """Raises: Refused, when its state does not let the action pass."""
+        status = MANDATE_RULES[action][self.state]
+        if status is not None:
+            raise Refused(status)
 
 
 def address_members(address: ExternalAddress) -> dict[str, Any]:

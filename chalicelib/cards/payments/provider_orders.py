@@ -1,4 +1,4 @@
-"""Payments and returns that the provider is asked to carry out, and what follows from its receipt."""
+"""What the provider is asked for, and what follows from its reply: addresses to open, payments and returns to make."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ from typing import Any
 
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments.account_ref import AccountRef
+from chalicelib.cards.payments.address_record import ExternalAddress, number_keys, put_numbers
 from chalicelib.cards.payments.event_payloads import change_events
 from chalicelib.cards.payments.payment_posting import PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import ANSWERED
-from chalicelib.cards.payments.provider import LONGEST_WORDS, BankAccount, PaymentInstruction, Provider, Receipt
+from chalicelib.cards.payments.provider import (
+    LONGEST_WORDS,
+    AddressRequest,
+    BankAccount,
+    OpenedAddress,
+    PaymentInstruction,
+    Provider,
+    ProviderRefused,
+    Receipt,
+)
 from chalicelib.cards.payments.provider_completion import ProviderOutcome
-from chalicelib.cards.payments.serializers import refused_by_provider, serialize_payment
+from chalicelib.cards.payments.serializers import refused_by_provider, serialize_address, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
-from chalicelib.cards.protocol.payment_messages import TransferWithDestination
+from chalicelib.cards.protocol.payment_messages import AddressRecord, TransferWithDestination
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
+from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation.dynamodb.store import Store
 
@@ -81,6 +92,49 @@ class PaymentOrders:
         return account_ref.posting_context(
             self.programmes.catalogue(payment.manager_id), items[len(others) :]
         ), original
+
+
+@dataclass(frozen=True, slots=True)
+class AddressOpening:
+    """What addresses ask the provider for; asked again, it opens the same one."""
+
+    store: Store
+    provider: Provider
+
+    def ask(self, address: ExternalAddress, /) -> OpenedAddress | ProviderRefused:
+        opening = AddressRequest(address.id, address.method, address.currency, address.country, address.account_name)
+        try:
+            return self.provider.open_address(opening)
+        except ProviderRefused as refusal:
+            return refusal
+
+    ask_again = ask
+
+    def outcome(
+        self, address: ExternalAddress, reply: OpenedAddress | ProviderRefused, stamp: WriteStamp, /
+    ) -> ProviderOutcome[ExternalAddress]:
+        if isinstance(reply, ProviderRefused):
+            return self._refuse(address, str(reply)[:LONGEST_WORDS], stamp)
+        numbers = {name: getattr(reply, name) for name in ("account_number", "sort_code", "iban", "bic", "country")}
+        members = numbers | {"assignment_state": ASSIGNED, **ANSWERED}
+        after = address.with_changes(**members)
+        if any(item and item["address_id"] != address.id for item in self.store.batch_get(number_keys(after))):
+            return self._refuse(address, "the provider gave a number that leads elsewhere", stamp)
+        return ProviderOutcome([address.update(stamp.write_id, **members), *put_numbers(after, stamp.write_id)], after)
+
+    def answer(self, address: ExternalAddress, _: str, /) -> list[AddressRecord]:
+        if address.assignment_state == ASSIGNMENT_REFUSED:
+            raise refused_by_provider(address.note)
+        return [serialize_address(address)]
+
+    def _refuse(self, address: ExternalAddress, reason: str, stamp: WriteStamp) -> ProviderOutcome[ExternalAddress]:
+        """The address is none of the account's any more."""
+        account_ref = AccountRef.of(address)
+        account = account_ref.account(self.store.get(*account_ref.account_key))
+        members = {"assignment_state": ASSIGNMENT_REFUSED, "note": reason, **ANSWERED}
+        left = (account.address_ids or frozenset()) - {address.id}
+        gone = account.update(stamp.write_id, address_ids=left or None)
+        return ProviderOutcome([address.update(stamp.write_id, **members), gone], address.with_changes(**members))
 
 
 def _order(payment: ExternalPayment) -> PaymentInstruction:

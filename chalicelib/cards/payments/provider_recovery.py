@@ -6,14 +6,13 @@ import math
 from dataclasses import dataclass
 
 from chalicelib.cards.events.card_events import CardEvents
-from chalicelib.cards.payments.address_opening import AddressOpening
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.direct_debits import DirectDebits
 from chalicelib.cards.payments.event_payloads import change_events
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import DUE
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
-from chalicelib.cards.payments.provider_orders import PaymentOrders
+from chalicelib.cards.payments.provider_orders import AddressOpening, PaymentOrders
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp

@@ -10,10 +10,8 @@ from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.direct_debits import DirectDebits
 from chalicelib.cards.payments.event_payloads import change_events, mandate_event, payment_event
-from chalicelib.cards.payments.incoming_payments import IncomingPayments
-from chalicelib.cards.payments.mandate_record import Mandate
 from chalicelib.cards.payments.payment_posting import Change, PaymentPosting
-from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
+from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate, address_members, instructed_members
 from chalicelib.cards.payments.serializers import bank_account
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED
@@ -45,7 +43,6 @@ class PaymentSimulatorFlow:
 
     sequences: Sequences
     posting: PaymentPosting
-    incoming: IncomingPayments
     debits: DirectDebits
 
     def simulate_inbound_payment(
@@ -66,7 +63,7 @@ class PaymentSimulatorFlow:
             reference=request.reference,
             **self._inbound_members(context, address, request.amount),
         )
-        change = self.incoming.receive(payment, address, party, _stamp(context))
+        change = self.posting.receive(payment, address, party, _stamp(context))
         answer: InboundPayment = {
             "epm_transaction_id": payment.id,
             "transaction_id": change.payment.transaction_id,

@@ -13,9 +13,8 @@ from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, find_key
 from chalicelib.cards.payments.event_payloads import payment_event
-from chalicelib.cards.payments.incoming_payments import credit
 from chalicelib.cards.payments.modulus_check import fits
-from chalicelib.cards.payments.payment_posting import PaymentPosting, amounts
+from chalicelib.cards.payments.payment_posting import PaymentPosting, amounts, credit
 from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
 from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion

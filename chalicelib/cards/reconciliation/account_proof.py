@@ -6,15 +6,26 @@ them. What the records of payments, authorizations and disputes claim is compare
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
-from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.authorization.dispute_record import Dispute
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.authorization.authorization_record import Authorization, Dispute
+from chalicelib.cards.issuing.account_record import Account, SpecialAccount
+from chalicelib.cards.ledger.transaction_record import TABLE as LEDGER
+from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.payments.special_account_record import SpecialAccount
-from chalicelib.cards.reconciliation.ledger_proof import AccountProof, LedgerMismatch, SharedMovements, format_amount
-from chalicelib.cards.reconciliation.ledger_reader import LedgerReader
+from chalicelib.cards.reconciliation.ledger_proof import (
+    AccountProof,
+    LedgerMismatch,
+    SharedMovements,
+    check_copy,
+    check_pointer,
+    copies_of,
+    format_amount,
+    number_of,
+    pair_rows,
+)
 from chalicelib.cards.reconciliation.reservations import (
     AUTHORIZATION,
     DISPUTE,
@@ -22,15 +33,21 @@ from chalicelib.cards.reconciliation.reservations import (
     ReservedAmount,
     find_mismatches,
 )
-from chalicelib.cards.storage.record import Record
+from chalicelib.cards.storage.record import TABLE as CARDS
+from chalicelib.cards.storage.record import Key, Record
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces
+
+T = TypeVar("T")
 
 KINDS = (Account.kind, SpecialAccount.kind)
 """The kinds of accounts; an account's part is its kind."""
 LOOKS = 3
 """So often an account is looked at anew before it is called broken: a page may not show yet what is just written."""
 READ_TOGETHER = 100
+PAGE = 500
+TRANSACTIONS_TOGETHER = 33
+"""So many transactions are looked up together: each has an item of its own, and two rows of its card's lists."""
 _RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION: Authorization, DISPUTE: Dispute}
 """What claims money; disputes stand under the numbers of their transactions."""
 
@@ -83,3 +100,96 @@ def _compare_reservations(fold: AccountProof, records: Mapping[ReservedAmount, I
         by_rows = format_amount(fold.claims.get(claim, 0), fold.currency)
         said = f"{verb} {format_amount(claim.amount(record), fold.currency)}" if record else "is not there"
         raise LedgerMismatch(fold.owner, f"its rows {verb.removesuffix('s')} {by_rows} for {claim}, which {said}")
+
+
+@dataclass
+class LedgerReader:
+    """How far the rows and the transactions of an account were read; what came after them is ``beyond``."""
+
+    store: Store
+    fold: AccountProof
+    shared: SharedMovements
+    after: dict[str, Item | None] = field(default_factory=lambda: {"movement#": None, "transaction#": None})
+    beyond: str | None = None
+
+    def read(self) -> None:
+        """Read the account, and the rows that it counts. Raises: Broken."""
+        account = _account(self.store, self.fold.owner)
+        self.beyond = None
+        for row, shown in pair_rows(self.fold.owner, self._rows(account), self._transactions(account)):
+            self.fold.take(row, shown)
+            self.shared.note(self.fold.owner, row)
+        self.fold.compare(account)
+
+    # -- inside
+
+    def _rows(self, account: Item) -> Iterator[Item]:
+        for row in self._query_all("movement#"):
+            if number_of(row) > account["movements"]:
+                self.beyond = f"it has row {number_of(row)} that it does not count"
+                return
+            self._mark_read("movement#", row)
+            yield row
+
+    def _transactions(self, account: Item) -> Iterator[Item]:
+        for rows in batches(self._query_all("transaction#"), TRANSACTIONS_TOGETHER):
+            known = [row for row in rows if row["at"] <= account["last_at"]]
+            self._look_up(known)
+            for row in known:
+                self._mark_read("transaction#", row)
+                yield row
+            if len(known) < len(rows):
+                self.beyond = f"its transaction {rows[len(known)]['id']} belongs to no row"
+                return
+
+    def _look_up(self, transactions: list[Item]) -> None:
+        """Hold transactions against what stands of them elsewhere. Raises: Broken."""
+        copies = [(row, key) for row in transactions for key in copies_of(row)]
+        keys = [*(transaction_key(row["id"]) for row in transactions), *(key for _, key in copies)]
+        found = iter(self.store.batch_get(keys) if keys else [])
+        for row in transactions:
+            check_pointer(row, next(found))
+        for row, _ in copies:
+            check_copy(row, next(found))
+
+    def _query_all(self, prefix: str) -> Iterator[Item]:
+        partition, rows = ("owner", self.fold.owner), ("part", prefix)
+        return self.store.each(LEDGER, partition, sort_prefix=rows, after=self.after[prefix], limit=PAGE)
+
+    def _mark_read(self, prefix: str, row: Item) -> None:
+        self.after[prefix] = {"owner": row["owner"], "part": row["part"]}
+
+
+def latest_first(store: Store, owner: str) -> Iterator[Item]:
+    """The rows of an account, the latest first."""
+    rows = ("part", "movement#")
+    return store.each(LEDGER, ("owner", owner), sort_prefix=rows, limit=PAGE, newest_first=True)
+
+
+def account_key(owner: str) -> Key:
+    """Where the account is that an owner's rows belong to: its part is its kind."""
+    return CARDS, {"owner": owner, "part": owner.partition("#")[0]}
+
+
+def with_row_count(account: Item) -> Item:
+    """An account's item; one that was made before there was a ledger, and has not been moved since, counts no rows."""
+    return {"movements": 0, "last_at": 0} | account
+
+
+def batches(whole: Iterable[T], size: int) -> Iterator[list[T]]:
+    """``whole`` in lists of ``size``, the last one perhaps shorter, without having more than that at hand."""
+    batch: list[T] = []
+    for each in whole:
+        batch.append(each)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _account(store: Store, owner: str) -> Item:
+    item = store.get(*account_key(owner))
+    if item is None:
+        raise LedgerMismatch(owner, "it is not there any more")
+    return with_row_count(item)

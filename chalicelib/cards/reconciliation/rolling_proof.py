@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.account_record import Account, special_account_key
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.special_account_record import special_account_key
 from chalicelib.cards.protocol.values import SPECIAL
-from chalicelib.cards.reconciliation.account_proof import prove_account
+from chalicelib.cards.reconciliation.account_proof import account_key, latest_first, prove_account, with_row_count
 from chalicelib.cards.reconciliation.ledger_proof import LedgerMismatch, SharedMovements, describe_owner, number_of
-from chalicelib.cards.reconciliation.ledger_reader import account_key, latest_first, with_row_count
 from chalicelib.cards.reconciliation.progress_record import PROGRESS, STRETCHES, Progress
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.sequences import SEQUENCES

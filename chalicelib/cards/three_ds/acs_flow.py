@@ -1,26 +1,48 @@
-"""3-D Secure: whitelist rules, requests for authentication and their confirmation (specification, Card operations)."""
+"""3-D Secure: whitelist rules, requests for authentication and their confirmation (specification, Card operations).
+
+The sandbox's simulator plays online shops that have the cardholder authenticated.
+"""
 
 from __future__ import annotations
 
 import hmac
+import secrets
 from dataclasses import dataclass
 from typing import Any, Never
 
 from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.protocol import card_records
+from chalicelib.cards.protocol import card_records, simulator_messages
+from chalicelib.cards.protocol.card_events import ThreeDSecureEvent
 from chalicelib.cards.protocol.card_messages import AuthenticationConfirm, CreateCardAcsMerchantWhitelistRule
+from chalicelib.cards.protocol.message import leave_out_none
+from chalicelib.cards.protocol.simulator_messages import SimulateAuthentication
+from chalicelib.cards.protocol.states import ACTIVE
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS, REJECTED
+from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
+from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import whitelist_record
-from chalicelib.cards.three_ds.authentication_record import CONFIRMED, FAILED, REFUSED, TRIES, Authentication, proof
-from chalicelib.cards.three_ds.whitelist_record import LISTS, WhitelistRule
+from chalicelib.cards.three_ds.authentication_record import (
+    CONFIRMED,
+    FAILED,
+    KEPT,
+    REFUSED,
+    TRIES,
+    VALID_SECONDS,
+    Authentication,
+    proof,
+)
+from chalicelib.cards.three_ds.whitelist_record import LISTS, Purchase, WhitelistRule
+from chalicelib.foundation.dynamodb.store import Operation
 
 
 @dataclass(frozen=True, slots=True)
 class AcsFlow:
-    """What a programme manager tells its access control server."""
+    """What shops ask the issuer's access control server, and what a programme manager tells it."""
 
     sequences: Sequences
     card_data: CardData
@@ -64,7 +86,77 @@ class AcsFlow:
         change = asked.update(context.write_id, status=status, method=request.oob_auth_method)
         return Outcome({}, [change, card.check_unchanged()])
 
+    def simulate_authentication(
+        self, request: SimulateAuthentication, context: RequestContext
+    ) -> Outcome[simulator_messages.Authentication]:
+        card = context.find(Card, request.card_id)
+        if card.status(context.now) != ACTIVE:
+            return Outcome(_answer(REJECTED))
+        purchase = Purchase(request.amount, request.currency_ison, _facts(request))
+        if any(rule.matches(purchase) for rule in whitelist_record.of_card(context.store, card.id)):
+            return Outcome(_answer(FRICTIONLESS))
+        number, value = self.sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
+        asked = Authentication(
+            id=number,
+            manager_id=context.manager_id,
+            access_level=card.access_level,
+            card_id=card.id,
+            amount=request.amount,
+            currency=request.currency_ison,
+            proof=proof(self.card_data, number, value),
+            valid_until=context.now + VALID_SECONDS,
+            expires_at=context.now + KEPT,
+        )
+        encrypted = disclosure.encrypt_for_event(context.catalogue, number, value)
+        event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))
+        operations: list[Operation] = [asked.put(context.write_id), card.check_unchanged()]
+        return Outcome(_answer(CHALLENGE, asked, value), operations, events=[event])
+
     # -- inside
 
     def _is_right_value(self, asked: Authentication, value: str) -> bool:
         return hmac.compare_digest(proof(self.card_data, asked.id, value), asked.proof)
+
+
+def _answer(
+    outcome: str, asked: Authentication | None = None, validation_value: str | None = None
+) -> simulator_messages.Authentication:
+    answer: simulator_messages.Authentication = {
+        "outcome": outcome,
+        "auth_request_id": asked.id if asked else None,
+        "validation_value": validation_value,
+        "expires_at": asked.valid_until if asked else None,
+    }
+    return leave_out_none(answer)
+
+
+def _event_data(request: SimulateAuthentication, asked: Authentication, encrypted: str | None) -> ThreeDSecureEvent:
+    """A shop waits for the cardholder's answer; ``encrypted`` is the validation value, if it is delivered."""
+    return {
+        "auth_request_id": asked.id,
+        "card_id": asked.card_id,
+        "amount": asked.amount,
+        "currency_ison": asked.currency,
+        "acquirer_bin": request.acquirer_bin,
+        "mcc": request.mcc,
+        "merchant_name": request.merchant_name,
+        "merchant_id": request.merchant_id,
+        "merchant_country_ison": request.merchant_country_ison,
+        "terminal_id": request.terminal_id,
+        "expires_at": asked.valid_until,
+        "validation_value": encrypted,
+    }
+
+
+def _facts(request: SimulateAuthentication) -> dict[str, str]:
+    """What is known of a purchase, spelt as the lists of a rule have it."""
+    country, shop = request.merchant_country_ison, None
+    if request.acquirer_bin is not None and request.merchant_id is not None:
+        shop = f"{request.acquirer_bin}+{request.merchant_id}"
+    facts = {
+        "acquirer_bin_merchant_id": shop,
+        "mcc": request.mcc,
+        "merchant_country_ison": None if country is None else f"{country:03}",
+        "merchant_name": request.merchant_name,
+    }
+    return without_none(facts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.dispute_record import Dispute
+from chalicelib.cards.authorization.authorization_record import Dispute
 from chalicelib.cards.protocol.authorization_states import DISPUTE_RULES
 from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
 from infra.admin.ledger_verification import prove_ledger

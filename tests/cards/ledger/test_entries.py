@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.account_record import Account, SpecialAccount
 from chalicelib.cards.ledger.entries import (
     CONVERSION,
     EXTERNAL,
@@ -18,7 +18,6 @@ from chalicelib.cards.ledger.entries import (
     imbalance,
 )
 from chalicelib.cards.ledger.transaction_record import Transaction
-from chalicelib.cards.payments.special_account_record import SpecialAccount
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put
 from tests.cards.ledgers import entries, movements, prove
 from tests.cards.scenes import EUR, GBP, SEPA, Scene

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.reconciliation import account_proof, ledger_reader
+from chalicelib.cards.reconciliation import account_proof
 from chalicelib.foundation.dynamodb.errors import AnswerLost
 from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin import connection, ledger_verification, progress
@@ -122,11 +122,11 @@ def test_pages_waves_and_batches_change_nothing(money: Money, monkeypatch: pytes
     whole = done("ledger", "verify")
 
     for module, name in (
-        *((ledger_verification, "AT_ONCE"), (ledger_verification, "READS_AT_ONCE"), (ledger_reader, "PAGE")),
+        *((ledger_verification, "AT_ONCE"), (ledger_verification, "READS_AT_ONCE"), (account_proof, "PAGE")),
         *(
             (account_proof, "READ_TOGETHER"),
             (ledger_verification, "READ_TOGETHER"),
-            (ledger_reader, "READ_TOGETHER"),
+            (account_proof, "TRANSACTIONS_TOGETHER"),
         ),
     ):
         monkeypatch.setattr(module, name, 1)

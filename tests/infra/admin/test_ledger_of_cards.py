@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.authorization_record import Authorization, due_members
-from chalicelib.cards.authorization.dispute_record import Dispute
+from chalicelib.cards.authorization.authorization_record import Authorization, Dispute, due_members
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.reconciliation import account_proof
 from chalicelib.foundation.dynamodb.store import Item
