@@ -12,9 +12,8 @@ import pytest
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.issuing import card_record, holder_record
 from chalicelib.cards.protocol import (
-    authorization_states,
-    card_blocks,
-    card_fields,
+    card_messages,
+    card_records,
     holder_messages,
     payment_states,
     schemes,
@@ -135,10 +134,10 @@ def test_the_blocks_are_those_of_the_tables() -> None:
     holder, delivery = (fields(section(PAGE, heading), "Request field") for heading in BLOCKS.values())
 
     assert holder.keys() == {"holder_id", *holder_messages.HOLDER_BLOCK}
-    assert delivery.keys() == {*card_blocks.DELIVERY_BLOCK}
+    assert delivery.keys() == {*card_messages.DELIVERY_BLOCK}
     assert {name for name, need in delivery.items() if need == "conditional"} == {
-        *card_blocks.DELIVERY_MANDATORY,
-        *card_blocks.BULK_MANDATORY,
+        *card_messages.DELIVERY_MANDATORY,
+        *card_messages.BULK_MANDATORY,
     }
 
 
@@ -164,7 +163,7 @@ def test_the_status_codes_are_complete() -> None:
 
 
 def test_every_value_list_is_documented_and_no_other() -> None:
-    modules = (values, states, payment_states, authorization_states, schemes)
+    modules = (values, states, payment_states, schemes)
     every = {name: found for module in modules for name, found in vars(module).items() if name[0] != "_"}
     lists = [
         found for found in every.values() if isinstance(found, dict) and isinstance(next(iter(found.values())), str)
@@ -187,7 +186,7 @@ def test_every_value_list_is_documented_and_no_other() -> None:
         ("### Card", states.CARD_RULES),
         ("### External payment address", payment_states.ADDRESS_RULES),
         ("### Mandate", payment_states.MANDATE_RULES),
-        ("### Authorization", authorization_states.AUTHORIZATION_RULES),
+        ("### Authorization", states.AUTHORIZATION_RULES),
     ],
 )
 def test_what_is_possible_in_which_state_is_that_of_the_table(heading: str, rules: Any) -> None:
@@ -253,9 +252,11 @@ def test_the_examples_of_envelopes_are_what_the_service_says() -> None:
 def test_the_rights_of_credentials_are_the_codes() -> None:
     modes = table("## Credentials", "Mode")
 
-    assert tuple(modes) == card_fields.MODES
+    assert tuple(modes) == card_records.MODES
     rights = table("## Credentials", "Right")
-    assert {*re.findall("`(.+?)`", "`pan`, `pin`, `cvc2`, `acs_password`")} | {"expiry"} == set(card_fields.CARD_FIELDS)
+    assert {*re.findall("`(.+?)`", "`pan`, `pin`, `cvc2`, `acs_password`")} | {"expiry"} == set(
+        card_records.CARD_FIELDS
+    )
     assert "0 to 1000" in rights["Level"][0]
 
 

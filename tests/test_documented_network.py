@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.cards.authorization import usage_rules
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.protocol import authorization_states, states, values
+from chalicelib.cards.protocol import states, values
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import (
     CardActivityRecord,
@@ -130,7 +130,7 @@ def test_checks_are_made_in_the_order_of_the_table_and_declined_with_its_codes(s
 def test_the_states_of_an_authorization_are_those_of_the_table() -> None:
     rows = cells("### Authorizations", "State")
 
-    assert {tuple(row[0].split(" ", 1)) for row in rows} == {*authorization_states.AUTHORIZATION_STATES.items()}
+    assert {tuple(row[0].split(" ", 1)) for row in rows} == {*states.AUTHORIZATION_STATES.items()}
 
 
 def test_how_long_a_hold_lasts_and_what_brings_money_is_the_codes() -> None:
@@ -201,10 +201,10 @@ def test_the_steps_of_a_dispute_are_those_of_the_table() -> None:
     found = [each[2:] for each in tables(section(PAGE, "### Disputes")) if "After" in each[0]]
     passes = {
         step: ["yes" if each is None else str(each.value) for each in rule.values()]
-        for step, rule in authorization_states.DISPUTE_RULES.items()
+        for step, rule in states.DISPUTE_RULES.items()
     }
 
-    assert [row[0] for row in found[0]] == list(authorization_states.DISPUTE_STEPS)
+    assert [row[0] for row in found[0]] == list(states.DISPUTE_STEPS)
     assert {row[0]: row[1:] for row in cells("### Dispute", "Step")} == passes
 
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_STATES
-from chalicelib.cards.protocol.states import ACCOUNT_STATES, ACTIVE, CARD_STATES, NEW, PIN_IS_BLOCKED, PIN_OK
+from chalicelib.cards.protocol.states import (
+    ACCOUNT_STATES,
+    ACTIVE,
+    AUTHORIZATION_STATES,
+    CARD_STATES,
+    NEW,
+    PIN_IS_BLOCKED,
+    PIN_OK,
+)
 from chalicelib.cards.protocol.values import (
     ADVICE,
     APPROVALS,

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.authorization_states import CLEARED, DECLINED, HELD, OVER, REVERSED
 from chalicelib.cards.protocol.schemes import DEFAULT_SCHEMES, METHOD_CURRENCIES
+from chalicelib.cards.protocol.states import CLEARED, DECLINED, HELD, OVER, REVERSED
 from chalicelib.cards.protocol.values import PRESENTMENT
 from chalicelib.website.card_text import bank_details
 from chalicelib.website.display_text import sentence

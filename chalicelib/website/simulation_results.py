@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.cards.protocol.authorization_states import DISPUTE_STEPS
 from chalicelib.cards.protocol.payment_states import PAYMENT_STATES
+from chalicelib.cards.protocol.states import DISPUTE_STEPS
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS
 from chalicelib.website.card_text import bank_details, is_approved, response, risk
 from chalicelib.website.money_text import money

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from chalicelib.cards.protocol.authorization_states import DISPUTE_STEPS, OPENED
 from chalicelib.cards.protocol.schemes import METHODS, SEPA
+from chalicelib.cards.protocol.states import DISPUTE_OPENED, DISPUTE_STEPS
 from chalicelib.cards.protocol.values import (
     APPROVED,
     CARD_TRANSACTION_TYPES,
@@ -174,7 +174,7 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "Take this step",
         (
             Field("transaction_id", "Transaction", "offer", offer="collected"),
-            Field("step", "Step", "choice", OPENED, _STEPS),
+            Field("step", "Step", "choice", DISPUTE_OPENED, _STEPS),
             _PART,
         ),
         otherwise="No shop has collected anything yet.",

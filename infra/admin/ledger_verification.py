@@ -17,7 +17,7 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.entries import BALANCES
 from chalicelib.cards.ledger.transaction_record import TABLE as LEDGER
 from chalicelib.cards.payments.payment_record import ExternalPayment
-from chalicelib.cards.protocol.authorization_states import HELD
+from chalicelib.cards.protocol.states import HELD
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.reconciliation.account_proof import KINDS, account_key, batches, prove_account
 from chalicelib.cards.reconciliation.ledger_proof import (

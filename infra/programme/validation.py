@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from chalicelib.cards.programs.catalogue import KINDS, MOST_FEE_CODES
-from chalicelib.cards.protocol.card_fields import ENCRYPTED, PLAIN
+from chalicelib.cards.protocol.card_records import ENCRYPTED, PLAIN
 from chalicelib.cards.protocol.values import (
     ANY_TYPE,
     LIMIT_CLASSES,

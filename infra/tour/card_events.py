@@ -11,7 +11,7 @@ from typing import Any
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.credentials import Rights
-from chalicelib.cards.protocol.card_fields import CARD_FIELDS, PLAIN
+from chalicelib.cards.protocol.card_records import CARD_FIELDS, PLAIN
 from chalicelib.foundation.dynamodb.store import StoreError
 from infra.programme import loading
 from infra.programme.file import WantedManager

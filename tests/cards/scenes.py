@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.programs import credentials
 from chalicelib.cards.programs.credentials import Rights
-from chalicelib.cards.protocol.card_fields import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
+from chalicelib.cards.protocol.card_records import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto import signatures

@@ -26,10 +26,9 @@ from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol import simulator_messages
-from chalicelib.cards.protocol.authorization_states import DECLINED, HELD
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.simulator_messages import SimulateAdvice, SimulateAuthorization, SimulateIncrement
-from chalicelib.cards.protocol.states import DECLINED_BY_NUMBER
+from chalicelib.cards.protocol.states import DECLINED, DECLINED_BY_NUMBER, HELD
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import (
     ADVICE,

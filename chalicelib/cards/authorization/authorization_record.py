@@ -18,7 +18,7 @@ from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.posting_context import Usage
-from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, HELD
+from chalicelib.cards.protocol.states import AUTHORIZATION_RULES, HELD
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import Key, Record, WriteStamp

@@ -32,9 +32,8 @@ from chalicelib.cards.ledger.entries import NETWORK, Movement
 from chalicelib.cards.ledger.posting_context import PostingContext, Usage
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.ledger.usage_counters import CounterChanges
-from chalicelib.cards.protocol.authorization_states import CLEARED, DECLINED
 from chalicelib.cards.protocol.simulator_messages import Cleared, SimulateClearing, SimulateRefund
-from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
+from chalicelib.cards.protocol.states import CLEARED, CREDITED_ACCOUNT, DECLINED
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import (
     APPROVED,

@@ -19,8 +19,8 @@ from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import NETWORK, Movement
 from chalicelib.cards.ledger.transaction_record import Transaction, row_key, transaction_key
 from chalicelib.cards.ledger.usage_counters import Counters
-from chalicelib.cards.protocol.authorization_states import DISPUTE_RULES, LOST, OPENED, WON
 from chalicelib.cards.protocol.simulator_messages import Disputed, SimulateDispute
+from chalicelib.cards.protocol.states import DISPUTE_LOST, DISPUTE_OPENED, DISPUTE_RULES, DISPUTE_WON
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import (
     CHARGEBACK,
@@ -35,7 +35,7 @@ from chalicelib.cards.requests.request_context import Outcome, RefusedWith, Requ
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
 
-CALLED: Mapping[str, str] = {OPENED: "dispute opened", WON: "dispute won", LOST: "dispute lost"}
+CALLED: Mapping[str, str] = {DISPUTE_OPENED: "dispute opened", DISPUTE_WON: "dispute won", DISPUTE_LOST: "dispute lost"}
 """What the ledger calls the steps, and transactions those that book something."""
 
 
@@ -108,7 +108,7 @@ class DisputeFlow:
             access_level=case.lead["access_level"],
             transaction_id=request.transaction_id,
             account_id=case.account.id,
-            step=OPENED,
+            step=DISPUTE_OPENED,
             amount=amount,
             worth=worth,
             opened_at=context.now,
@@ -127,7 +127,7 @@ class DisputeFlow:
         movement.reserve(case.account, -dispute.amount)
         written: list[Operation] = [dispute.update(context.write_id, step=request.step)]
         shown = None
-        if request.step == LOST:
+        if request.step == DISPUTE_LOST:
             movement.book(case.account, -dispute.amount, NETWORK)
             shown = self._transaction(case, movement, DEBIT_ADJUSTMENT, dispute.amount)
             written.append(_update_disputed(case, dispute, context.write_id, sign=-1))
@@ -163,7 +163,7 @@ class DisputeFlow:
             parent_id=case.row["id"],
             card_id=case.row["card_id"],
             country=use.country,
-            description=CALLED[OPENED if is_credit else LOST],
+            description=CALLED[DISPUTE_OPENED if is_credit else DISPUTE_LOST],
             authorization_id=authorization.id,
             reason_code=OF_DISPUTE,
             network={

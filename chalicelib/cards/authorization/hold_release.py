@@ -26,8 +26,8 @@ from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.programmes import Programmes
-from chalicelib.cards.protocol.authorization_states import OVER, REVERSED
 from chalicelib.cards.protocol.simulator_messages import Released, SimulateExpiry, SimulateReversal
+from chalicelib.cards.protocol.states import OVER, REVERSED
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
 from chalicelib.cards.requests.request_context import Outcome, RequestContext

@@ -14,7 +14,6 @@ from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_activated, card_status_changed
 from chalicelib.cards.issuing.serializers import serialize_card
 from chalicelib.cards.programs import group_resolution
-from chalicelib.cards.protocol.card_fields import CardField
 from chalicelib.cards.protocol.card_messages import (
     ActivateCard,
     AssignCardToFeesGroup,
@@ -31,6 +30,7 @@ from chalicelib.cards.protocol.card_messages import (
 from chalicelib.cards.protocol.card_records import (
     AcsPassword,
     CardDetails,
+    CardField,
     CardNumber,
     CardStatusAnswer,
     Cvc2,

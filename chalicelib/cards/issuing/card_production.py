@@ -11,8 +11,7 @@ from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.programs.programmes import EntryId
-from chalicelib.cards.protocol.card_blocks import DELIVERY_BLOCK, DELIVERY_MANDATORY
-from chalicelib.cards.protocol.card_messages import CreateCard, ReissueCard
+from chalicelib.cards.protocol.card_messages import DELIVERY_BLOCK, DELIVERY_MANDATORY, CreateCard, ReissueCard
 from chalicelib.cards.protocol.card_records import CreatedCard
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.programs.credentials import Credential
-from chalicelib.cards.protocol.card_fields import ABSENT, CARD_FIELDS, MASKED
+from chalicelib.cards.protocol.card_records import ABSENT, CARD_FIELDS, MASKED
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from chalicelib.cards.protocol.enumerations import AccountStatus, NewAccountStatus, ReasonCode
-from chalicelib.cards.protocol.fields import ANS, CurrencyIson, ExtList, Flag, Id, N
+from chalicelib.cards.protocol.fields import (
+    ANS,
+    AccountStatus,
+    CurrencyIson,
+    ExtList,
+    Flag,
+    Id,
+    N,
+    NewAccountStatus,
+    ReasonCode,
+)
 from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
 from chalicelib.cards.protocol.message import Answer, NeedsOne, Nullable, Request
 

@@ -11,21 +11,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from chalicelib.cards.protocol.enumerations import (
+from chalicelib.cards.protocol.fields import (
+    AN,
+    ANS,
     AccountGroup,
     AccountType,
     AuthorizeType,
     CardStatus,
     CardTransactionType,
+    CountryIson,
+    CurrencyIson,
+    Digits,
+    Flag,
+    Id,
     KindOfCard,
     KindOfPayment,
     MandateState,
+    N,
     PaymentState,
     ReasonCode,
     ResponseCode,
     Scheme,
 )
-from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N
 from chalicelib.cards.protocol.message import Answer
 
 CardEventType = Literal[

@@ -2,28 +2,29 @@
 
 ``N[1, 20]`` is a number of 1 to 20 digits, ``N[4]`` of exactly four; ``Digits[3]`` the same where leading zeros count.
 ``AN[1, 10]`` is ASCII letters and digits, ``ANS[1, 100]`` printable text, ``AS[1, 50]`` letters with the spaces and
-marks of names. ``Id``, ``Flag``, ``Level``, ``CurrencyIson``, ``CountryIson``, ``Day``, ``Phone``, ``Iban``,
-``Email``, ``Ipv4``, ``Paginator``, ``ItemCount`` and ``SmallObject`` say what they hold, ``ExtList`` is a list value,
-``choice`` and ``letter`` make types of value lists.
+marks of names. ``ExtList[Id]`` is a list value. An enumerated field takes the values of a list of ``values``,
+``schemes`` or of one of the tables of states.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from ipaddress import AddressValueError, IPv4Address
+from typing import Annotated, Any, get_args
 from unicodedata import category
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.cards.protocol.contact_rules import EMAIL, IPV4
+from chalicelib.cards.protocol import payment_states, schemes, states, values
 from chalicelib.cards.protocol.list_rules import ListRule, ObjectRule, SeriesRule, TextsRule
 from chalicelib.cards.protocol.rules import (
     CodeRule,
     CodeWordRule,
-    DayRule,
     DigitsRule,
-    IbanRule,
+    FormRule,
     NumberRule,
     OneOfRule,
     PaginatorRule,
@@ -32,6 +33,7 @@ from chalicelib.cards.protocol.rules import (
     ValueRule,
 )
 from chalicelib.foundation.fields.field_rules import UNPRINTABLE
+from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.registries import country_numbers, currency_numbers
 
 ENTRIES = 10
@@ -40,114 +42,29 @@ PAGE = 100
 """So many entries a page has at most."""
 OBJECT_BYTES = 2000
 """So large an object of whatever members may be: a page of them is kept for repeats in one item."""
-
-Bounds = int | tuple[int, int]
-
-
-def _bounds(bounds: Bounds) -> tuple[int, int]:
-    return bounds if isinstance(bounds, tuple) else (bounds, bounds)
+LIST_CHARACTERS = 65536
+"""So long may each list be."""
 
 
-class N:
-    """A whole number of so many digits; it becomes an ``int``."""
+class _Notation:
+    """What bounds in brackets, or one for both, make a type of."""
 
-    def __class_getitem__(cls, bounds: Bounds) -> Any:
-        return Annotated[int, NumberRule(*_bounds(bounds))]
+    def __init__(self, kind: type, rule: Callable[..., ValueRule]) -> None:
+        self._kind = kind
+        self._rule = rule
 
-
-class Digits:
-    """A number whose leading zeros count: it becomes a string."""
-
-    def __class_getitem__(cls, bounds: Bounds) -> Any:
-        return Annotated[str, DigitsRule(*_bounds(bounds))]
+    def __getitem__(self, bounds: int | tuple[int, int]) -> Any:
+        return Annotated[self._kind, self._rule(*bounds if isinstance(bounds, tuple) else (bounds, bounds))]
 
 
-class Range:
-    """A whole number from the first value to the second."""
+class _ListNotation:
+    """A list value: an array, a string with commas, or one value; ``None`` when it is empty."""
 
-    def __class_getitem__(cls, bounds: tuple[int, int]) -> Any:
-        return Annotated[int, RangeRule(*bounds)]
+    def __init__(self, *, different: bool) -> None:
+        self._different = different
 
-
-def _printable(text: str) -> bool:
-    return text.isprintable() and not text.isspace()
-
-
-_PLAIN_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.-]+")
-
-
-def _of_names(text: str) -> bool:
-    """Letters of every script with their marks, spaces, apostrophe, hyphen and dot; one letter at least."""
-    fits = _PLAIN_NAME.fullmatch(text) or all(
-        character.isalpha() or character in " '\u2019.-" or category(character)[0] == "M" for character in text
-    )
-    return bool(fits) and any(map(str.isalpha, text))
-
-
-_LETTERS_AND_DIGITS = re.compile("[A-Za-z0-9]+")
-_LETTERS = re.compile("[A-Za-z]+")
-
-
-def _text(allowed: Callable[[str], object], reason: str, pattern: str, example: str) -> Any:
-    class Text:
-        def __class_getitem__(cls, bounds: Bounds) -> Any:
-            return Annotated[str, TextRule(*_bounds(bounds), allowed, reason, pattern, example)]
-
-    return Text
-
-
-if TYPE_CHECKING:
-
-    class AN:
-        """ASCII letters and digits."""
-
-    class A:
-        """ASCII letters."""
-
-    class ANS:
-        """Printable text."""
-
-    class AS:
-        """Letters with the spaces and marks of names."""
-else:
-    AN = _text(_LETTERS_AND_DIGITS.fullmatch, "ASCII letters and digits", "^[A-Za-z0-9]+$", "AB12")
-    A = _text(_LETTERS.fullmatch, "ASCII letters", "^[A-Za-z]+$", "EN")
-    ANS = _text(_printable, "printable text, and not blank", f"^[^{UNPRINTABLE}]*$", "Riverside 12")
-    AS = _text(
-        _of_names,
-        "letters, spaces, apostrophes, hyphens and dots, as in names",
-        f"^ *[^ !-&(-,/-@\\[-`{{-~\u00a1-\u00a9{UNPRINTABLE}][^!-&(-,/-@\\[-`{{-~\u00a1-\u00a9{UNPRINTABLE}]*$",
-        "Zoë",
-    )
-
-
-def letter(meanings: Mapping[str, str]) -> Any:
-    """One of some letters."""
-    return Annotated[str, CodeWordRule(meanings)]
-
-
-def word(meanings: Mapping[str, str], length: int, shortest: int = 0) -> Any:
-    """One of some strings of a length, or of different lengths from ``shortest`` on."""
-    return Annotated[str, CodeWordRule(meanings, length, shortest)]
-
-
-def choice(meanings: Mapping[int, str], digits: int = 1) -> Any:
-    """One of some numbers."""
-    return Annotated[int, OneOfRule(meanings, digits)]
-
-
-class ExtList:
-    """A list value of the interface: an array, a string with commas, or one value; ``None`` when it is empty."""
-
-    def __class_getitem__(cls, entry: Any) -> Any:
-        return Annotated[Any, ListRule(rule_of(entry), ENTRIES)]
-
-
-class Beside:
-    """A list value whose entries belong to those of another list: one may be there twice."""
-
-    def __class_getitem__(cls, entry: Any) -> Any:
-        return Annotated[Any, ListRule(rule_of(entry), ENTRIES, different=False)]
+    def __getitem__(self, entry: Any) -> Any:
+        return Annotated[Any, ListRule(rule_of(entry), ENTRIES, self._different)]
 
 
 def rule_of(annotation: Any) -> ValueRule:
@@ -162,73 +79,198 @@ def rule_in(field: FieldInfo) -> ValueRule:
     return rules[0] if rules else rule_of(next(each for each in get_args(field.annotation) if each is not type(None)))
 
 
+# -- Numbers and lists
+
+N = _Notation(int, NumberRule)
+Digits = _Notation(str, DigitsRule)
+Range = _Notation(int, RangeRule)
+ExtList = _ListNotation(different=True)
+Beside = _ListNotation(different=False)
+"""A list whose entries belong to those of another list: one may be there twice."""
+
 FLAG = {0: "no", 1: "yes"}
+Id = Annotated[int, NumberRule(1, 20)]
+Flag = Annotated[int, OneOfRule(FLAG)]
+Level = Annotated[int, RangeRule(0, 1000)]
+CurrencyIson = Annotated[int, CodeRule(currency_numbers, "numeric currency code of ISO 4217", 978)]
+CountryIson = Annotated[int, CodeRule(country_numbers, "numeric country code of ISO 3166-1", 276)]
+Paginator = Annotated[tuple[int, int], PaginatorRule(PAGE, 11)]
+ItemCount = Annotated[int, RangeRule(1, PAGE, 11)]
+SmallObject = Annotated[dict[str, Any], ObjectRule(OBJECT_BYTES)]
 
-if TYPE_CHECKING:
-    Id = int
-    Flag = int
-    Level = int
-    CurrencyIson = int
-    CountryIson = int
-    Day = str
-    Phone = str
-    Iban = str
-    Email = str
-    Ipv4 = str
-    Paginator = tuple[int, int]
-    ItemCount = int
-    SmallObject = dict[str, Any]
-else:
-    Id = N[1, 20]
-    Flag = choice(FLAG)
-    Level = Range[0, 1000]
-    CurrencyIson = Annotated[int, CodeRule(currency_numbers, "numeric currency code of ISO 4217", 978)]
-    CountryIson = Annotated[int, CodeRule(country_numbers, "numeric country code of ISO 3166-1", 276)]
-    Day = Annotated[str, DayRule()]
-    Phone = Annotated[str, DigitsRule(6, 15, "447700900123")]
-    Iban = Annotated[str, IbanRule()]
-    Email = Annotated[str, EMAIL]
-    Ipv4 = Annotated[str, IPV4]
-    Paginator = Annotated[Any, PaginatorRule(PAGE, 11)]
-    ItemCount = Annotated[int, RangeRule(1, PAGE, 11)]
-    SmallObject = Annotated[Any, ObjectRule(OBJECT_BYTES)]
+# -- Texts
+
+_LETTERS_AND_DIGITS = re.compile("[A-Za-z0-9]+")
+_LETTERS = re.compile("[A-Za-z]+")
+_PLAIN_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.-]+")
+_NO_LETTER = f"!-&(-,/-@\\[-`{{-~\u00a1-\u00a9{UNPRINTABLE}"
+_ATOM = r"[^\x00- \x7f\"(),.:;<>@\[\\\]]+"
+_LABEL = r"(?!-)[^\x00-,./:-@\[-`{-\x7f]{1,63}(?<!-)"
+_EMAIL = re.compile(rf"(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?![0-9]+$){_LABEL}")
+"""A mailbox of RFC 5321 with a domain of two labels or more, with RFC 6531's letters of every script.
+
+Quoted names before the ``@`` and addresses in brackets after it are not taken.
+"""
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-LIST_CHARACTERS = 65536
-"""So long may each list be."""
+def _is_printable(text: str) -> bool:
+    return text.isprintable() and not text.isspace()
+
+
+def _is_name(text: str) -> bool:
+    """Letters of every script with their marks, spaces, apostrophe, hyphen and dot; one letter at least."""
+    fits = _PLAIN_NAME.fullmatch(text) or all(
+        character.isalpha() or character in " '\u2019.-" or category(character)[0] == "M" for character in text
+    )
+    return bool(fits) and any(map(str.isalpha, text))
+
+
+def _read_day(text: str) -> str | None:
+    try:
+        return str(date.fromisoformat(text if _DAY.fullmatch(text) else ""))
+    except ValueError:
+        return None
+
+
+def _read_ipv4(text: str) -> str | None:
+    """Four decimal numbers from 0 to 255 without leading zeros."""
+    try:
+        return str(IPv4Address(text))
+    except AddressValueError:
+        return None
+
+
+def _reader(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
+    return lambda text: text if pattern.fullmatch(text) else None
+
+
+def _text(allowed: Callable[[str], object], reason: str, pattern: str, example: str) -> _Notation:
+    return _Notation(str, partial(TextRule, allowed=allowed, reason=reason, pattern=pattern, example=example))
+
+
+AN = _text(_LETTERS_AND_DIGITS.fullmatch, "ASCII letters and digits", "^[A-Za-z0-9]+$", "AB12")
+A = _text(_LETTERS.fullmatch, "ASCII letters", "^[A-Za-z]+$", "EN")
+ANS = _text(_is_printable, "printable text, and not blank", f"^[^{UNPRINTABLE}]*$", "Riverside 12")
+AS = _text(
+    _is_name,
+    "letters, spaces, apostrophes, hyphens and dots, as in names",
+    f"^ *[^ {_NO_LETTER}][^{_NO_LETTER}]*$",
+    "Zoë",
+)
+
+Day = Annotated[
+    str, FormRule(10, 10, bool, "", f"^{_DAY.pattern}$", "1990-01-31", _read_day, "a date, YYYY-MM-DD", "date")
+]
+Phone = Annotated[str, DigitsRule(6, 15, "447700900123")]
+Iban = Annotated[
+    str,
+    FormRule(
+        15,
+        34,
+        _LETTERS_AND_DIGITS.fullmatch,
+        "ASCII letters and digits",
+        "^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]+$",
+        "DE89370400440532013000",
+        lambda text: text.upper() if is_iban(text.upper()) else None,
+        "an IBAN with the right check digits",
+        described="An IBAN, without spaces",
+    ),
+]
+"""Small letters stand for capitals."""
+_PRINTABLE = str.isprintable, "printable text"
+Email = Annotated[
+    str,
+    FormRule(
+        6,
+        100,
+        *_PRINTABLE,
+        "^[^@ ]{1,64}@[^@ ]+[.][^@ ]+$",
+        "zoe@example.com",
+        _reader(_EMAIL),
+        "an email address",
+        "email",
+    ),
+]
+Ipv4 = Annotated[
+    str,
+    FormRule(
+        7,
+        15,
+        *_PRINTABLE,
+        "^[0-9]{1,3}([.][0-9]{1,3}){3}$",
+        "203.0.113.7",
+        _read_ipv4,
+        "an IPv4 address",
+        "ipv4",
+    ),
+]
+
+# -- Series in one string
 
 _PAIR = rf"[0-9]{{4,11}}\+[^,{UNPRINTABLE}]{{1,15}}"
 _MCC = "[0-9]{4}"
 _COUNTRY = "[0-9]{1,3}"
 
 
-def _matching(pattern: str) -> Callable[[str], str | None]:
-    compiled = re.compile(pattern)
-    return lambda text: text if compiled.fullmatch(text) else None
-
-
-def _country(text: str) -> str | None:
+def _read_country(text: str) -> str | None:
     """A country's code with its leading zeros."""
     return f"{int(text):03}" if re.fullmatch(_COUNTRY, text) and int(text) in country_numbers() else None
 
 
-def _series(form: Callable[[str], str | None], pattern: str, reason: str, example: str) -> Any:
+def _series(form: Callable[[str], str | None], pattern: str, reason: str, example: str) -> SeriesRule:
     whole = f"^ *{pattern} *(, *{pattern} *)*$"
-    return Annotated[Any, SeriesRule(LIST_CHARACTERS, form, f"{reason}, with commas between them", whole, example)]
+    return SeriesRule(LIST_CHARACTERS, form, f"{reason}, with commas between them", whole, example)
 
 
-if TYPE_CHECKING:
-    Pairs = tuple[str, ...]
-    Mccs = tuple[str, ...]
-    Countries = tuple[str, ...]
-    Merchants = tuple[str, ...]
-else:
-    Pairs = _series(
-        _matching(_PAIR),
+Pairs = Annotated[
+    tuple[str, ...],
+    _series(
+        _reader(re.compile(_PAIR)),
         _PAIR,
         "pairs of acquirer BIN and merchant id, joined by +",
         "400012+SHOP0001,400012+SHOP0002",
-    )
-    Mccs = _series(_matching(_MCC), _MCC, "merchant category codes of exactly 4 digits", "5411,5812")
-    Countries = _series(_country, _COUNTRY, "numeric country codes of ISO 3166-1", "276,826")
-    Merchants = Annotated[Any, TextsRule(LIST_CHARACTERS)]
+    ),
+]
+Mccs = Annotated[
+    tuple[str, ...],
+    _series(_reader(re.compile(_MCC)), _MCC, "merchant category codes of exactly 4 digits", "5411,5812"),
+]
+Countries = Annotated[
+    tuple[str, ...], _series(_read_country, _COUNTRY, "numeric country codes of ISO 3166-1", "276,826")
+]
+Merchants = Annotated[tuple[str, ...], TextsRule(LIST_CHARACTERS)]
+
+# -- Enumerated fields
+
+HolderType = Annotated[int, OneOfRule(values.HOLDER_TYPES)]
+KindOfCard = Annotated[int, OneOfRule(values.KINDS_OF_CARD)]
+KeptOrNew = Annotated[int, OneOfRule(values.KEPT_OR_NEW)]
+PinStatus = Annotated[int, OneOfRule(states.PIN_STATES)]
+ReasonCode = Annotated[int, OneOfRule(values.REASONS, 20)]
+LimitType = Annotated[int, OneOfRule(values.LIMIT_TYPES)]
+TransactionType = Annotated[int, OneOfRule(values.TRANSACTION_TYPES, 2)]
+CardTransactionType = Annotated[int, OneOfRule(values.CARD_TRANSACTION_TYPES, 2)]
+EntryModeType = Annotated[int, OneOfRule(values.ENTRY_MODES, 2)]
+EciIndicator = Annotated[int, OneOfRule(values.ECI_INDICATORS)]
+AuthorizeType = Annotated[int, OneOfRule(values.AUTHORIZE_TYPES)]
+AccountGroup = Annotated[str, CodeWordRule(values.ACCOUNT_GROUPS, 20, 1)]
+AccountStatus = Annotated[str, CodeWordRule(states.ACCOUNT_STATES)]
+NewAccountStatus = Annotated[str, CodeWordRule(states.NEW_ACCOUNT_STATES)]
+CardStatus = Annotated[str, CodeWordRule(states.CARD_STATES)]
+CardStatusToSet = Annotated[str, CodeWordRule(states.CARD_STATES_TO_SET)]
+ConfirmationStatus = Annotated[str, CodeWordRule(values.CONFIRMATIONS)]
+ResponseCode = Annotated[str, CodeWordRule(values.RESPONSE_CODES, 2)]
+DisputeStep = Annotated[str, CodeWordRule(states.DISPUTE_STEPS, 10, 1)]
+EpmMethod = Annotated[int, OneOfRule(schemes.METHODS, 20)]
+EpmType = Annotated[int, OneOfRule(values.EPM_TYPES)]
+AccountType = Annotated[int, OneOfRule(values.ACCOUNT_TYPES)]
+AssignmentState = Annotated[int, OneOfRule(values.ASSIGNMENT_STATES)]
+NumberedDebitReason = Annotated[int, OneOfRule(values.NUMBERED_DEBIT_REASONS, 6)]
+AddressStatus = Annotated[str, CodeWordRule(payment_states.ADDRESS_STATES)]
+PaymentState = Annotated[str, CodeWordRule(payment_states.PAYMENT_STATES)]
+KindOfPayment = Annotated[str, CodeWordRule(payment_states.PAYMENT_KINDS, 6, 1)]
+MandateState = Annotated[str, CodeWordRule(payment_states.MANDATE_STATES)]
+DirectDebitReason = Annotated[str, CodeWordRule(values.DIRECT_DEBIT_REASONS, 6, 1)]
+Scheme = Annotated[str, CodeWordRule(schemes.SCHEME_NAMES, 255, 1)]
+PaymentResult = Annotated[str, CodeWordRule(payment_states.RESULT_MEANINGS, 20, 1)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from chalicelib.cards.protocol.enumerations import HolderType
 from chalicelib.cards.protocol.fields import (
     ANS,
     AS,
     CountryIson,
     Day,
     Email,
+    HolderType,
     Id,
     Ipv4,
     Level,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic_core import PydanticCustomError
 
-from chalicelib.cards.protocol.rules import Json, ValueRule, check_length
+from chalicelib.cards.protocol.rules import Json, ValueRule, capitalize, check_length
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.problems import Kind, fault
 
@@ -82,7 +82,7 @@ class SeriesRule(ValueRule):
             "minLength": 1,
             "maxLength": self.longest,
             "pattern": self.pattern,
-            "description": self.reason[0].upper() + self.reason[1:],
+            "description": capitalize(self.reason),
             "examples": [self.example],
         }
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import ClassVar
 
-from chalicelib.cards.protocol.enumerations import LimitType
-from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Id, N, Paginator
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Id, LimitType, N, Paginator
 from chalicelib.cards.protocol.message import Answer, Needs, NeedsOne, Request, absent, given
 
 

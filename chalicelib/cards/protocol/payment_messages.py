@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from chalicelib.cards.protocol.enumerations import (
+from chalicelib.cards.protocol.fields import (
+    AN,
+    ANS,
     AccountType,
     AddressStatus,
     AssignmentState,
+    CountryIson,
+    CurrencyIson,
     DirectDebitReason,
     EpmMethod,
     EpmType,
+    ExtList,
+    Flag,
+    Iban,
+    Id,
+    Level,
+    N,
     NumberedDebitReason,
     ReasonCode,
     Scheme,
 )
-from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, ExtList, Flag, Iban, Id, Level, N
 from chalicelib.cards.protocol.message import Answer, Members, Needs, Request, absent, given
 from chalicelib.foundation.fields.problems import Problem
 

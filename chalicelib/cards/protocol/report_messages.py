@@ -9,25 +9,23 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from chalicelib.cards.protocol.enumerations import (
-    AuthorizeType,
-    EciIndicator,
-    EntryModeType,
-    ResponseCode,
-    Scheme,
-    TransactionType,
-)
 from chalicelib.cards.protocol.fields import (
     AN,
     ANS,
+    AuthorizeType,
     CountryIson,
     CurrencyIson,
     Day,
+    EciIndicator,
+    EntryModeType,
     Flag,
     Id,
     ItemCount,
     N,
+    ResponseCode,
+    Scheme,
     SmallObject,
+    TransactionType,
 )
 from chalicelib.cards.protocol.message import Answer, Members, Needs, NeedsOne, Request, absent
 from chalicelib.foundation.fields.problems import Problem

@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.problems import fault
 
 Json = dict[str, Any]
@@ -299,61 +297,39 @@ class TextRule(ValueRule):
             "minLength": self.shortest,
             "maxLength": self.longest,
             "pattern": self.pattern,
-            "description": self.reason[0].upper() + self.reason[1:],
+            "description": capitalize(self.reason),
             "examples": [example[: self.longest].strip()],
         }
 
 
 @dataclass(frozen=True, slots=True)
-class IbanRule(ValueRule):
-    """An IBAN without spaces that passes its country's checks; small letters stand for capitals."""
+class FormRule(TextRule):
+    """Text of a form: ``read`` gives what it means, and ``None`` for what is not ``called`` so.
+
+    ``format`` is JSON Schema's name for it.
+    """
+
+    read: Callable[[str], str | None]
+    called: str
+    format: str = ""
+    described: str = ""
 
     def check(self, value: Any) -> str:
-        if type(value) is not str:
-            fault("type", "must be a string")
-        check_length(value, 15, 34, "characters")
-        if not (value.isascii() and value.isalnum()):
-            fault("characters", "must be ASCII letters and digits")
-        if not is_iban(value.upper()):
-            fault("value", "must be an IBAN with the right check digits")
-        return str(value.upper())
+        found = self.read(TextRule.check(self, value))
+        if found is None:
+            fault("value", f"must be {self.called}")
+        return str(found)
 
     def json_schema(self) -> Json:
-        return {
-            "type": "string",
-            "minLength": 15,
-            "maxLength": 34,
-            "pattern": "^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]+$",
-            "description": "An IBAN, without spaces",
-            "examples": ["DE89370400440532013000"],
-        }
+        schema = {"type": "string"} | ({"format": self.format} if self.format else {}) | TextRule.json_schema(self)
+        if self.shortest == self.longest:  # the pattern says it
+            del schema["minLength"], schema["maxLength"]
+        return schema | {"description": self.described or capitalize(self.called), "examples": [self.example]}
 
 
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-@dataclass(frozen=True, slots=True)
-class DayRule(ValueRule):
-    """A date, ``YYYY-MM-DD``."""
-
-    def check(self, value: Any) -> str:
-        if type(value) is not str:
-            fault("type", "must be a string")
-        check_length(value, 10, 10, "characters")
-        try:
-            date.fromisoformat(value if _DAY.fullmatch(value) else "")
-        except ValueError:
-            fault("value", "must be a date, YYYY-MM-DD")
-        return str(value)
-
-    def json_schema(self) -> Json:
-        return {
-            "type": "string",
-            "format": "date",
-            "pattern": f"^{_DAY.pattern}$",
-            "description": "A date, YYYY-MM-DD",
-            "examples": ["1990-01-31"],
-        }
+def capitalize(text: str) -> str:
+    """Text with a capital at its begin."""
+    return text[:1].upper() + text[1:]
 
 
 def _either(values: Any) -> str:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from chalicelib.cards.protocol.enumerations import (
+from chalicelib.cards.protocol.fields import (
+    AN,
+    ANS,
     CardTransactionType,
+    CountryIson,
+    CurrencyIson,
+    Digits,
     DisputeStep,
     EciIndicator,
     EntryModeType,
+    Flag,
+    Id,
+    N,
     PaymentResult,
     PaymentState,
+    Range,
     ResponseCode,
     Scheme,
 )
-from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N, Range
 from chalicelib.cards.protocol.message import Answer, Excludes, Members, Needs, NeedsOne, Request, given
 from chalicelib.cards.protocol.payment_messages import some_amount
 from chalicelib.cards.protocol.values import MOST_AMOUNT

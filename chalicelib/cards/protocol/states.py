@@ -1,4 +1,4 @@
-"""The states of accounts, cards and PINs: from which state an action may start, and what it is refused with otherwise.
+"""The states of accounts, cards, PINs, authorizations and disputes: from which an action may start, else its refusal.
 
 One table that the flows, the documentation and the tests share. ``None`` lets an action pass.
 """
@@ -115,3 +115,43 @@ CREDITED_ACCOUNT = ("A", "R")
 
 LIVE_ACCOUNT = ("A", "R")
 """The states in which an account takes new cards."""
+
+AUTHORIZATION_STATES = {
+    "D": "declined",
+    "H": "approved and waiting for its clearing",
+    "C": "cleared",
+    "R": "reversed",
+    "X": "expired",
+}
+DECLINED, HELD, CLEARED, REVERSED, OVER = "D", "H", "C", "R", "X"
+
+_ONLY_HELD: Mapping[str, Status | None] = {
+    state: None if state == HELD else Status.WRONG_STATE for state in AUTHORIZATION_STATES
+}
+AUTHORIZATION_RULES: Mapping[str, Mapping[str, Status | None]] = {
+    "simulateIncrement": _ONLY_HELD,
+    "simulateReversal": _ONLY_HELD,
+    "simulateExpiry": _ONLY_HELD,
+    "simulateClearing": dict.fromkeys(AUTHORIZATION_STATES),
+    "simulateRefund": dict.fromkeys(AUTHORIZATION_STATES),
+}
+"""By action, then by the authorization's state: a clearing is forced, and a refund bounded by what was cleared."""
+
+DISPUTE_STEPS = {
+    "opened": "the holder has got the money back, which is reserved",
+    "won": "the holder keeps it",
+    "lost": "the shop keeps it",
+}
+DISPUTE_OPENED, DISPUTE_WON, DISPUTE_LOST = "opened", "won", "lost"
+_IF_OPENED = {
+    None: Status.WRONG_STATE,
+    DISPUTE_OPENED: None,
+    DISPUTE_WON: Status.FINAL,
+    DISPUTE_LOST: Status.FINAL,
+}
+DISPUTE_RULES: Mapping[str, Mapping[str | None, Status | None]] = {
+    DISPUTE_OPENED: _IF_OPENED | {None: None, DISPUTE_OPENED: Status.WRONG_STATE},
+    DISPUTE_WON: _IF_OPENED,
+    DISPUTE_LOST: _IF_OPENED,
+}
+"""By step, then by the step that a transaction's dispute has reached; ``None``: it was never disputed."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from chalicelib.cards.ledger.entries import Balance
-from chalicelib.cards.protocol.authorization_states import OPENED
+from chalicelib.cards.protocol.states import DISPUTE_OPENED
 from chalicelib.foundation.dynamodb.store import Item
 
 PAYMENT, AUTHORIZATION, DISPUTE = "payment", "authorization", "dispute of transaction"
@@ -47,7 +47,7 @@ class ReservedAmount(NamedTuple):
         if record is None:
             return 0
         if self.kind == DISPUTE:
-            return int(record["amount"]) if record["step"] == OPENED else 0
+            return int(record["amount"]) if record["step"] == DISPUTE_OPENED else 0
         return int(record.get("held", 0))
 
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, get_args, get_origin, get_type_hints
 
 from typing_extensions import TypeVar
 
-from chalicelib.cards.protocol.card_fields import CardField
+from chalicelib.cards.protocol.card_records import CardField
 from chalicelib.cards.protocol.message import Answer, Request
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 

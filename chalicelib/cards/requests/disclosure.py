@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from chalicelib.cards.card_data import numbers
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.credentials import Credential
-from chalicelib.cards.protocol.card_fields import ABSENT, ENCRYPTED, MASKED, MINIMUM_KEY_BITS, PLAIN, CardField
+from chalicelib.cards.protocol.card_records import ABSENT, ENCRYPTED, MASKED, MINIMUM_KEY_BITS, PLAIN, CardField
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto import signatures
 

@@ -18,7 +18,7 @@ from typing import Any
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.programs.credentials import Credential, Credentials
 from chalicelib.cards.programs.programmes import EntryGone, Programmes
-from chalicelib.cards.protocol.card_fields import ANSWERED
+from chalicelib.cards.protocol.card_records import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_action
 from chalicelib.cards.protocol.values import API_VERSION

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.card_fields import KEPT_SHORTLY
+from chalicelib.cards.protocol.card_records import KEPT_SHORTLY
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import jsontext
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from chalicelib.cards.protocol.card_blocks import DELIVERY_BLOCK
+from chalicelib.cards.protocol.card_messages import DELIVERY_BLOCK
 from chalicelib.cards.protocol.holder_messages import HOLDER_BLOCK
 from chalicelib.cards.protocol.message import Condition, Excludes, Ignores, Late, Needs, NeedsOne, Request, When
 

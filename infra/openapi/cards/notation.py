@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.cards.protocol import contact_rules, fields, list_rules, rules
+from chalicelib.cards.protocol import fields, list_rules, rules
 from infra.openapi.cards.schemas import rule_in
 from infra.openapi.models import is_list, models_in
 
@@ -40,7 +40,7 @@ TYPES: Mapping[str, str] = {
 }
 """The notation, with what it means."""
 
-_FORMS = {"email": "email", "ipv4": "IPv4"}
+_FORMS = {"email": "email {}", "ipv4": "IPv4 {}", "date": "date", "": "IBAN"}
 _BARE: dict[type, str] = {int: "number", str: "text", Decimal: "number"}
 _TEXTS = {
     rule.reason: name
@@ -82,10 +82,8 @@ _NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
     rules.OneOfRule: _choices,
     rules.CodeWordRule: lambda _: "choice",
     rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",
-    rules.DayRule: lambda _: "date",
-    rules.IbanRule: lambda _: "IBAN",
     rules.PaginatorRule: lambda _: "page",
-    contact_rules.FormRule: lambda rule: f"{_FORMS[rule.format]} {_length(rule.shortest, rule.longest)}",
+    rules.FormRule: lambda rule: _FORMS[rule.format].format(_length(rule.shortest, rule.longest)),
     list_rules.ListRule: lambda rule: f"list of {rule_notation(rule.entry)}",
     list_rules.SeriesRule: lambda _: "series",
     list_rules.TextsRule: lambda _: "texts",

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from chalicelib.cards.protocol.account_messages import CreateAccount
-from chalicelib.cards.protocol.card_blocks import WithDelivery
 from chalicelib.cards.protocol.card_events import EVENTS
-from chalicelib.cards.protocol.card_messages import CreateCard
+from chalicelib.cards.protocol.card_messages import CreateCard, WithDelivery
 from chalicelib.cards.protocol.holder_messages import WithHolder
 from chalicelib.cards.protocol.list_rules import SeriesRule, TextsRule
 from chalicelib.cards.protocol.message import Needs, NeedsOne, Request

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
-from chalicelib.cards.protocol.card_blocks import TRACK_NAME
-from chalicelib.cards.protocol.card_fields import LONGEST_BYTES
+from chalicelib.cards.protocol.card_messages import TRACK_NAME
+from chalicelib.cards.protocol.card_records import LONGEST_BYTES
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.states import MISMATCHES_A_DAY, PIN_TRIES
 from chalicelib.cards.protocol.values import (

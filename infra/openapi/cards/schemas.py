@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.cards.protocol import enumerations, fields
+from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.rules import TextRule, ValueRule
 from chalicelib.cards.protocol.status_codes import Status, refused_field
@@ -102,8 +102,9 @@ def _metadata(annotation: Any) -> tuple[Any, ...]:
 
 def _names() -> dict[int, str]:
     """What the rules that are shared by many fields are called, by their identity."""
-    named = {**vars(enumerations), **{name: getattr(fields, name) for name in ("CurrencyIson", "CountryIson")}}
-    return {id(rule): name for name, each in named.items() for rule in _metadata(each) if isinstance(rule, ValueRule)}
+    return {
+        id(rule): name for name, each in vars(fields).items() for rule in _metadata(each) if isinstance(rule, ValueRule)
+    }
 
 
 class CardSchemas:
@@ -235,7 +236,7 @@ def _required_members(model: Model) -> list[str]:
 def _rule_schema(rule: ValueRule, way: Way) -> Json:
     schema = rule.json_schema() if way == "taken" else rule.answer_schema()
     # nobody has to be told which characters not to expect
-    left_out = {"pattern"} if way == "answered" and isinstance(rule, TextRule) else set()
+    left_out = {"pattern"} if way == "answered" and type(rule) is TextRule else set()
     return {key: _without_examples(value) for key, value in schema.items() if key not in {"examples", *left_out}}
 
 

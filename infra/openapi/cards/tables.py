@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
-from chalicelib.cards.protocol import authorization_states, payment_states, schemes, states, values
+from chalicelib.cards.protocol import payment_states, schemes, states, values
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.cards.protocol.rules import CodeWordRule, OneOfRule
 from chalicelib.cards.protocol.status_codes import Status
@@ -45,8 +45,8 @@ LISTS: Mapping[str, Mapping[Any, str]] = {
     "Electronic commerce indicators": values.ECI_INDICATORS,
     "Response codes": values.RESPONSE_CODES,
     "Authorize types": values.AUTHORIZE_TYPES,
-    "Authorization states": authorization_states.AUTHORIZATION_STATES,
-    "Steps of a dispute": authorization_states.DISPUTE_STEPS,
+    "Authorization states": states.AUTHORIZATION_STATES,
+    "Steps of a dispute": states.DISPUTE_STEPS,
 }
 """The value lists. Fields that take some of a list's values only say so by themselves."""
 LIST_OF: Mapping[str, str] = {
@@ -111,13 +111,13 @@ def mandate_rules() -> str:
 
 def authorization_rules() -> str:
     """What each action makes of each state of an authorization."""
-    return _rules(authorization_states.AUTHORIZATION_RULES, authorization_states.AUTHORIZATION_STATES)
+    return _rules(states.AUTHORIZATION_RULES, states.AUTHORIZATION_STATES)
 
 
 def dispute_rules() -> str:
     """What each step makes of each step that a dispute has reached."""
-    columns = ["never disputed", *(f"`{step}`" for step in authorization_states.DISPUTE_STEPS)]
-    rows = [(f"`{step}`", *map(_passes, rule.values())) for step, rule in authorization_states.DISPUTE_RULES.items()]
+    columns = ["never disputed", *(f"`{step}`" for step in states.DISPUTE_STEPS)]
+    rows = [(f"`{step}`", *map(_passes, rule.values())) for step, rule in states.DISPUTE_RULES.items()]
     return table(("Step", *columns), rows)
 
 

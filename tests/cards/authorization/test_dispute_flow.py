@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.authorization.authorization_record import Dispute
-from chalicelib.cards.protocol.authorization_states import DISPUTE_RULES
-from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
+from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES, DISPUTE_RULES
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import A_DAY, BLENDED, LIMITED, SEPARATE, YEN, Buyer, buyer, with_shops
 from tests.cards.ledgers import entries, movements, transactions

@@ -10,8 +10,13 @@ import pytest
 
 from chalicelib.cards.authorization.authorization_record import Authorization, join_usage, split_usage
 from chalicelib.cards.ledger.conversion import portion
-from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_RULES, AUTHORIZATION_STATES, HELD
-from chalicelib.cards.protocol.states import ACCOUNT_STATES, CARD_STATES
+from chalicelib.cards.protocol.states import (
+    ACCOUNT_STATES,
+    AUTHORIZATION_RULES,
+    AUTHORIZATION_STATES,
+    CARD_STATES,
+    HELD,
+)
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import (

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.cards.authorization.authorization_record import Authorization
-from chalicelib.cards.protocol.authorization_states import AUTHORIZATION_STATES
-from chalicelib.cards.protocol.states import CARD_STATES
+from chalicelib.cards.protocol.states import AUTHORIZATION_STATES, CARD_STATES
 from chalicelib.foundation.dynamodb.store import Put
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.shops import (

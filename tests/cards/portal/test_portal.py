@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.cards.portal.portal import MODES, NAME, Portal
 from chalicelib.cards.programs.credentials import Credential
-from chalicelib.cards.protocol.card_fields import CARD_FIELDS
+from chalicelib.cards.protocol.card_records import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, USD, MadeCard, Scene
 from tests.dynamodb_calls import counted

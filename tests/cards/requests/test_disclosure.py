@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
 from chalicelib.cards.programs.credentials import Credential
-from chalicelib.cards.protocol.card_fields import CARD_FIELDS, LONGEST_BYTES, CardField
+from chalicelib.cards.protocol.card_records import CARD_FIELDS, LONGEST_BYTES, CardField
 from chalicelib.cards.requests import disclosure
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto import signatures
