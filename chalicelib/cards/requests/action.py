@@ -1,7 +1,8 @@
-"""An action of the interface: its name, the function that carries it out, and what the dispatch has to know of it.
+"""An action of the interface: the function that carries it out, and what the dispatch has to know of it.
 
-The function's annotations say what the action takes and answers: ``request`` is the model of its fields, and it returns
-the ``Outcome`` of an answer, of a list of answers, or of ``None`` where ``data`` is empty.
+The function's name is the action's, in snake case. Its annotations say what the action takes and answers: ``request``
+is the model of its fields, and it returns the ``Outcome`` of an answer, of a list of answers, or of ``None`` where
+``data`` is empty.
 """
 
 from __future__ import annotations
@@ -29,28 +30,34 @@ class Action(Generic[Q]):
     """One action.
 
     Attributes:
-        name: as the body's ``action`` names it.
-        effect: a read changes nothing; a reveal is a read of one card datum, which a repeat runs again.
         handler: the method that carries it out.
         summary: what it does, in a line.
+        effect: a read changes nothing; a reveal is a read of one card datum, which a repeat runs again.
         field: the one card datum that a reveal shows.
         seals: whether the answer holds card data, which repeats are told for a day only.
         creates: whether ``access_level`` is that of the record which the action makes.
         answers_id: whether the record's ``id`` stands beside the empty data.
         patience: so many seconds after it came a request decides anew while others are in its way.
         late: the method that ends what is not decided by then; without one it is 8003.
+        spelling: the name, where capitals of its own keep it from being the method's in camel case.
     """
 
-    name: str
-    effect: Effect
     handler: Handler[Q]
     summary: str
+    effect: Effect = "write"
     field: CardField | None = None
     seals: bool = False
     creates: bool = False
     answers_id: bool = False
     patience: int = 10
     late: Handler[Q] | None = None
+    spelling: str = ""
+
+    @cached_property
+    def name(self) -> str:
+        """As the body's ``action`` names it."""
+        first, *others = self.handler.__name__.split("_")
+        return self.spelling or "".join((first, *map(str.capitalize, others)))
 
     @property
     def request(self) -> type[Request]:
