@@ -57,7 +57,7 @@ def test_another_python_makes_it_anew(
     environment.make(tmp_path / "venv")
     used = tmp_path / "venv" / "used"
     used.touch()
-    monkeypatch.setattr(environment.sys, "version", "3.99.0 (main)")
+    monkeypatch.setattr(sys, "version", "3.99.0 (main)")
 
     assert environment.make(tmp_path / "venv") is True
     assert not used.exists()
@@ -114,7 +114,7 @@ def test_an_installation_that_is_soon_over_says_nothing(capsys: pytest.CaptureFi
 
 
 def test_on_a_terminal_there_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(environment.sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     install(0)
     said = capsys.readouterr().out
 

@@ -11,6 +11,7 @@ from chalice.app import ScheduledEventConfig, SQSEventConfig
 
 from app import app
 from infra.deploy import functions
+from infra.deploy.chalice_command import STAGES
 from infra.deploy.functions import FUNCTIONS, Function
 from infra.local.event_runner import expression, queue_name
 from tests.documents import DOCUMENTS, OPERATIONS, ROOT, rows, section
@@ -74,7 +75,7 @@ def test_the_command_writes_chalices_configuration_as_it_stands(
 @each_function
 def test_a_function_has_its_policy_in_every_stage_that_has_it_and_in_no_other(function: Function) -> None:
     folder = functions.CONFIG.parent
-    there = {stage for stage in functions.STAGES if (folder / function.policy(stage)).is_file()}
+    there = {stage for stage in STAGES if (folder / function.policy(stage)).is_file()}
 
     assert there == set(function.stages), f"{function.policy('<stage>')} belongs to {', '.join(function.stages)}"
 

@@ -46,5 +46,5 @@ def _note(model: Any, **_: Any) -> None:
 
 
 if __name__ == "__main__":
-    factory.create_botocore_session = create_botocore_session
+    vars(factory)["create_botocore_session"] = create_botocore_session
     sys.exit(main())

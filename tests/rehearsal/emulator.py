@@ -20,5 +20,6 @@ def get_layer_version_by_arn(self: Any) -> str:
 
 
 if __name__ == "__main__":
-    LambdaResponse.get_layer_version_by_arn = get_layer_version_by_arn
+    responses: Any = LambdaResponse
+    responses.get_layer_version_by_arn = get_layer_version_by_arn
     emulator.main()

@@ -62,7 +62,7 @@ class Project:
         config = self.config
         there = config["stages"][stage]
         of_function = [part["lambda_functions"][function] if function else {} for part in (config, there)]
-        return config | of_function[0] | there | of_function[1]
+        return {**config, **of_function[0], **there, **of_function[1]}
 
     def policy(self, stage: str, function: str = "") -> dict[str, Any]:
         file = self.root / ".chalice" / self.settings(stage, function)["iam_policy_file"]

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import certifi
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
 from cryptography.hazmat.primitives import serialization
@@ -541,7 +542,7 @@ def test_the_certificate_of_a_bank_is_shown_by_its_subject(tmp_path: Path, monke
 
     with serving(lambda connection: None, server_context(certificate)) as server:
         assert probe._certificate_subject(server.url) is None
-        monkeypatch.setattr(probe.certifi, "where", lambda: str(certificate))
+        monkeypatch.setattr(certifi, "where", lambda: str(certificate))
         assert probe._certificate_subject(server.url) == "commonName=bank.example.com"
     assert probe._certificate_subject(server.url) is None
 
@@ -928,9 +929,12 @@ def test_without_an_overlap_the_old_events_secret_ends_at_once(world: World) -> 
 
 def test_a_client_is_sent_a_test_event(world: World) -> None:
     asked: list[Client] = []
-    world.hub.openbanking.__dict__["tpp_events"] = SimpleNamespace(
-        send_test=lambda client: asked.append(client) or "the-delivery"
-    )
+
+    def send_test(client: Client) -> str:
+        asked.append(client)
+        return "the-delivery"
+
+    world.hub.openbanking.__dict__["tpp_events"] = SimpleNamespace(send_test=send_test)
     done("clients", "events-url", world.client.client_id, EVENTS_URL)
 
     assert done("clients", "test-event", world.client.client_id) == {"delivery_id": "the-delivery"}

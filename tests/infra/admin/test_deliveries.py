@@ -227,8 +227,9 @@ def test_what_cannot_be_done_is_one_sentence(arguments: tuple[str, ...], sentenc
 
 
 def test_a_payment_is_never_sent_again(world: World) -> None:
-    members = {"receiver": f"bank#{ALPHA}", "bic": ALPHA, "client_id": "one", "consent_id": None}
-    made = world.hub.delivery.outbox.record("payment", "/tpp/payments", body="{}", **members)
+    made = world.hub.delivery.outbox.record(
+        "payment", "/tpp/payments", body="{}", receiver=f"bank#{ALPHA}", bic=ALPHA, client_id="one"
+    )
     world.hub.store.transact(made.operations)
 
     assert "is never sent again" in refused("deliveries", "resend", made.delivery_ids[0])

@@ -16,6 +16,7 @@ import pytest
 
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.reconciliation import account_proof
+from chalicelib.cards.reconciliation.account_proof import prove_account
 from chalicelib.foundation.dynamodb.errors import AnswerLost
 from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin import connection, ledger_verification, progress
@@ -416,7 +417,6 @@ def test_a_payment_that_is_finished_before_it_is_read_still_proves_its_account(m
 
 def test_a_movement_between_two_accounts_of_which_one_was_read_is_found_in_the_other(money: Money) -> None:
     """One account is proved before it, the other one after."""
-    looked = ledger_verification.prove_account
     proved: list[str] = []
 
     def look(store: Store, account: Item, *more: Any) -> Any:
@@ -424,7 +424,7 @@ def test_a_movement_between_two_accounts_of_which_one_was_read_is_found_in_the_o
             money.pay(100, destination_iban=money.home["iban"])
             money.pay(100, destination_iban=money.special["iban"])
         proved.append(account["owner"])
-        return looked(store, account, *more)
+        return prove_account(store, account, *more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ledger_verification, "AT_ONCE", 1)

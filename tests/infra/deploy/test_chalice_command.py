@@ -40,7 +40,7 @@ class Chalice:
 @pytest.fixture
 def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
     called = Chalice()
-    monkeypatch.setattr(chalice_command.subprocess, "run", called)
+    monkeypatch.setattr(subprocess, "run", called)
     return called
 
 

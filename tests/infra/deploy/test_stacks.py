@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError, WaiterError
 
@@ -246,9 +247,10 @@ def finished(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def cloud_formation(monkeypatch: pytest.MonkeyPatch) -> CloudFormation:
-    clients = {"cloudformation": CloudFormation(False), "logs": Logs(), "lambda": Functions(), "apigateway": None}
-    monkeypatch.setattr(deploy.boto3, "client", lambda service: clients[service])
-    return clients["cloudformation"]
+    cloud_formation = CloudFormation(False)
+    clients = {"cloudformation": cloud_formation, "logs": Logs(), "lambda": Functions(), "apigateway": None}
+    monkeypatch.setattr(boto3, "client", lambda service: clients[service])
+    return cloud_formation
 
 
 @pytest.fixture
@@ -375,7 +377,7 @@ def test_a_deployment_with_the_placeholder_for_its_address_touches_nothing(
 def test_a_failed_deployment_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(deploy.boto3, "client", lambda service: CloudFormation(False, refused="no"))
+    monkeypatch.setattr(boto3, "client", lambda service: CloudFormation(False, refused="no"))
 
     assert deploy.main(["dev"]) == 1
     assert capsys.readouterr().err == "causeway: the stack causeway-dev was refused: no\n"

@@ -41,6 +41,8 @@ def port() -> Iterator[int]:
     @app.route("/echo", methods=["GET", "POST"], content_types=["application/json", "text/plain"])
     def echo() -> Response:
         request = app.current_request
+        assert request is not None
+        assert isinstance(request.raw_body, bytes)
         return Response(request.raw_body.decode() or "nothing", headers={"Content-Type": "text/plain"})
 
     @app.route("/cookies")

@@ -374,7 +374,7 @@ def test_an_action_has_to_be_one() -> None:
     rights = file.read_programmes(
         written(manager(credentials=[credential("app", actions=["getHolder", "simulateAuthentication"])])), "local"
     )
-    assert rights[0].rights["app"].actions == {"getHolder", "simulateAuthentication"}
+    assert rights[0].rights["app"].actions == frozenset({"getHolder", "simulateAuthentication"})
 
 
 def test_a_name_is_short_and_plain() -> None:

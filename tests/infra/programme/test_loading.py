@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from chalicelib.foundation.dynamodb.store import Operation, StoreUnavailable
 from infra.programme import loading
 from infra.programme.loading import EntryInUse, LoadConflict, LoadTooLarge
 from tests.cards.setups import (
@@ -262,7 +263,12 @@ def test_new_entries_go_before_the_rest_when_there_are_too_many_for_one_transact
 ) -> None:
     sizes: list[int] = []
     real = world.hub.store.transact
-    monkeypatch.setattr(world.hub.store, "transact", lambda given: sizes.append(len(given)) or real(given))
+
+    def transact(operations: Sequence[Operation]) -> None:
+        sizes.append(len(operations))
+        real(operations)
+
+    monkeypatch.setattr(world.hub.store, "transact", transact)
     wanted = without(small, "designs", 2) | {"risk_groups": many(150), "name": "Large"}
     loaded(world.hub, wanted)
 
