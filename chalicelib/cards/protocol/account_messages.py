@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from chalicelib.cards.protocol.fields import (
-    ANS,
-    AccountStatus,
-    CurrencyIson,
-    ExtList,
-    Flag,
-    Id,
-    N,
-    NewAccountStatus,
-    ReasonCode,
-)
+from chalicelib.cards.protocol import fields
+from chalicelib.cards.protocol.fields import ANS, CurrencyIson, ExtList, Flag, Id, N
 from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
 from chalicelib.cards.protocol.message import Answer, NeedsOne, Nullable, Request
 
@@ -26,7 +17,7 @@ class CreateAccount(WithHolder):
     ignored: ClassVar = HOLDER_IGNORED
 
     currency_ison: CurrencyIson
-    account_status: NewAccountStatus
+    account_status: fields.NewAccountStatus
     program_id: Id
     risk_rules_group_id: Id | None = None
     fee_group_id: Id | None = None
@@ -36,17 +27,13 @@ class CreateAccount(WithHolder):
 
 
 class ChangeAccountStatus(Request):
-    """changeAccountStatus."""
-
     account_id: Id
-    account_status: AccountStatus
-    reason_code: ReasonCode | None = None
+    account_status: fields.AccountStatus
+    reason_code: fields.ReasonCode | None = None
     note: ANS[1, 255] | None = None
 
 
 class ChangeAccountProgramId(Request):
-    """changeAccountProgramId."""
-
     account_id: Id
     account_program_id: Id
 
@@ -61,22 +48,16 @@ class GetAccounts(Request):
 
 
 class AssignAccountToRiskRuleGroup(Request):
-    """assignAccountToRiskRuleGroup."""
-
     account_id: Id
     risk_rule_group_id: Id
 
 
 class AssignAccountToLimitRuleGroup(Request):
-    """assignAccountToLimitRuleGroup."""
-
     account_id: Id
     limit_group_id: Id
 
 
 class AssignAccountToFeeRuleGroup(Request):
-    """assignAccountToFeeRuleGroup."""
-
     account_id: Id
     fee_group_id: Id
 
@@ -97,7 +78,7 @@ class HolderAccountRecord(Answer):
     available_balance: int
     settled_balance: int
     reserved_balance: int
-    account_status: AccountStatus
+    account_status: fields.AccountStatus
     date_updated: N[1, 11]
     program_id: Id
     limit_group_id: Nullable[Id]
@@ -108,5 +89,5 @@ class HolderAccountRecord(Answer):
 class AccountRecord(HolderAccountRecord):
     """An account; amounts are in minor units of its currency, ``date_updated`` in Unix seconds."""
 
-    status_change_reason_code: ReasonCode | None
+    status_change_reason_code: fields.ReasonCode | None
     status_change_note: ANS[1, 255] | None

@@ -11,28 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from chalicelib.cards.protocol.fields import (
-    AN,
-    ANS,
-    AccountGroup,
-    AccountType,
-    AuthorizeType,
-    CardStatus,
-    CardTransactionType,
-    CountryIson,
-    CurrencyIson,
-    Digits,
-    Flag,
-    Id,
-    KindOfCard,
-    KindOfPayment,
-    MandateState,
-    N,
-    PaymentState,
-    ReasonCode,
-    ResponseCode,
-    Scheme,
-)
+from chalicelib.cards.protocol import fields
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N
 from chalicelib.cards.protocol.message import Answer
 
 CardEventType = Literal[
@@ -55,9 +35,9 @@ class CardCreatedEvent(Answer):
     card_request_id: Id
     holder_id: Id
     account_id: Id
-    virtual: KindOfCard
+    virtual: fields.KindOfCard
     reissued: Flag
-    card_status: CardStatus
+    card_status: fields.CardStatus
 
 
 class CardActivatedEvent(Answer):
@@ -66,7 +46,7 @@ class CardActivatedEvent(Answer):
     card_id: Id
     card_request_id: Id
     holder_id: Id
-    card_status: CardStatus
+    card_status: fields.CardStatus
 
 
 class CardStatusEvent(Answer):
@@ -74,21 +54,21 @@ class CardStatusEvent(Answer):
 
     card_id: Id
     holder_id: Id
-    card_status_before: CardStatus
-    card_status: CardStatus
-    reason_code: ReasonCode | None
+    card_status_before: fields.CardStatus
+    card_status: fields.CardStatus
+    reason_code: fields.ReasonCode | None
 
 
 class CardAuthorizationEvent(Answer):
     """The network has asked for something, or told; of what was declined the amounts that were asked for."""
 
     authorize_id: Id
-    authorize_type: AuthorizeType
+    authorize_type: fields.AuthorizeType
     trans_link: ANS[1, 36]
     card_id: Id
     account_id: Id | None
-    response_code: ResponseCode
-    transaction_type: CardTransactionType
+    response_code: fields.ResponseCode
+    transaction_type: fields.CardTransactionType
     transaction_amount: int
     transaction_currency_ison: CurrencyIson
     holder_amount: int
@@ -108,7 +88,7 @@ class CardClearingEvent(Answer):
     trans_link: ANS[1, 36]
     card_id: Id
     account_id: Id
-    transaction_type: CardTransactionType
+    transaction_type: fields.CardTransactionType
     transaction_amount: int
     transaction_currency_ison: CurrencyIson
     holder_amount: int
@@ -121,7 +101,7 @@ class CardClearingEvent(Answer):
 class ReplacedGroup(Answer):
     """A group that the new programme does not allow, and the programme's own that has taken its place."""
 
-    group: AccountGroup
+    group: fields.AccountGroup
     id_before: Id | None
     id: Id
 
@@ -140,12 +120,12 @@ class ExternalPaymentEvent(Answer):
     """A payment, a direct debit or a return, as it stands now."""
 
     epm_transaction_id: Id
-    kind: KindOfPayment
-    state: PaymentState
+    kind: fields.KindOfPayment
+    state: fields.PaymentState
     reason: ANS[1, 255] | None
     epm_address_id: Id
     account_id: Id
-    account_type: AccountType
+    account_type: fields.AccountType
     card_id: Id | None
     holder_id: Id | None
     instructed_amount: int
@@ -157,7 +137,7 @@ class ExternalPaymentEvent(Answer):
     counterparty_iban: AN[15, 34] | None
     counterparty_sort_code: AN[6] | None
     counterparty_account_number: AN[1, 26] | None
-    scheme: Scheme | None
+    scheme: fields.Scheme | None
     transaction_id: Id | None
     return_transaction_id: Id | None
     trans_link: ANS[1, 36] | None
@@ -171,7 +151,7 @@ class MandateEvent(Answer):
     """Somebody may collect from an address, or may not any more."""
 
     epm_mandate_id: Id
-    state: MandateState
+    state: fields.MandateState
     epm_address_id: Id
     creditor_name: ANS[1, 70]
     reference: ANS[1, 255]

@@ -5,30 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.card_records import LONGEST_BYTES
 from chalicelib.cards.protocol.fields import (
     AN,
     ANS,
     AS,
     A,
-    Beside,
-    CardStatusToSet,
-    ConfirmationStatus,
-    Countries,
     CountryIson,
     CurrencyIson,
     Digits,
     ExtList,
     Flag,
     Id,
-    KeptOrNew,
-    KindOfCard,
-    Mccs,
-    Merchants,
     N,
-    Pairs,
     Range,
-    ReasonCode,
 )
 from chalicelib.cards.protocol.holder_messages import HOLDER_CONDITIONS, HOLDER_IGNORED, WithHolder
 from chalicelib.cards.protocol.message import (
@@ -153,7 +144,7 @@ class CreateCard(WithHolder, WithEmbossing):
     card_program_id: Id
     card_currency_ison: ExtList[CurrencyIson] | None = None
     card_country_ison: CountryIson
-    card_virtual: KindOfCard
+    card_virtual: fields.KindOfCard
     card_reference_id: AN[1, 50] | None = None
     card_name_line_3: ANS[3, 26]
     card_name_line_4: ANS[3, 50] | None = None
@@ -166,7 +157,7 @@ class CreateCard(WithHolder, WithEmbossing):
     card_validity_period: Range[1, LONGEST_VALIDITY] | None = None
     card_pin: Digits[4] | None = None
     account_id: ExtList[Id] | None = None
-    account_owner_id: Beside[Id] | None = None
+    account_owner_id: fields.Beside[Id] | None = None
     card_thermal_line_1: ANS[1, 50] | None = None
     card_thermal_line_2: ANS[1, 50] | None = None
     risk_rules_group_id: Id | None = None
@@ -185,9 +176,9 @@ class ReissueCard(WithEmbossing):
     late: ClassVar = Late(_OF_PHYSICAL, absent("virtual"))
 
     card_id: Id
-    generate_new_pan: KeptOrNew | None = None
-    generate_new_pin: KeptOrNew | None = None
-    virtual: KindOfCard | None = None
+    generate_new_pan: fields.KeptOrNew | None = None
+    generate_new_pin: fields.KeptOrNew | None = None
+    virtual: fields.KindOfCard | None = None
     card_pin: Digits[4] | None = None
     card_program_id: Id | None = None
     card_fee_group_id: Id | None = None
@@ -218,36 +209,26 @@ class ActivateCard(Request):
 
 
 class AssignCardToFeesGroup(Request):
-    """assignCardToFeesGroup."""
-
     card_id: Id
     fees_group_id: Id
 
 
 class AssignCardToLimitsGroup(Request):
-    """assignCardToLimitsGroup."""
-
     card_id: Id
     limits_group_id: Id
 
 
 class AssignCardToUsageGroup(Request):
-    """assignCardToUsageGroup."""
-
     card_id: Id
     usages_group_id: Id
 
 
 class AssignCardToRiskRuleGroup(Request):
-    """assignCardToRiskRuleGroup."""
-
     card_id: Id
     risk_rules_group_id: Id
 
 
 class ChangeCardSchemeAccountUpdatesStatus(Request):
-    """changeCardSchemeAccountUpdatesStatus."""
-
     card_id: Id
     participating: Flag
 
@@ -256,21 +237,17 @@ class ChangeCardStatus(Request):
     """changeCardStatus: after activation; B is final."""
 
     card_id: Id
-    status: CardStatusToSet
-    reason_code: ReasonCode | None = None
+    status: fields.CardStatusToSet
+    reason_code: fields.ReasonCode | None = None
     note: ANS[1, 255] | None = None
 
 
 class SetPin(Request):
-    """setPin."""
-
     card_id: Id
     pin: Digits[4]
 
 
 class ChangeCardAcsPassword(Request):
-    """changeCardAcsPassword."""
-
     further: ClassVar = (_password_length,)
 
     card_id: Id
@@ -287,7 +264,7 @@ class AuthenticationConfirm(Request):
     """authenticationConfirm: the cardholder's answer to a request of 3-D Secure."""
 
     auth_request_id: Id
-    confirmation_status: ConfirmationStatus
+    confirmation_status: fields.ConfirmationStatus
     oob_auth_method: N[1, 2]
     validation_value: ANS[1, 8] | None = None
 
@@ -303,10 +280,10 @@ class CreateCardAcsMerchantWhitelistRule(Request):
 
     rule_name: ANS[1, 70]
     card_id: Id
-    acquirer_bin_merchant_id: Pairs | None = None
-    mcc: Mccs | None = None
-    merchant_country_ison: Countries | None = None
-    merchant_name: Merchants | None = None
+    acquirer_bin_merchant_id: fields.Pairs | None = None
+    mcc: fields.Mccs | None = None
+    merchant_country_ison: fields.Countries | None = None
+    merchant_name: fields.Merchants | None = None
     rule_code: ANS[1, 36] | None = None
     maximum_amount: N[1, 15] | None = None
     maximum_amount_currency_ison: CurrencyIson | None = None

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from chalicelib.cards.protocol.fields import (
-    AN,
-    ANS,
-    CardStatus,
-    CountryIson,
-    CurrencyIson,
-    Flag,
-    Id,
-    KindOfCard,
-    N,
-    PinStatus,
-    ReasonCode,
-)
+from chalicelib.cards.protocol import fields
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Flag, Id, N
 from chalicelib.cards.protocol.message import Answer
 
 CardField = Literal["pan", "pin", "cvc2", "acs_password", "expiry"]
@@ -95,8 +84,8 @@ class AcsPassword(Answer):
 class CardStatusAnswer(Answer):
     """A card's status, and why it was changed last."""
 
-    card_status: CardStatus
-    reason_code: ReasonCode | None
+    card_status: fields.CardStatus
+    reason_code: fields.ReasonCode | None
     note: ANS[1, 255] | None
 
 
@@ -106,17 +95,17 @@ class CardDetails(Answer):
     card_id: Id
     holder_id: Id
     primary_account_id: Id
-    virtual: KindOfCard
+    virtual: fields.KindOfCard
     program_id: Id
     reference_number: AN[1, 50] | None
     invalid_pin_tries: N[1, 2]
     invalid_pin_tries_max_limit: N[1, 2]
     product_id: Id
     sub_product_id: Id
-    status: CardStatus
-    status_change_reason_code: ReasonCode | None
+    status: fields.CardStatus
+    status_change_reason_code: fields.ReasonCode | None
     status_change_note: ANS[1, 255] | None
-    pin_status: PinStatus
+    pin_status: fields.PinStatus
     default_currency_ison: CurrencyIson
     country_ison: CountryIson
     service_code: N[1, 3]

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from chalicelib.cards.protocol.fields import (
-    ANS,
-    AS,
-    CountryIson,
-    Day,
-    Email,
-    HolderType,
-    Id,
-    Ipv4,
-    Level,
-    N,
-    Phone,
-)
+from chalicelib.cards.protocol.fields import ANS, AS, CountryIson, Day, Email, HolderType, Id, Ipv4, Level, N, Phone
 from chalicelib.cards.protocol.message import (
     Answer,
     Condition,

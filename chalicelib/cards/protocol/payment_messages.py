@@ -5,27 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from chalicelib.cards.protocol.fields import (
-    AN,
-    ANS,
-    AccountType,
-    AddressStatus,
-    AssignmentState,
-    CountryIson,
-    CurrencyIson,
-    DirectDebitReason,
-    EpmMethod,
-    EpmType,
-    ExtList,
-    Flag,
-    Iban,
-    Id,
-    Level,
-    N,
-    NumberedDebitReason,
-    ReasonCode,
-    Scheme,
-)
+from chalicelib.cards.protocol import fields
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, ExtList, Flag, Iban, Id, Level, N
 from chalicelib.cards.protocol.message import Answer, Members, Needs, Request, absent, given
 from chalicelib.foundation.fields.problems import Problem
 
@@ -33,7 +14,7 @@ from chalicelib.foundation.fields.problems import Problem
 class _Assignment(Request):
     """What an address is asked for with."""
 
-    epm_method_id: EpmMethod
+    epm_method_id: fields.EpmMethod
     currency_ison: CurrencyIson
     country_ison: CountryIson | None = None
     card_id: Id | None = None
@@ -57,7 +38,7 @@ class CancelExternalPaymentMandate(Request):
     """cancelExternalPaymentMandate: nothing more is collected by it."""
 
     epm_mandate_id: Id
-    reason: ReasonCode
+    reason: fields.ReasonCode
 
 
 class ChangeDDExternalPaymentStatus(Request):
@@ -65,12 +46,10 @@ class ChangeDDExternalPaymentStatus(Request):
 
     epm_transaction_id: Id
     should_pay: Flag
-    reason: NumberedDebitReason
+    reason: fields.NumberedDebitReason
 
 
 class GetExternalPaymentAddress(Request):
-    """getExternalPaymentAddress."""
-
     epm_address_id: Id
 
 
@@ -84,8 +63,8 @@ class ChangeExternalPaymentAddressStatus(Request):
     """changeExternalPaymentAddressStatus: B is final."""
 
     epm_address_id: Id
-    status: AddressStatus
-    reason_code: ReasonCode | None = None
+    status: fields.AddressStatus
+    reason_code: fields.ReasonCode | None = None
     note: ANS[1, 255] | None = None
 
 
@@ -118,14 +97,14 @@ class TransferToExternalPayment(Request):
     withdrawal_purpose: N[1, 2] | None = None
     receiver_type: N[1] | None = None
     industry_id: N[1, 2] | None = None
-    schemes: ExtList[Scheme] | None = None
+    schemes: ExtList[fields.Scheme] | None = None
 
 
 class InboundReturn(Request):
     """inboundReturn: sends back what was received, but for direct credits."""
 
     epm_transaction_id: Id
-    reason: ReasonCode | None = None
+    reason: fields.ReasonCode | None = None
     reference: ANS[1, 255] | None = None
 
 
@@ -133,7 +112,7 @@ class DirectDebitReturn(Request):
     """directDebitReturn: takes back what was collected."""
 
     returned_epm_transaction_id: Id
-    reason: DirectDebitReason
+    reason: fields.DirectDebitReason
     reference: ANS[1, 255] | None = None
 
 
@@ -141,7 +120,7 @@ class DirectCreditReturn(Request):
     """directCreditReturn: sends back a Bacs direct credit."""
 
     epm_transaction_id: Id
-    return_reason_id: ReasonCode | None = None
+    return_reason_id: fields.ReasonCode | None = None
     reference: ANS[1, 255] | None = None
 
 
@@ -160,22 +139,22 @@ class AddressRecord(Answer):
     direct_debit_enabled: Flag
     inbound_enabled: Flag
     outbound_enabled: Flag
-    epm_method_id: EpmMethod
-    epm_type_id: EpmType
+    epm_method_id: fields.EpmMethod
+    epm_type_id: fields.EpmType
     account_id: Id
-    account_type: AccountType
+    account_type: fields.AccountType
     card_id: Id | None
     holder_id: Id | None
     currency_ison: CurrencyIson
     country_ison: CountryIson
-    assignment_state: AssignmentState
+    assignment_state: fields.AssignmentState
 
 
 class AddressWithStatus(AddressRecord):
     """An external payment address with its status, and why it was changed last."""
 
-    status: AddressStatus
-    status_change_reason_code: ReasonCode | None
+    status: fields.AddressStatus
+    status_change_reason_code: fields.ReasonCode | None
     status_change_note: ANS[1, 255] | None
 
 

@@ -9,24 +9,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from chalicelib.cards.protocol.fields import (
-    AN,
-    ANS,
-    AuthorizeType,
-    CountryIson,
-    CurrencyIson,
-    Day,
-    EciIndicator,
-    EntryModeType,
-    Flag,
-    Id,
-    ItemCount,
-    N,
-    ResponseCode,
-    Scheme,
-    SmallObject,
-    TransactionType,
-)
+from chalicelib.cards.protocol import fields
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Flag, Id, ItemCount, N
 from chalicelib.cards.protocol.message import Answer, Members, Needs, NeedsOne, Request, absent
 from chalicelib.foundation.fields.problems import Problem
 
@@ -93,7 +77,7 @@ class SimulateAddendum(Request):
 
     transaction_id: N[1, 11]
     addendum_type: ANS[1, 50]
-    data: SmallObject
+    data: fields.SmallObject
 
 
 class CardActivityRecord(Answer):
@@ -101,11 +85,11 @@ class CardActivityRecord(Answer):
 
     authorize_id: Id
     proc_code: N[1, 6]
-    authorize_type: AuthorizeType
+    authorize_type: fields.AuthorizeType
     card_present: Flag
     card_id: Id
     trans_link: ANS[1, 36]
-    transmission_date: Day
+    transmission_date: fields.Day
     transmission_time: N[1, 11]
     billing_amount: int
     billing_currency_ison: CurrencyIson
@@ -116,7 +100,7 @@ class CardActivityRecord(Answer):
     transaction_amount: int
     transaction_currency_ison: CurrencyIson
     transaction_fee_amount: int
-    response_code: ResponseCode
+    response_code: fields.ResponseCode
     acquirer_id: ANS[1, 11]
     reversal: Flag
     actual: Flag
@@ -143,10 +127,10 @@ class CardActivityRecord(Answer):
     advice_reason_code: N[1, 4] | None
     advice_detail_code: N[1, 4] | None
     cashback_amount: int | None
-    transaction_type: TransactionType | None
-    entry_mode_type: EntryModeType | None
+    transaction_type: fields.TransactionType | None
+    entry_mode_type: fields.EntryModeType | None
     pad_cumulative_amount: int | None
-    eci_indicator: EciIndicator | None
+    eci_indicator: fields.EciIndicator | None
     settlement_amount: int | None
     settlement_currency_ison: CurrencyIson | None
     settlement_conversion_rate: Decimal | None
@@ -160,7 +144,7 @@ class FinancialAuthorizeRecord(Answer):
     proc_code: N[1, 6]
     card_id: Id
     trans_link: ANS[1, 36]
-    transmission_date: Day
+    transmission_date: fields.Day
     transmission_time: N[1, 11]
     billing_amount: int
     billing_currency_ison: CurrencyIson
@@ -171,7 +155,7 @@ class FinancialAuthorizeRecord(Answer):
     transaction_currency_ison: CurrencyIson
     transaction_fee_amount: int
     acquirer_id: ANS[1, 11]
-    response_code: ResponseCode
+    response_code: fields.ResponseCode
     base_conversion_rate: Decimal
     holder_conversion_rate: Decimal
     is_conversion_fee_blended: Flag
@@ -184,8 +168,8 @@ class FinancialAuthorizeRecord(Answer):
     transaction_local_time: AN[12] | None
     mcc: N[1, 4] | None
     cashback_amount: int | None
-    transaction_type: TransactionType | None
-    entry_mode_type: EntryModeType | None
+    transaction_type: fields.TransactionType | None
+    entry_mode_type: fields.EntryModeType | None
     merchant_name: ANS[1, 100] | None
     merchant_id: ANS[1, 15] | None
     terminal_id: ANS[1, 16] | None
@@ -193,12 +177,12 @@ class FinancialAuthorizeRecord(Answer):
     pos_data: ANS[1, 26] | None
     pos_entry_mode: ANS[1, 12] | None
     note: ANS[1, 255] | None
-    date_valid: Day | None
+    date_valid: fields.Day | None
     card_present: Flag | None
     currency_conversion_fee: int | None
     currency_convertion_fee: int | None
     transaction_fee: int | None
-    eci_indicator: EciIndicator | None
+    eci_indicator: fields.EciIndicator | None
 
 
 class TransactionRecord(Answer):
@@ -209,8 +193,8 @@ class TransactionRecord(Answer):
     account_id: Id
     proc_code: N[1, 6]
     trans_link: ANS[1, 36]
-    transaction_type: TransactionType
-    entry_mode_type: EntryModeType
+    transaction_type: fields.TransactionType
+    entry_mode_type: fields.EntryModeType
     base_conversion_rate: Decimal
     holder_conversion_rate: Decimal
     is_conversion_fee_blended: Flag
@@ -245,7 +229,7 @@ class TransactionRecord(Answer):
     currency_convertion_fee: int | None
     currency_conversion_fee: int | None
     transaction_fee: int | None
-    eci_indicator: EciIndicator | None
+    eci_indicator: fields.EciIndicator | None
     transaction_local_time: AN[12] | None
     acquirer_processing_date: AN[6] | None
     auth_code: AN[1, 6] | None
@@ -270,7 +254,7 @@ class TransactionRecord(Answer):
     counterparty_iban: AN[15, 34] | None
     counterparty_sort_code: AN[6] | None
     counterparty_account_number: AN[1, 26] | None
-    scheme: Scheme | None
+    scheme: fields.Scheme | None
 
 
 class AddendumRecord(Answer):
@@ -280,7 +264,7 @@ class AddendumRecord(Answer):
     transaction_id: Id
     addendum_type: ANS[1, 50]
     date_imported: N[1, 11]
-    data: SmallObject
+    data: fields.SmallObject
 
 
 class NewAddendum(Answer):

@@ -5,25 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from chalicelib.cards.protocol.fields import (
-    AN,
-    ANS,
-    CardTransactionType,
-    CountryIson,
-    CurrencyIson,
-    Digits,
-    DisputeStep,
-    EciIndicator,
-    EntryModeType,
-    Flag,
-    Id,
-    N,
-    PaymentResult,
-    PaymentState,
-    Range,
-    ResponseCode,
-    Scheme,
-)
+from chalicelib.cards.protocol import fields
+from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N, Range
 from chalicelib.cards.protocol.message import Answer, Excludes, Members, Needs, NeedsOne, Request, given
 from chalicelib.cards.protocol.payment_messages import some_amount
 from chalicelib.cards.protocol.values import MOST_AMOUNT
@@ -64,29 +47,29 @@ class _CardUse(AtMerchant):
 
     card_id: Id | None = None
     pan: Digits[16, 19] | None = None
-    transaction_type: CardTransactionType
+    transaction_type: fields.CardTransactionType
     amount: N[1, 15]
     currency_ison: CurrencyIson
-    entry_mode_type: EntryModeType | None = None
+    entry_mode_type: fields.EntryModeType | None = None
     cashback_amount: N[1, 15] | None = None
     pin: Digits[4] | None = None
     cvc2: Digits[3] | None = None
     expiry_year: N[4] | None = None
     expiry_month: Range[1, 12] | None = None
-    eci_indicator: EciIndicator | None = None
+    eci_indicator: fields.EciIndicator | None = None
     partial_approval: Flag | None = None
 
 
 class SimulateAuthorization(_CardUse):
     """simulateAuthorization: the network asks whether the card may be used."""
 
-    force_response_code: ResponseCode | None = None
+    force_response_code: fields.ResponseCode | None = None
 
 
 class SimulateAdvice(_CardUse):
     """simulateAdvice: the network tells what it has decided in the issuer's place; it is never declined."""
 
-    response_code: ResponseCode
+    response_code: fields.ResponseCode
 
 
 class SimulateIncrement(Request):
@@ -136,7 +119,7 @@ class SimulateDispute(Request):
     further: ClassVar = (some_amount,)
 
     transaction_id: N[1, 11]
-    step: DisputeStep
+    step: fields.DisputeStep
     amount: N[1, 15] | None = None
 
 
@@ -154,7 +137,7 @@ class Authorization(Answer):
 
     authorize_id: Id
     trans_link: ANS[1, 36]
-    response_code: ResponseCode
+    response_code: fields.ResponseCode
     auth_code: AN[6] | None
     approved_amount: int
     holder_amount: int
@@ -210,7 +193,7 @@ class SimulateInboundPayment(Request):
     epm_address_id: Id
     amount: N[1, 15]
     currency_ison: CurrencyIson
-    scheme: Scheme
+    scheme: fields.Scheme
     sender_name: ANS[1, 70]
     reference: ANS[1, 255] | None = None
 
@@ -243,7 +226,7 @@ class SimulateOutboundResult(Request):
     """simulateOutboundResult: the provider reports what became of a payment out."""
 
     epm_transaction_id: Id
-    result: PaymentResult
+    result: fields.PaymentResult
     reason: ANS[1, 35] | None = None
 
 
@@ -252,7 +235,7 @@ class InboundPayment(Answer):
 
     epm_transaction_id: Id
     transaction_id: Id | None
-    state: PaymentState
+    state: fields.PaymentState
     reason: ANS[1, 255] | None
     available_balance: int
     settled_balance: int
@@ -268,7 +251,7 @@ class Collection(Answer):
     """The direct debit; ``cut_off`` in Unix seconds, ``reason`` when it was rejected."""
 
     epm_transaction_id: Id
-    state: PaymentState
+    state: fields.PaymentState
     cut_off: N[1, 11]
     reason: ANS[1, 255] | None
     available_balance: int
@@ -278,7 +261,7 @@ class Collection(Answer):
 class OutboundResult(Answer):
     """The payment afterwards; ``transaction_id`` is left out when nothing was booked."""
 
-    state: PaymentState
+    state: fields.PaymentState
     transaction_id: Id | None
     available_balance: int
     settled_balance: int
