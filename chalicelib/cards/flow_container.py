@@ -82,39 +82,11 @@ class CardFlows:
             TransferFlow(programmes, posting, completion, payments),
         )
         self.provider_recovery = ProviderRecovery(
-            store=store,
-            clock=clock,
-            metrics=metrics,
-            programmes=programmes,
-            completion=completion,
-            payments=payments,
-            addresses=addresses,
-            debits=debits,
-            events=events,
+            store, clock, metrics, programmes, completion, payments, addresses, debits, events
         )
         self.rolling_proof = RollingProof(store, clock, metrics)
-        self.hold_expiry = HoldExpiry(
-            store=store,
-            clock=clock,
-            metrics=metrics,
-            programmes=programmes,
-            hold_release=hold_release,
-            events=events,
-        )
-        dispatcher = partial(
-            Dispatcher,
-            store=store,
-            clock=clock,
-            credentials=cards.credentials,
-            programmes=programmes,
-            references=references,
-            events=events,
-            flows=flows,
-        )
-        self.api = dispatcher(
-            actions=ACTIONS, elsewhere=dict.fromkeys(SIMULATOR_ACTIONS, "this action is one of POST /simulator")
-        )
-        self.simulator = dispatcher(
-            actions=SIMULATOR_ACTIONS, elsewhere=dict.fromkeys(ACTIONS, "this action is one of POST /api")
-        )
-        self.portal = Portal(dispatcher(actions=PORTAL_ACTIONS, elsewhere={}), self.api, self.simulator)
+        self.hold_expiry = HoldExpiry(store, clock, metrics, programmes, hold_release, events)
+        dispatcher = partial(Dispatcher, store, clock, cards.credentials, programmes, references, events, flows)
+        self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "this action is one of POST /simulator"))
+        self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "this action is one of POST /api"))
+        self.portal = Portal(dispatcher(PORTAL_ACTIONS, {}), self.api, self.simulator)

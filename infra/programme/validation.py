@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.values import (
     TRANSACTION_TYPES,
     TYPES_OF_CLASS,
 )
-from chalicelib.cards.requests.disclosure import check_key
+from chalicelib.cards.requests.disclosure import public_key
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.settings import Stage
 from infra.programme.models import (
@@ -255,7 +255,7 @@ def _wrong_events(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
 def _wrong_key(member: str, pem: str | None) -> Iterator[Fault]:
     if pem is not None:
         try:
-            check_key(pem)
+            public_key(pem)
         except ValueError as error:
             yield member, f"cannot be used: {error}"
 

@@ -13,21 +13,21 @@ ROUTES = ("/api", "/simulator")
 
 def refused(status: int) -> Response:
     """What never came to a view, in an envelope; ``status`` is the HTTP status."""
-    from chalicelib.cards.protocol.status_codes import Refused, Status
-    from chalicelib.cards.requests import envelope
-
-    return text_answer(envelope.error(Refused(Status.NOT_JSON if status < 500 else Status.INTERNAL)), JSON, status)
+    return _error("NOT_JSON" if status < 500 else "INTERNAL", status=status)
 
 
 def _failed(cards: CardContainer, incoming: Incoming, error: Exception) -> Response:
+    if isinstance(error, WrongMethod):
+        return _error("NOT_JSON", "the card API takes POST only, with a JSON object as body")
+    log.defect("failed", error)
+    return _error("INTERNAL")
+
+
+def _error(code: str, message: str = "", status: int = 200) -> Response:
     from chalicelib.cards.protocol.status_codes import Refused, Status
     from chalicelib.cards.requests import envelope
 
-    if isinstance(error, WrongMethod):
-        words = "the card API takes POST only, with a JSON object as body"
-        return text_answer(envelope.error(Refused(Status.NOT_JSON, words)), JSON)
-    log.defect("failed", error)
-    return text_answer(envelope.error(Refused(Status.INTERNAL)), JSON)
+    return text_answer(envelope.error(Refused(Status[code], message)), JSON, status)
 
 
 card_routes = Routes[CardContainer](__name__, _failed)

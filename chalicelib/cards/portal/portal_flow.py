@@ -79,7 +79,7 @@ class PortalFlow:
     def show_card(self, request: ShowCard, context: RequestContext) -> Outcome[CardOverview]:
         card = context.find(Card, request.card_id)
         holders, accounts = _beside(context, [card])
-        of_card, lists = Rows.of(activity_record.of_card(card.id)), [_lists(account) for account in accounts.values()]
+        of_card, lists = activity_record.of_card(card.id), [_lists(account) for account in accounts.values()]
         messages, *rows = together(
             [
                 of_card.latest(context.store, request.item_count),
@@ -121,9 +121,7 @@ class PortalFlow:
         before = None
         if request.before_at is not None and request.before_id is not None:
             before = timelines[0].part(request.before_at, request.before_id)
-        rows, more = time_ordered.latest_page(
-            context.store, [Rows.of(each) for each in timelines], request.item_count, before
-        )
+        rows, more = time_ordered.latest_page(context.store, timelines, request.item_count, before)
         return _list(context, [_message(row) for row in rows if context.can_see(row)], more=more)
 
     # -- inside
@@ -155,7 +153,7 @@ def _beside(context: RequestContext, cards: Sequence[Card]) -> tuple[Mapping[int
 def _lists(account: Account) -> tuple[Rows, Rows]:
     """The transactions of an account, and its movements."""
     booked = transaction_record.timeline(account.owner, None)
-    return Rows.of(booked), Rows(booked.table, account.owner, MOVEMENT)
+    return booked, Rows(booked.table, account.owner, MOVEMENT)
 
 
 def _further(

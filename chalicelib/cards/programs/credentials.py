@@ -229,10 +229,7 @@ def put_credential(manager_id: int, name: str, rights: Rights, secret: Credentia
     table, key = credential_key(found)
     keys = [_key_members(new_key(secret, now))]
     item = {**key, "manager_id": manager_id, "name": name, **_rights_members(rights), "keys": keys, "revision": 1}
-    return [
-        Put(table, item, absent("owner")),
-        Put(table, {**name_key(manager_id, name)[1], "access_key": found}),
-    ]
+    return [Put(table, item, absent("owner")), Put(table, {**name_key(manager_id, name)[1], "access_key": found})]
 
 
 def update_credential(found: str, rights: Rights) -> Operation:

@@ -134,10 +134,7 @@ class CreateCard(WithHolder, WithEmbossing):
         Needs(DELIVERY_MANDATORY, (equals("card_virtual", 0, default=1),)),
         BULK_CONDITION,
     )
-    ignored: ClassVar = (
-        *HOLDER_IGNORED,
-        Ignores(_OF_PHYSICAL, equals("card_virtual", 1)),
-    )
+    ignored: ClassVar = (*HOLDER_IGNORED, Ignores(_OF_PHYSICAL, equals("card_virtual", 1)))
     further: ClassVar = (track_names, _owners, _password_length)
     lists: ClassVar = ("card_currency_ison", "account_id", "account_owner_id")
 

@@ -195,14 +195,7 @@ Email = Annotated[
 Ipv4 = Annotated[
     str,
     FormRule(
-        7,
-        15,
-        *_PRINTABLE,
-        "^[0-9]{1,3}([.][0-9]{1,3}){3}$",
-        "203.0.113.7",
-        _read_ipv4,
-        "an IPv4 address",
-        "ipv4",
+        7, 15, *_PRINTABLE, "^[0-9]{1,3}([.][0-9]{1,3}){3}$", "203.0.113.7", _read_ipv4, "an IPv4 address", "ipv4"
     ),
 ]
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic_core import PydanticCustomError
 
-from chalicelib.cards.protocol.rules import Json, ValueRule, capitalize, check_length
+from chalicelib.cards.protocol.rules import Json, ValueRule, capitalize, text_of
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.problems import Kind, fault
 
@@ -65,11 +65,8 @@ class SeriesRule(ValueRule):
     example: str
 
     def check(self, value: Any) -> tuple[str, ...]:
-        if type(value) is not str:
-            fault("type", "must be a string")
-        check_length(value, 1, self.longest, "characters")
         entries = []
-        for part in value.split(","):
+        for part in text_of(value, 1, self.longest).split(","):
             entry = self.form(part.strip())
             if entry is None:
                 fault("value", f"must be {self.reason}")

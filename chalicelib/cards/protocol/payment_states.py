@@ -42,9 +42,7 @@ ADDRESS_RULES: Mapping[str, Rule] = {
 }
 """By action, then by the address's state; the same status once more succeeds, but for B."""
 
-MANDATE_RULES: Mapping[str, Rule] = {
-    "cancelExternalPaymentMandate": {"A": None, "C": Status.ALREADY_CANCELLED},
-}
+MANDATE_RULES: Mapping[str, Rule] = {"cancelExternalPaymentMandate": {"A": None, "C": Status.ALREADY_CANCELLED}}
 """By action, then by the mandate's state."""
 
 

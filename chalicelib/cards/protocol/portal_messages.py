@@ -43,10 +43,7 @@ class ListActivity(Request):
     A message is named by its time (Unix milliseconds) and its number.
     """
 
-    conditions: ClassVar = (
-        Needs(("before_at",), (given("before_id"),)),
-        Needs(("before_id",), (given("before_at"),)),
-    )
+    conditions: ClassVar = (Needs(("before_at",), (given("before_id"),)), Needs(("before_id",), (given("before_at"),)))
 
     item_count: ItemCount
     card_id: Id | None = None

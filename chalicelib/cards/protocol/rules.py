@@ -45,16 +45,24 @@ class ValueRule:
 _DIGITS = re.compile(r"[0-9]*")
 
 
-def digits_of(value: Any) -> str:
-    """The digits of a JSON number or of a string of digits."""
-    if type(value) is int and value >= 0:
-        return str(value)
-    if type(value) is str and _DIGITS.fullmatch(value):
-        return value
-    return fault("type", "must be a whole number")
+def digits_of(value: Any, shortest: int, longest: int, what: str = "digits") -> str:
+    """The digits of a JSON number or of a string of digits, so many of them."""
+    text = str(value) if type(value) is int and value >= 0 else value
+    if type(text) is not str or not _DIGITS.fullmatch(text):
+        fault("type", "must be a whole number")
+    _check_length(text, shortest, longest, what)
+    return str(text)
 
 
-def check_length(text: str, shortest: int, longest: int, what: str) -> None:
+def text_of(value: Any, shortest: int, longest: int) -> str:
+    """A string of so many characters."""
+    if type(value) is not str:
+        fault("type", "must be a string")
+    _check_length(value, shortest, longest, "characters")
+    return str(value)
+
+
+def _check_length(text: str, shortest: int, longest: int, what: str) -> None:
     if shortest <= len(text) <= longest:
         return
     said = f"exactly {longest}" if shortest == longest else f"{shortest} to {longest}"
@@ -71,9 +79,7 @@ class NumberRule(ValueRule):
     def check(self, value: Any) -> int:
         if type(value) is int and 10 ** (self.shortest - 1) <= value < 10**self.longest:
             return value
-        text = digits_of(value)
-        check_length(text, self.shortest, self.longest, "digits")
-        return int(text)
+        return int(digits_of(value, self.shortest, self.longest))
 
     def json_schema(self) -> Json:
         return {
@@ -98,9 +104,7 @@ class DigitsRule(ValueRule):
     example: str = ""
 
     def check(self, value: Any) -> str:
-        text = digits_of(value)
-        check_length(text, self.shortest, self.longest, "digits")
-        return text
+        return digits_of(value, self.shortest, self.longest)
 
     def json_schema(self) -> Json:
         return {
@@ -129,11 +133,10 @@ class RangeRule(ValueRule):
         return self.digits or len(str(self.highest))
 
     def check(self, value: Any) -> int:
-        text = digits_of(value)
-        check_length(text, 1, self.longest, "digits")
-        if not self.lowest <= int(text) <= self.highest:
+        number = int(digits_of(value, 1, self.longest))
+        if not self.lowest <= number <= self.highest:
             fault("value", f"must be from {self.lowest} to {self.highest}")
-        return int(text)
+        return number
 
     def json_schema(self) -> Json:
         return {
@@ -165,9 +168,7 @@ class PaginatorRule(ValueRule):
         for name in ("item_count", "offset"):
             if value.get(name) is None:
                 fault("missing", f"must have {name}")
-            text = digits_of(value[name])
-            check_length(text, 1, self.digits, f"digits in {name}")
-            found.append(int(text))
+            found.append(int(digits_of(value[name], 1, self.digits, f"digits in {name}")))
         if not 1 <= found[0] <= self.most:
             fault("value", f"must have an item_count from 1 to {self.most}")
         return found[0], found[1]
@@ -194,9 +195,7 @@ class OneOfRule(ValueRule):
     digits: int = 1
 
     def check(self, value: Any) -> int:
-        text = digits_of(value)
-        check_length(text, 1, self.digits, "digits")
-        number = int(text)
+        number = int(digits_of(value, 1, self.digits))
         if number not in self.meanings:
             fault("value", f"must be {_either(map(str, self.meanings))}")
         return number
@@ -230,14 +229,12 @@ class CodeWordRule(ValueRule):
     def check(self, value: Any) -> str:
         if self.shortest and type(value) is int and value >= 0:
             value = str(value)
-        if type(value) is not str:
-            fault("type", "must be a string")
-        check_length(value, self.shortest or self.length, self.length, "characters")
+        word = text_of(value, self.shortest or self.length, self.length)
         if self.shortest:
-            value = next((each for each in self.meanings if each.lower() == value.lower()), value)
-        if value not in self.meanings:
+            word = next((each for each in self.meanings if each.lower() == word.lower()), word)
+        if word not in self.meanings:
             fault("value", f"must be {_either(self.meanings)}")
-        return str(value)
+        return word
 
     def json_schema(self) -> Json:
         described = "; ".join(f"{letter} {meaning}" for letter, meaning in self.meanings.items())
@@ -256,11 +253,10 @@ class CodeRule(ValueRule):
     example: int
 
     def check(self, value: Any) -> int:
-        text = digits_of(value)
-        check_length(text, 1, 3, "digits")
-        if int(text) not in self.registry():
+        code = int(digits_of(value, 1, 3))
+        if code not in self.registry():
             fault("value", f"is not a {self.called}")
-        return int(text)
+        return code
 
     def json_schema(self) -> Json:
         codes = sorted(self.registry())
@@ -283,12 +279,10 @@ class TextRule(ValueRule):
     example: str
 
     def check(self, value: Any) -> str:
-        if type(value) is not str:
-            fault("type", "must be a string")
-        check_length(value, self.shortest, self.longest, "characters")
-        if not self.allowed(value):
+        text = text_of(value, self.shortest, self.longest)
+        if not self.allowed(text):
             fault("characters", f"must be {self.reason}")
-        return str(value)
+        return text
 
     def json_schema(self) -> Json:
         example = (self.example * (self.shortest // len(self.example) + 1))[: max(self.shortest, len(self.example))]

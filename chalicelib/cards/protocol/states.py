@@ -143,12 +143,7 @@ DISPUTE_STEPS = {
     "lost": "the shop keeps it",
 }
 DISPUTE_OPENED, DISPUTE_WON, DISPUTE_LOST = "opened", "won", "lost"
-_IF_OPENED = {
-    None: Status.WRONG_STATE,
-    DISPUTE_OPENED: None,
-    DISPUTE_WON: Status.FINAL,
-    DISPUTE_LOST: Status.FINAL,
-}
+_IF_OPENED = {None: Status.WRONG_STATE, DISPUTE_OPENED: None, DISPUTE_WON: Status.FINAL, DISPUTE_LOST: Status.FINAL}
 DISPUTE_RULES: Mapping[str, Mapping[str | None, Status | None]] = {
     DISPUTE_OPENED: _IF_OPENED | {None: None, DISPUTE_OPENED: Status.WRONG_STATE},
     DISPUTE_WON: _IF_OPENED,

@@ -12,11 +12,7 @@ YES, NO = 1, 0
 HOLDER_TYPES = {0: "personal", 1: "business"}
 PERSONAL, BUSINESS = 0, 1
 
-ACCOUNT_GROUPS = {
-    "limit_group_id": "limits",
-    "fee_group_id": "fees",
-    "risk_group_id": "risk rules",
-}
+ACCOUNT_GROUPS = {"limit_group_id": "limits", "fee_group_id": "fees", "risk_group_id": "risk rules"}
 """The groups of an account, as its record names them."""
 
 LIMIT_TYPES = {1: "card", 2: "account", 3: "holder"}

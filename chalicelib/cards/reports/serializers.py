@@ -32,12 +32,7 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields.registries import country_letters
 
 A = TypeVar("A", bound=Answer)
-_RATES = (
-    "billing_conversion_rate",
-    "settlement_conversion_rate",
-    "base_conversion_rate",
-    "holder_conversion_rate",
-)
+_RATES = ("billing_conversion_rate", "settlement_conversion_rate", "base_conversion_rate", "holder_conversion_rate")
 _FLAGS: Mapping[str, Sequence[str]] = {"risk_actions": RISK_ACTIONS, "security_checks": SECURITY_CHECKS}
 _BY_CARD = frozenset((PRESENTMENT, CHARGEBACK))
 _UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_checks": {}}

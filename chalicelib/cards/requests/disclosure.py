@@ -20,11 +20,6 @@ from chalicelib.foundation import log
 from chalicelib.foundation.crypto import signatures
 
 
-def check_key(pem: str) -> None:
-    """Raises: ValueError: ``pem`` is no public RSA key of at least 3072 bits."""
-    _public_key(pem)
-
-
 def is_absent(credential: Credential, field: CardField) -> bool:
     """Whether the credential never gets to see this field, so that it need not even be opened."""
     return credential.modes[field] == ABSENT
@@ -76,11 +71,12 @@ def _disclose(credential: Credential, card_id: int, field: CardField, clear: str
 
 def _encrypt(pem: str, label: str, clear: str) -> str:
     scheme = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), label.encode())
-    return base64.b64encode(_public_key(pem).encrypt(clear.encode(), scheme)).decode("ascii")
+    return base64.b64encode(public_key(pem).encrypt(clear.encode(), scheme)).decode("ascii")
 
 
 @lru_cache(maxsize=256)
-def _public_key(pem: str) -> RSAPublicKey:
+def public_key(pem: str) -> RSAPublicKey:
+    """Raises: ValueError: ``pem`` is no public RSA key of at least 3072 bits."""
     key = signatures.load_public_key(pem)
     if key.key_size < MINIMUM_KEY_BITS:
         raise signatures.InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_KEY_BITS} are needed")

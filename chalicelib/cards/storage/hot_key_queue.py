@@ -52,6 +52,10 @@ class QueuePlace:
     """The place of one request: in one queue at most; at ``until`` it stops waiting.
 
     ``until`` is a time of the clock's ``monotonic``.
+
+    Attributes:
+        in_vain: how often the request was not first although it had queued: other processes are in the way.
+        has_ended: whether it was told to wait no more.
     """
 
     def __init__(self, queues: HotKeyQueues, clock: Clock, until: float) -> None:
@@ -60,13 +64,8 @@ class QueuePlace:
         self._until = until
         self._queue: _Queue | None = None
         self._is_mine = False
-        self._in_vain = 0
-        self._has_ended = False
-
-    @property
-    def in_vain(self) -> int:
-        """How often the request was not first although it had queued: other processes are in the way."""
-        return self._in_vain
+        self.in_vain = 0
+        self.has_ended = False
 
     @property
     def left(self) -> float:
@@ -77,15 +76,10 @@ class QueuePlace:
     def is_over(self) -> bool:
         return self.left <= 0
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether it was told to wait no more."""
-        return self._has_ended
-
     def end(self) -> None:
         """Wait no more."""
         self.leave()
-        self._has_ended = True
+        self.has_ended = True
         self._until = min(self._until, self._clock.monotonic())
 
     def approach(self, keys: Sequence[Key]) -> None:
@@ -100,7 +94,7 @@ class QueuePlace:
         key = operation.item if isinstance(operation, Put) else operation.key
         name = _name(operation.table, key)
         if self._queue is not None and self._queue.name == name:
-            self._in_vain += 1
+            self.in_vain += 1
             return
         self.leave()
         self._wait(self._queues.join(name, opening=True))

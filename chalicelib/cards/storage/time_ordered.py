@@ -56,16 +56,33 @@ class Span:
         return self.since <= position[0] <= self.until and (self.after is None or position > self.after)
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """Where rows stand: in the partition ``owner`` of a table, with parts that begin with ``name``.
+Read = Callable[[], list[Item]]
 
-    ``digits`` is how long their numbers may be.
-    """
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows in the partition ``owner`` of a table whose parts begin with ``name``, and go on in the order of time."""
 
     table: str
     owner: str
     name: str
+
+    def latest(self, store: Store, count: int, before: str | None = None) -> Read:
+        """What reads the last ``count`` rows, the latest first, of those before the part ``before``; one call."""
+        span = ("part", f"{self.name}#", before or f"{self.name}#~")
+        many = count + 1  # the end of the span is in it
+
+        def read() -> list[Item]:
+            found = store.query(self.table, ("owner", self.owner), between=span, limit=many, newest_first=True)
+            return [row for row in found.items if row["part"] != before][:count]
+
+        return read
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline(Rows):
+    """Rows whose parts go on with the time of recording and a number; ``digits`` is how long numbers may be."""
+
     digits: int
 
     def part(self, at: int, number: int) -> str:
@@ -150,33 +167,6 @@ def shards(manager_id: int) -> Sequence[str]:
 def shard_of(number: int) -> int:
     """Which of them a row belongs to."""
     return zlib.crc32(str(number).encode()) % SHARDS
-
-
-Read = Callable[[], list[Item]]
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows in the partition ``owner`` of a table whose parts begin with ``name``, and go on in the order of time."""
-
-    table: str
-    owner: str
-    name: str
-
-    @classmethod
-    def of(cls, timeline: Timeline) -> Rows:
-        return cls(timeline.table, timeline.owner, timeline.name)
-
-    def latest(self, store: Store, count: int, before: str | None = None) -> Read:
-        """What reads the last ``count`` rows, the latest first, of those before the part ``before``; one call."""
-        span = ("part", f"{self.name}#", before or f"{self.name}#~")
-        many = count + 1  # the end of the span is in it
-
-        def read() -> list[Item]:
-            found = store.query(self.table, ("owner", self.owner), between=span, limit=many, newest_first=True)
-            return [row for row in found.items if row["part"] != before][:count]
-
-        return read
 
 
 def latest_page(store: Store, lists: Sequence[Rows], count: int, before: str | None = None) -> tuple[list[Item], bool]:

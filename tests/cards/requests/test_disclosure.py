@@ -124,7 +124,7 @@ def test_without_a_key_nothing_is_shown_in_its_place() -> None:
 
 
 def test_a_key_of_3072_bits_is_taken_and_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    disclosure.check_key(PEM)
+    disclosure.public_key(PEM)
     monkeypatch.setattr(signatures, "load_public_key", lambda pem: pytest.fail("parsed again"))
     disclosure.disclose(credential("encrypted"), 1001, "pan", PAN)
 
@@ -148,4 +148,4 @@ CURVE = ec.generate_private_key(ec.SECP256R1()).public_key()
 )
 def test_a_key_that_cannot_protect_card_data_is_refused(pem: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        disclosure.check_key(pem)
+        disclosure.public_key(pem)
