@@ -16,16 +16,7 @@ from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.risk_rules import FiredRules
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
-from chalicelib.cards.protocol.values import (
-    ADVICE,
-    ADVICE_REASONS,
-    APPROVALS,
-    AUTHORIZATION,
-    EXPIRY,
-    REVERSAL,
-    RISK_ACTIONS,
-    SUSPICIOUS,
-)
+from chalicelib.cards.protocol import values
 from chalicelib.cards.storage.record import WriteStamp, without_none
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Timeline, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
@@ -64,7 +55,7 @@ class NetworkMessage:
 
     @property
     def is_approved(self) -> bool:
-        return self.code in APPROVALS
+        return self.code in values.APPROVALS
 
     @property
     def lists(self) -> list[str]:
@@ -74,7 +65,7 @@ class NetworkMessage:
 
     @property
     def is_reversal(self) -> bool:
-        return self.kind in (REVERSAL, EXPIRY)
+        return self.kind in (values.REVERSAL, values.EXPIRY)
 
     def members(self, now: int) -> dict[str, Any]:
         """The members of the records, sent at ``now`` (Unix seconds)."""
@@ -103,8 +94,8 @@ class NetworkMessage:
             "note": f"fired: {_join_rules(self.fired.rules, ', ', 248)}" if self.fired.rules else None,
             "trace_id": f"{int(self.trans_link):015}",
             "trace_number": f"{stan:06}",
-            "advice_reason_code": ADVICE_REASONS.get(self.kind),
-            "cashback_amount": use.cashback_amount if self.kind in (AUTHORIZATION, ADVICE) else None,
+            "advice_reason_code": values.ADVICE_REASONS.get(self.kind),
+            "cashback_amount": use.cashback_amount if self.kind in (values.AUTHORIZATION, values.ADVICE) else None,
             **risks(self.fired),
             "date_valid": self.holds_until and f"{datetime.fromtimestamp(self.holds_until, UTC):%Y-%m-%d}",
         }
@@ -163,7 +154,7 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
 def risks(fired: FiredRules) -> dict[str, Any]:
     """What both activity and transactions show of the risk rules that fired."""
     return {
-        "suspicious": int(SUSPICIOUS in fired.actions),
+        "suspicious": int(values.SUSPICIOUS in fired.actions),
         "risk_actions": flags(fired),
         "risk_rule_ids": _join_rules(fired.rules, ",") or None,
     }
@@ -182,4 +173,4 @@ def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
 
 def flags(fired: FiredRules) -> dict[str, int]:
     """The actions of risk rules, as the interface shows them."""
-    return {name: int(name in fired.actions) for name in RISK_ACTIONS}
+    return {name: int(name in fired.actions) for name in values.RISK_ACTIONS}

@@ -25,20 +25,11 @@ from chalicelib.cards.issuing.card_record import Card, number_key
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import CounterChanges
-from chalicelib.cards.protocol import simulator_messages
+from chalicelib.cards.protocol import simulator_messages, values
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.simulator_messages import SimulateAdvice, SimulateAuthorization, SimulateIncrement
 from chalicelib.cards.protocol.states import DECLINED, DECLINED_BY_NUMBER, HELD
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.protocol.values import (
-    ADVICE,
-    APPROVED_IN_PART,
-    AUTHORIZATION,
-    HOLD_SECONDS,
-    INCREMENT,
-    RISK_ACTIONS,
-    SECURITY_CHECKS,
-)
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
@@ -67,7 +58,7 @@ class AuthorizationFlow:
             decision = self.authorizer.force(card_context, asked, request.force_response_code, context.now, tally)
         else:
             decision = self.authorizer.decide(card_context, asked, context.now, tally, by_number)
-        return self._record(context, card_context, asked, decision, tally, AUTHORIZATION)
+        return self._record(context, card_context, asked, decision, tally, values.AUTHORIZATION)
 
     def decline_late(
         self, request: SimulateAuthorization, context: RequestContext
@@ -83,7 +74,7 @@ class AuthorizationFlow:
         account = card_context.account_for(asked.currency) or card_context.accounts[0]
         decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.price(card_context, account, asked)
         number = self.sequences.next("authorization")
-        message = _first_message(number, AUTHORIZATION, card_context.card, asked, decision, charge)
+        message = _first_message(number, values.AUTHORIZATION, card_context.card, asked, decision, charge)
         stamp = WriteStamp(time_out_of_turn(context.at, card_context.of_card.last_at), context.write_id)
         authorization = _authorization(message, account, stamp, is_held=False)
         return Outcome(
@@ -100,7 +91,7 @@ class AuthorizationFlow:
             raise Refused(Status.NO_CARD)
         asked, tally = _read_asked(request), CounterChanges()
         decision = self.authorizer.force(card_context, asked, request.response_code, context.now, tally)
-        return self._record(context, card_context, asked, decision, tally, ADVICE)
+        return self._record(context, card_context, asked, decision, tally, values.ADVICE)
 
     def simulate_increment(
         self, request: SimulateIncrement, context: RequestContext
@@ -143,8 +134,8 @@ class AuthorizationFlow:
             "holder_amount": 0,
             "holder_currency_ison": request.currency_ison,
             "fee_amount": 0,
-            "risk_actions": [dict.fromkeys(RISK_ACTIONS, 0)],
-            "security_checks": [{name: use.checks[name] for name in SECURITY_CHECKS}],
+            "risk_actions": [dict.fromkeys(values.RISK_ACTIONS, 0)],
+            "security_checks": [{name: use.checks[name] for name in values.SECURITY_CHECKS}],
             "available_balance": 0,
             "settled_balance": 0,
         }
@@ -162,8 +153,8 @@ class AuthorizationFlow:
         """A new authorization."""
         card, account = card_context.card, decision.account
         charge = decision.charge or self.authorizer.price(card_context, account, asked)
-        number, until = self.sequences.next("authorization"), context.now + HOLD_SECONDS
-        if decision.code == APPROVED_IN_PART:
+        number, until = self.sequences.next("authorization"), context.now + values.HOLD_SECONDS
+        if decision.code == values.APPROVED_IN_PART:
             asked = replace(asked, use=replace(asked.use, cashback_amount=None))
         is_held = decision.is_approved and asked.use.moves
         held = charge.total if charge and is_held and asked.use.takes else 0
@@ -204,11 +195,13 @@ class AuthorizationFlow:
     ) -> Outcome[simulator_messages.Authorization]:
         """An increment of an authorization; ``charge`` is what all of it comes to now."""
         number, account = self.sequences.next("authorization"), decision.account
-        movement = Movement(CALLED[INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id)
+        movement = Movement(
+            CALLED[values.INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id
+        )
         is_held = decision.is_approved and authorization.of_use.takes
         more = charge.total - authorization.held if charge and is_held else 0
         stamp, operations = _write(context, movement, card_context, account, more, decision)
-        until = context.now + HOLD_SECONDS
+        until = context.now + values.HOLD_SECONDS
         as_read: Operation = authorization.check_unchanged()
         if decision.is_approved and charge:
             as_read = authorization.update(
@@ -221,7 +214,7 @@ class AuthorizationFlow:
             )
         message = NetworkMessage(
             number=number,
-            kind=INCREMENT,
+            kind=values.INCREMENT,
             card=card_context.card,
             trans_link=authorization.trans_link,
             use=authorization.of_use,
@@ -236,17 +229,16 @@ class AuthorizationFlow:
         after = movement.account_after(account) if more else account
         return Outcome(
             _answer(context, message, decision.amount, after),
-            [
-                as_read,
-                put_message_number(message, authorization, stamp),
-                *message.put_rows(stamp),
-                *operations,
-            ],
+            [as_read, put_message_number(message, authorization, stamp), *message.put_rows(stamp), *operations],
             events=event_payloads.message_events(message, stamp.now, after, {}, card_context.card),
         )
 
 
-CALLED: Mapping[int, str] = {AUTHORIZATION: "authorization", ADVICE: "advice", INCREMENT: "increment"}
+CALLED: Mapping[int, str] = {
+    values.AUTHORIZATION: "authorization",
+    values.ADVICE: "advice",
+    values.INCREMENT: "increment",
+}
 """What the ledger calls them."""
 
 
@@ -344,7 +336,7 @@ def _answer(
         "holder_currency_ison": message.holder_currency,
         "fee_amount": sum(fee.amount for fee in charge.fees) if charge else 0,
         "risk_actions": [flags(message.fired)],
-        "security_checks": [{name: message.use.checks[name] for name in SECURITY_CHECKS}],
+        "security_checks": [{name: message.use.checks[name] for name in values.SECURITY_CHECKS}],
         **account.visible_balances(context.level),
     }
     return leave_out_none(answer)

@@ -26,25 +26,16 @@ from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.posting_context import OverLimit, PostingContext, Usage
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.ledger.usage_counters import CounterChanges
+from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD
 from chalicelib.cards.protocol.status_codes import Refused
-from chalicelib.cards.protocol.values import (
-    ACCOUNT_TO_SUSPENDED,
-    APPROVALS,
-    APPROVED,
-    APPROVED_IN_PART,
-    CARD_TO_RISK,
-    OF_RISK_RULE,
-    REJECT,
-    RISK_ACTIONS,
-)
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto.vault import Unsealable
 
 NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"
 OVER_AMOUNT, OVER_COUNT = "61", "65"
 NOT_AVAILABLE, MALFUNCTION = "91", "96"
-BY_RULE: Mapping[str, Any] = {"reason_code": OF_RISK_RULE, "note": None}
+BY_RULE: Mapping[str, Any] = {"reason_code": values.OF_RISK_RULE, "note": None}
 """Why the status of a card or an account has changed."""
 
 
@@ -86,7 +77,7 @@ class Decision:
 
     @property
     def is_approved(self) -> bool:
-        return self.code in APPROVALS
+        return self.code in values.APPROVALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +128,7 @@ class Authorizer:
         Without an exchange rate it is not known what would be held: then an approval is recorded as a decline.
         """
         account = card_context.account_for(asked.currency) or card_context.accounts[0]
-        if code not in APPROVALS or not asked.use.moves:
+        if code not in values.APPROVALS or not asked.use.moves:
             return Decision(code, account)
         party = card_context.posting_context(account)
         facts = asked.use.facts(asked.currency, card_context.holder_country)
@@ -176,7 +167,7 @@ class Authorizer:
         before = authorization.charged
         charge = whole.increase_over(before.share(authorization.left)) if before else whole
         is_paid = not use.takes or whole.total - authorization.held <= account.available
-        more, counted = Decision(APPROVED, account, amount, charge), tally if is_paid else tally.copy()
+        more, counted = Decision(values.APPROVED, account, amount, charge), tally if is_paid else tally.copy()
         decision = _count(party, facts, more, now, counted, further=authorization.left)
         if decision.is_approved and not is_paid:
             decision = Decision(NO_FUNDS, account, charge=charge)
@@ -198,11 +189,11 @@ def _decide_use(
         return Decision(code or NOT_PERMITTED, account or card_context.accounts[0], card_changes=changes)
     fired = _evaluate_rules(card_context, account, facts, asked, now, tally)
     decision = _decide_price(
-        card_context.posting_context(account), asked, facts, now, tally, rejected=REJECT in fired.actions
+        card_context.posting_context(account), asked, facts, now, tally, rejected=values.REJECT in fired.actions
     )
-    if CARD_TO_RISK in fired.actions:
+    if values.CARD_TO_RISK in fired.actions:
         changes = {**changes, "stored_status": "R", **BY_RULE}
-    by_rules = {"status": "S", **BY_RULE} if ACCOUNT_TO_SUSPENDED in fired.actions else {}
+    by_rules = {"status": "S", **BY_RULE} if values.ACCOUNT_TO_SUSPENDED in fired.actions else {}
     return replace(decision, fired=fired, card_changes=changes, account_changes=by_rules)
 
 
@@ -234,7 +225,7 @@ def _evaluate_rules(
             tally.change(kept, windows)
         rules |= dict.fromkeys(found.rules)
         actions |= set(found.actions)
-    return FiredRules(tuple(rules), tuple(action for action in RISK_ACTIONS if action in actions))
+    return FiredRules(tuple(rules), tuple(action for action in values.RISK_ACTIONS if action in actions))
 
 
 def _decide_price(
@@ -249,7 +240,7 @@ def _decide_price(
     """The decision upon price, limits and balance."""
     account = _account_of(party)
     if not asked.use.moves:
-        return Decision(SUSPECTED if rejected else APPROVED, account)
+        return Decision(SUSPECTED if rejected else values.APPROVED, account)
     try:
         charge = _charge(party, asked.use, facts, asked.amount)
     except Refused:
@@ -257,14 +248,14 @@ def _decide_price(
     if rejected:
         return Decision(SUSPECTED, account, charge=charge)
     is_paid = not asked.use.takes or charge.total <= account.available
-    whole = Decision(APPROVED, account, asked.amount, charge)
+    whole = Decision(values.APPROVED, account, asked.amount, charge)
     decision = _count(party, facts, whole, now, tally if is_paid else tally.copy())
     if is_paid or not decision.is_approved:
         return decision
     partly = _affordable_part(party, asked, facts) if asked.partial else None
     if partly is None:
         return Decision(NO_FUNDS, account, charge=charge)
-    return _count(party, facts, Decision(APPROVED_IN_PART, account, *partly), now, tally)
+    return _count(party, facts, Decision(values.APPROVED_IN_PART, account, *partly), now, tally)
 
 
 def _count(

@@ -32,17 +32,10 @@ from chalicelib.cards.ledger.entries import NETWORK, Movement
 from chalicelib.cards.ledger.posting_context import PostingContext, Usage
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.ledger.usage_counters import CounterChanges
+from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.simulator_messages import Cleared, SimulateClearing, SimulateRefund
 from chalicelib.cards.protocol.states import CLEARED, CREDITED_ACCOUNT, DECLINED
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.protocol.values import (
-    APPROVED,
-    FIRST_PRESENTMENT,
-    FURTHER_PRESENTMENT,
-    PRESENTMENT,
-    PURCHASE,
-    REFUND,
-)
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
@@ -72,7 +65,7 @@ class ClearingFlow:
     sequences: Sequences
 
     def simulate_clearing(self, request: SimulateClearing, context: RequestContext) -> Outcome[Cleared]:
-        authorization, card_context = self._read_authorization(request, context, PURCHASE)
+        authorization, card_context = self._read_authorization(request, context, values.PURCHASE)
         use = _use_at_shop(authorization.of_use, request)
         account, tally = card_context.accounts[0], CounterChanges()
         party, facts = (
@@ -100,11 +93,11 @@ class ClearingFlow:
         return self._post(context, authorization, card_context, use, charge, members, share.released, tally)
 
     def simulate_refund(self, request: SimulateRefund, context: RequestContext) -> Outcome[Cleared]:
-        authorization, card_context = self._read_authorization(request, context, REFUND)
+        authorization, card_context = self._read_authorization(request, context, values.REFUND)
         account = card_context.accounts[0]
         if account.status not in CREDITED_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)
-        use = replace(_use_at_shop(authorization.of_use, request), transaction_type=REFUND)
+        use = replace(_use_at_shop(authorization.of_use, request), transaction_type=values.REFUND)
         party, facts, tally = (
             card_context.posting_context(account),
             use.facts(request.currency_ison, card_context.holder_country),
@@ -163,7 +156,7 @@ class ClearingFlow:
             account_id=account.id,
             at=context.at,
             state=DECLINED,
-            response_code=APPROVED,
+            response_code=values.APPROVED,
             currency=request.currency_ison,
             use=_use_at_shop(use, request).plain,
         )
@@ -193,8 +186,10 @@ class ClearingFlow:
         main = Transaction(
             id=number,
             transaction_type=use.transaction_type,
-            mti=PRESENTMENT,
-            function_code=FURTHER_PRESENTMENT if authorization.cleared and charge.debit else FIRST_PRESENTMENT,
+            mti=values.PRESENTMENT,
+            function_code=values.FURTHER_PRESENTMENT
+            if authorization.cleared and charge.debit
+            else values.FIRST_PRESENTMENT,
             trans_link=authorization.trans_link,
             card_id=card_context.card.id,
             entry_mode=use.entry_mode,

@@ -19,18 +19,10 @@ from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import NETWORK, Movement
 from chalicelib.cards.ledger.transaction_record import Transaction, row_key, transaction_key
 from chalicelib.cards.ledger.usage_counters import Counters
+from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.simulator_messages import Disputed, SimulateDispute
 from chalicelib.cards.protocol.states import DISPUTE_LOST, DISPUTE_OPENED, DISPUTE_RULES, DISPUTE_WON
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import (
-    CHARGEBACK,
-    CREDIT_ADJUSTMENT,
-    CREDIT_TYPES,
-    DEBIT_ADJUSTMENT,
-    FIRST_CHARGEBACK,
-    OF_DISPUTE,
-    PRESENTMENT,
-)
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
@@ -75,7 +67,7 @@ class DisputeFlow:
         lead, found = context.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
         if lead is None or not context.can_see(lead):
             raise Refused(Status.NO_TRANSACTION)
-        if lead.get("mti") != PRESENTMENT or lead["transaction_type"] in CREDIT_TYPES:
+        if lead.get("mti") != values.PRESENTMENT or lead["transaction_type"] in values.CREDIT_TYPES:
             raise Refused(Status.WRONG_STATE, "only what a shop has collected is disputed")
         row, *items = context.items(
             [
@@ -116,7 +108,7 @@ class DisputeFlow:
         movement = self._movement(request, context, case)
         movement.book(case.account, amount, NETWORK)
         movement.reserve(case.account, amount)
-        shown = self._transaction(case, movement, CREDIT_ADJUSTMENT, amount)
+        shown = self._transaction(case, movement, values.CREDIT_ADJUSTMENT, amount)
         written = [dispute.put(context.write_id), _update_disputed(case, dispute, context.write_id)]
         return _outcome(context, dispute, case, movement, written, shown)
 
@@ -129,7 +121,7 @@ class DisputeFlow:
         shown = None
         if request.step == DISPUTE_LOST:
             movement.book(case.account, -dispute.amount, NETWORK)
-            shown = self._transaction(case, movement, DEBIT_ADJUSTMENT, dispute.amount)
+            shown = self._transaction(case, movement, values.DEBIT_ADJUSTMENT, dispute.amount)
             written.append(_update_disputed(case, dispute, context.write_id, sign=-1))
         return _outcome(context, dispute, case, movement, written, shown)
 
@@ -148,13 +140,13 @@ class DisputeFlow:
         """The transaction of a step, in the account's currency."""
         account, authorization = case.account, case.authorization
         use = authorization.of_use
-        is_credit = transaction_type == CREDIT_ADJUSTMENT
+        is_credit = transaction_type == values.CREDIT_ADJUSTMENT
         transaction = Transaction(
             id=self.sequences.next("transaction"),
             transaction_type=transaction_type,
             direction="credit" if is_credit else "debit",
-            mti=CHARGEBACK,
-            function_code=FIRST_CHARGEBACK,
+            mti=values.CHARGEBACK,
+            function_code=values.FIRST_CHARGEBACK,
             trans_link=authorization.trans_link,
             amount=amount,
             currency=account.currency,
@@ -165,7 +157,7 @@ class DisputeFlow:
             country=use.country,
             description=CALLED[DISPUTE_OPENED if is_credit else DISPUTE_LOST],
             authorization_id=authorization.id,
-            reason_code=OF_DISPUTE,
+            reason_code=values.OF_DISPUTE,
             network={
                 **(case.row.get("network") or {}),
                 "proc_code": transaction_type * 10_000,

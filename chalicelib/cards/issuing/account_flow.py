@@ -14,17 +14,7 @@ from chalicelib.cards.issuing.onboarding import new_account, new_holder
 from chalicelib.cards.issuing.serializers import serialize_account
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme
-from chalicelib.cards.protocol.account_messages import (
-    AccountRecord,
-    AssignAccountToFeeRuleGroup,
-    AssignAccountToLimitRuleGroup,
-    AssignAccountToRiskRuleGroup,
-    ChangeAccountProgramId,
-    ChangeAccountStatus,
-    CreateAccount,
-    CreatedAccount,
-    GetAccounts,
-)
+from chalicelib.cards.protocol import account_messages as messages
 from chalicelib.cards.protocol.states import CLOSED, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
@@ -39,7 +29,9 @@ class AccountFlow:
 
     sequences: Sequences
 
-    def create_account(self, request: CreateAccount, context: RequestContext) -> Outcome[CreatedAccount]:
+    def create_account(
+        self, request: messages.CreateAccount, context: RequestContext
+    ) -> Outcome[messages.CreatedAccount]:
         programme = group_resolution.account_programme(context.catalogue, request.program_id)
         found, cards = self._owner_and_cards(context, request)
         holder = found or new_holder(request, context, self.sequences.next("holder"), programme)
@@ -61,7 +53,7 @@ class AccountFlow:
         uses = [*account.uses, *(holder.uses if found is None else [])]
         return Outcome({"id": account.id, "holder_id": holder.id}, operations, uses)
 
-    def change_account_status(self, request: ChangeAccountStatus, context: RequestContext) -> Outcome[None]:
+    def change_account_status(self, request: messages.ChangeAccountStatus, context: RequestContext) -> Outcome[None]:
         account = context.find(Account, request.account_id)
         account.require(context.action)
         if request.account_status == CLOSED and not account.is_empty:
@@ -75,7 +67,9 @@ class AccountFlow:
         )
         return Outcome(operations=[change])
 
-    def change_account_program_id(self, request: ChangeAccountProgramId, context: RequestContext) -> Outcome[None]:
+    def change_account_program_id(
+        self, request: messages.ChangeAccountProgramId, context: RequestContext
+    ) -> Outcome[None]:
         account = context.find(Account, request.account_id)
         programme = group_resolution.account_programme(context.catalogue, request.account_program_id)
         account.require(context.action)
@@ -95,23 +89,25 @@ class AccountFlow:
         return Outcome(operations=[change], uses=moved.uses, events=program_changed(account, moved))
 
     def assign_account_to_risk_rule_group(
-        self, request: AssignAccountToRiskRuleGroup, context: RequestContext
+        self, request: messages.AssignAccountToRiskRuleGroup, context: RequestContext
     ) -> Outcome[None]:
         return _assign_group(
             context, request.account_id, "risk_group", "risk_rule_group_id", request.risk_rule_group_id
         )
 
     def assign_account_to_fee_rule_group(
-        self, request: AssignAccountToFeeRuleGroup, context: RequestContext
+        self, request: messages.AssignAccountToFeeRuleGroup, context: RequestContext
     ) -> Outcome[None]:
         return _assign_group(context, request.account_id, "fee_group", "fee_group_id", request.fee_group_id)
 
     def assign_account_to_limit_rule_group(
-        self, request: AssignAccountToLimitRuleGroup, context: RequestContext
+        self, request: messages.AssignAccountToLimitRuleGroup, context: RequestContext
     ) -> Outcome[None]:
         return _assign_group(context, request.account_id, "limit_group", "limit_group_id", request.limit_group_id)
 
-    def get_accounts(self, request: GetAccounts, context: RequestContext) -> Outcome[list[AccountRecord]]:
+    def get_accounts(
+        self, request: messages.GetAccounts, context: RequestContext
+    ) -> Outcome[list[messages.AccountRecord]]:
         if request.card_id is None:
             assert request.account_id is not None
             return Outcome([serialize_account(context.find(Account, request.account_id))])
@@ -129,7 +125,9 @@ class AccountFlow:
 
     # -- inside
 
-    def _owner_and_cards(self, context: RequestContext, request: CreateAccount) -> tuple[Holder | None, list[Card]]:
+    def _owner_and_cards(
+        self, context: RequestContext, request: messages.CreateAccount
+    ) -> tuple[Holder | None, list[Card]]:
         """The holder that the request names, if it does, and the cards that the account is put on. Raises: Refused."""
         numbers: Sequence[int] = request.cards or ()
         owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
@@ -148,7 +146,7 @@ class AccountFlow:
         return holder, cards
 
     def _new_account(
-        self, request: CreateAccount, context: RequestContext, programme: AccountProgramme, holder: Holder
+        self, request: messages.CreateAccount, context: RequestContext, programme: AccountProgramme, holder: Holder
     ) -> Account:
         """The new account. Raises: Refused."""
         catalogue = context.catalogue

@@ -140,9 +140,5 @@ def special_account_key(manager_id: int, number: int) -> Key:
 def new_special_account(manager_id: int, entry: SpecialAccountEntry, now: int) -> SpecialAccount:
     """An empty one, as the set-up describes it; ``now`` in Unix seconds."""
     return SpecialAccount(
-        id=entry.id,
-        manager_id=manager_id,
-        access_level=entry.access_level,
-        currency=entry.currency,
-        updated_at=now,
+        id=entry.id, manager_id=manager_id, access_level=entry.access_level, currency=entry.currency, updated_at=now
     )

@@ -11,16 +11,8 @@ from dataclasses import dataclass, replace
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.cardholder_secrets import new_password
 from chalicelib.cards.card_data.numbers import new_pan
-from chalicelib.cards.issuing import card_record
+from chalicelib.cards.issuing import card_production, card_record
 from chalicelib.cards.issuing.account_record import Account
-from chalicelib.cards.issuing.card_production import (
-    ClearCardData,
-    card_members,
-    delivery_details,
-    may_convert,
-    order_body,
-    serialize_created,
-)
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_created
@@ -52,7 +44,9 @@ class CardCreationFlow:
         opened = self._new_accounts(request, context, programme, holder) if not assigned else []
         card, clear = self._card(request, context, programme, holder, [*assigned, *opened])
         _check(request, context, programme, assigned, opened)
-        sent, shipping = order_body(context, card, delivery_details(request, programme, card.virtual))
+        sent, shipping = card_production.order_body(
+            context, card, card_production.delivery_details(request, programme, card.virtual)
+        )
         operations: list[Operation] = [
             *_write_holder(context, holder, opened, is_new=found is None),
             *(account.put(context.write_id) for account in opened),
@@ -64,7 +58,7 @@ class CardCreationFlow:
         ]
         uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
         uses += holder.uses if found is None else []
-        answer = serialize_created(context, self.secrets, card, clear)
+        answer = card_production.serialize_created(context, self.secrets, card, clear)
         return Outcome(answer, operations, uses, events=[card_created(card)])
 
     # -- inside
@@ -103,9 +97,9 @@ class CardCreationFlow:
         programme: CardProgramme,
         holder: Holder,
         accounts: Sequence[Account],
-    ) -> tuple[Card, ClearCardData]:
+    ) -> tuple[Card, card_production.ClearCardData]:
         """The card, and what of it is secret. Raises: Refused."""
-        members = card_members(request, context, programme, request.card_virtual, None)
+        members = card_production.card_members(request, context, programme, request.card_virtual, None)
         product_id = group_resolution.choose(
             context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
         )
@@ -130,14 +124,16 @@ class CardCreationFlow:
             pan=self.secrets.data.seal(number, "pan", pan),
             acs_password=self.secrets.data.seal(number, "acs_password", password),
             key_version=version,
-            auto_conversion=may_convert(programme, request.auto_conversion, int(programme.auto_conversion)),
+            auto_conversion=card_production.may_convert(
+                programme, request.auto_conversion, int(programme.auto_conversion)
+            ),
             reference=request.card_reference_id,
             thermal_line_1=request.card_thermal_line_1,
             thermal_line_2=request.card_thermal_line_2,
             **members,
             **(self.secrets.with_pin(number, pan, pin, version) if pin is not None else {}),
         )
-        return card, ClearCardData(pan, pin, password)
+        return card, card_production.ClearCardData(pan, pin, password)
 
 
 def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:

@@ -14,19 +14,7 @@ from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_activated, card_status_changed
 from chalicelib.cards.issuing.serializers import serialize_card
 from chalicelib.cards.programs import group_resolution
-from chalicelib.cards.protocol.card_messages import (
-    ActivateCard,
-    AssignCardToFeesGroup,
-    AssignCardToLimitsGroup,
-    AssignCardToRiskRuleGroup,
-    AssignCardToUsageGroup,
-    ChangeCardAcsPassword,
-    ChangeCardSchemeAccountUpdatesStatus,
-    ChangeCardStatus,
-    GetDesign,
-    OfCard,
-    SetPin,
-)
+from chalicelib.cards.protocol import card_messages as messages
 from chalicelib.cards.protocol.card_records import (
     AcsPassword,
     CardDetails,
@@ -53,7 +41,7 @@ class CardFlow:
 
     secrets: CardSecrets
 
-    def activate_card(self, request: ActivateCard, context: RequestContext) -> Outcome[None]:
+    def activate_card(self, request: messages.ActivateCard, context: RequestContext) -> Outcome[None]:
         card = _require_card(context, request.card_id)
         if not _is_checked(request):
             return _activate(context, card)
@@ -64,7 +52,7 @@ class CardFlow:
         counted = card.update(context.write_id, wrong=card.with_wrong_entry(ACTIVATION, context.now))
         raise RefusedWith(Status.CARD_DATA_DIFFERS, [counted])
 
-    def change_card_status(self, request: ChangeCardStatus, context: RequestContext) -> Outcome[None]:
+    def change_card_status(self, request: messages.ChangeCardStatus, context: RequestContext) -> Outcome[None]:
         card = _require_card(context, request.card_id)
         before = card.status(context.now)
         if request.status not in CARD_MOVES[before]:
@@ -73,7 +61,7 @@ class CardFlow:
         events = card_status_changed(card, before, request.status, request.reason_code)
         return Outcome(operations=[card.update(context.write_id, **members)], events=events)
 
-    def get_card_status(self, request: OfCard, context: RequestContext) -> Outcome[CardStatusAnswer]:
+    def get_card_status(self, request: messages.OfCard, context: RequestContext) -> Outcome[CardStatusAnswer]:
         card = context.find(Card, request.card_id)
         answer: CardStatusAnswer = {
             "card_status": card.status(context.now),
@@ -82,12 +70,12 @@ class CardFlow:
         }
         return Outcome(leave_out_none(answer))
 
-    def get_card_details(self, request: OfCard, context: RequestContext) -> Outcome[CardDetails]:
+    def get_card_details(self, request: messages.OfCard, context: RequestContext) -> Outcome[CardDetails]:
         card = context.find(Card, request.card_id)
         expiry = disclosure.disclose_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
         return Outcome(serialize_card(card, context.now, expiry))
 
-    def set_pin(self, request: SetPin, context: RequestContext) -> Outcome[None]:
+    def set_pin(self, request: messages.SetPin, context: RequestContext) -> Outcome[None]:
         card = _require_card(context, request.card_id)
         if card.pin_is_blocked:
             raise Refused(Status.PIN_BLOCKED)
@@ -95,55 +83,63 @@ class CardFlow:
         members = self.secrets.with_pin(card.id, self.secrets.number(card), request.pin, card.key_version)
         return _update(context, card, **members)
 
-    def unblock_pin(self, request: OfCard, context: RequestContext) -> Outcome[None]:
+    def unblock_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[None]:
         card = _require_card(context, request.card_id)
         if not card.pin_is_blocked:
             raise Refused(Status.PIN_NOT_BLOCKED)
         return _update(context, card, pin_status=PIN_OK, pin_tries=0)
 
-    def change_card_acs_password(self, request: ChangeCardAcsPassword, context: RequestContext) -> Outcome[None]:
+    def change_card_acs_password(
+        self, request: messages.ChangeCardAcsPassword, context: RequestContext
+    ) -> Outcome[None]:
         card = _require_card(context, request.card_id)
         sealed = self.secrets.data.seal(card.id, "acs_password", request.acs_password)
         return _update(context, card, acs_password=sealed)
 
     def change_card_scheme_account_updates_status(
-        self, request: ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
+        self, request: messages.ChangeCardSchemeAccountUpdatesStatus, context: RequestContext
     ) -> Outcome[None]:
         return _update(context, _require_card(context, request.card_id), participating=request.participating)
 
-    def assign_card_to_fees_group(self, request: AssignCardToFeesGroup, context: RequestContext) -> Outcome[None]:
+    def assign_card_to_fees_group(
+        self, request: messages.AssignCardToFeesGroup, context: RequestContext
+    ) -> Outcome[None]:
         return _assign_group(context, request.card_id, "fee_group", "fees_group_id", request.fees_group_id)
 
-    def assign_card_to_limits_group(self, request: AssignCardToLimitsGroup, context: RequestContext) -> Outcome[None]:
+    def assign_card_to_limits_group(
+        self, request: messages.AssignCardToLimitsGroup, context: RequestContext
+    ) -> Outcome[None]:
         return _assign_group(context, request.card_id, "limit_group", "limits_group_id", request.limits_group_id)
 
-    def assign_card_to_usage_group(self, request: AssignCardToUsageGroup, context: RequestContext) -> Outcome[None]:
+    def assign_card_to_usage_group(
+        self, request: messages.AssignCardToUsageGroup, context: RequestContext
+    ) -> Outcome[None]:
         return _assign_group(context, request.card_id, "usage_group", "usages_group_id", request.usages_group_id)
 
     def assign_card_to_risk_rule_group(
-        self, request: AssignCardToRiskRuleGroup, context: RequestContext
+        self, request: messages.AssignCardToRiskRuleGroup, context: RequestContext
     ) -> Outcome[None]:
         return _assign_group(context, request.card_id, "risk_group", "risk_rules_group_id", request.risk_rules_group_id)
 
-    def get_card_number(self, request: OfCard, context: RequestContext) -> Outcome[CardNumber]:
+    def get_card_number(self, request: messages.OfCard, context: RequestContext) -> Outcome[CardNumber]:
         card = context.find(Card, request.card_id)
         return Outcome({"pan": _reveal(context, card, "pan", self.secrets.number(card))})
 
-    def get_cvc2(self, request: OfCard, context: RequestContext) -> Outcome[Cvc2]:
+    def get_cvc2(self, request: messages.OfCard, context: RequestContext) -> Outcome[Cvc2]:
         card = context.find(Card, request.card_id)
         return Outcome({"cvc2": _reveal(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))})
 
-    def get_pin(self, request: OfCard, context: RequestContext) -> Outcome[Pin]:
+    def get_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[Pin]:
         """A virtual card's PIN is told to nobody."""
         card = context.find(Card, request.card_id)
         pin = None if card.virtual else self.secrets.pin(card)
         return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
 
-    def get_card_acs_password(self, request: OfCard, context: RequestContext) -> Outcome[AcsPassword]:
+    def get_card_acs_password(self, request: messages.OfCard, context: RequestContext) -> Outcome[AcsPassword]:
         card = context.find(Card, request.card_id)
         return Outcome({"acs_password": _reveal(context, card, "acs_password", self.secrets.password(card))})
 
-    def get_design(self, request: GetDesign, context: RequestContext) -> Outcome[list[Design]]:
+    def get_design(self, request: messages.GetDesign, context: RequestContext) -> Outcome[list[Design]]:
         programme = group_resolution.card_programme(context.catalogue, request.program_id)
         designs = [context.catalogue.designs[number] for number in programme.design_ids]
         return Outcome(
@@ -152,7 +148,7 @@ class CardFlow:
 
     # -- inside
 
-    def _matches(self, card: Card, request: ActivateCard) -> bool:
+    def _matches(self, card: Card, request: messages.ActivateCard) -> bool:
         """Whether every datum that the request gives is the card's; all are compared, each in constant time."""
         pan = self.secrets.number(card)
         kept: dict[str, Any] = {
@@ -185,7 +181,7 @@ def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, 
     return Outcome(operations=[card.update(context.write_id, **{f"{kind}_id": group_id})], uses=[group])
 
 
-def _is_checked(request: ActivateCard) -> bool:
+def _is_checked(request: messages.ActivateCard) -> bool:
     return request.members().keys() - {"card_id", "access_level"} != set()
 
 

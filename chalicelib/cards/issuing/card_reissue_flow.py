@@ -11,14 +11,7 @@ from typing import Any
 
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.numbers import new_pan
-from chalicelib.cards.issuing.card_production import (
-    ClearCardData,
-    card_members,
-    delivery_details,
-    may_convert,
-    order_body,
-    serialize_created,
-)
+from chalicelib.cards.issuing import card_production
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number, put_retired_number
 from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets, require_good
 from chalicelib.cards.issuing.event_payloads import card_created
@@ -48,24 +41,27 @@ class CardReissueFlow:
         if not virtual and request.problems:
             raise refused_fields(request.problems)
         programme = _programme(request, context, card, virtual)
-        members = card_members(request, context, programme, virtual, card)
+        members = card_production.card_members(request, context, programme, virtual, card)
         card.require(context.action, context.now)
         _check(request, card, programme, virtual)
-        given = delivery_details(request, programme, virtual)
+        given = card_production.delivery_details(request, programme, virtual)
         old_number = self.secrets.number(card)
         pan = _number(request, programme, old_number)
         members |= self._body_members(request, context, card, programme, pan)
         pin = self._pin(request, card, virtual)
         members |= WITHOUT_PIN if pin is None else self.secrets.with_pin(card.id, pan, pin, members["key_version"])
         reissued = replace(card, **members)
-        sent, shipping = order_body(context, reissued, given)
+        sent, shipping = card_production.order_body(context, reissued, given)
         operations: list[Operation] = [card.update(context.write_id, **members), *sent]
         if pan != old_number:
             lookup, status = self.secrets.data.lookup, card.status(context.now)
             operations.append(put_retired_number(lookup(old_number), card, status, context.write_id))
             operations.append(put_number(lookup(pan), reissued, context.write_id))
-        clear = ClearCardData(pan, None if virtual else pin, self.secrets.password(card))
-        answer, uses = serialize_created(context, self.secrets, reissued, clear), [*reissued.uses, *shipping]
+        clear = card_production.ClearCardData(pan, None if virtual else pin, self.secrets.password(card))
+        answer, uses = (
+            card_production.serialize_created(context, self.secrets, reissued, clear),
+            [*reissued.uses, *shipping],
+        )
         return Outcome(answer, operations, uses, events=[card_created(reissued, reissued=True)])
 
     # -- inside
@@ -136,7 +132,7 @@ def _auto_conversion(request: ReissueCard, card: Card, programme: CardProgramme)
     """Whether the card converts: without a wish as before, which a new programme has to permit. Raises: Refused."""
     if request.auto_conversion is None and programme.id == card.program_id:
         return card.auto_conversion
-    return may_convert(programme, request.auto_conversion, card.auto_conversion)
+    return card_production.may_convert(programme, request.auto_conversion, card.auto_conversion)
 
 
 def _expiry(request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:

@@ -15,20 +15,10 @@ from chalicelib.cards.ledger.transaction_record import Transaction, transaction_
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import FeeEntry
+from chalicelib.cards.protocol import money_messages as messages
 from chalicelib.cards.protocol.message import leave_out_none
-from chalicelib.cards.protocol.money_messages import (
-    CreateCustomFee,
-    CustomFee,
-    FeeEntryRecord,
-    GetCardFees,
-    GetFeesGroups,
-    NamedGroup,
-)
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import (
-    FEE,
-    FEE_COLLECTION,
-)
+from chalicelib.cards.protocol.values import FEE, FEE_COLLECTION
 from chalicelib.cards.requests.request_context import Outcome, RequestContext, page
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
@@ -50,7 +40,9 @@ class FeeFlow:
 
     sequences: Sequences
 
-    def create_custom_fee(self, request: CreateCustomFee, context: RequestContext) -> Outcome[CustomFee]:
+    def create_custom_fee(
+        self, request: messages.CreateCustomFee, context: RequestContext
+    ) -> Outcome[messages.CustomFee]:
         card, account, linked, listed = self._read_records(request, context)
         group = context.catalogue.fee_groups.get(request.fee_group_id)
         if group is None:
@@ -75,7 +67,7 @@ class FeeFlow:
         number = self.sequences.next("transaction")
         movement.list_transaction(account, _transaction(number, request, price, card, linked))
         after = movement.account_after(account)
-        data: CustomFee = {
+        data: messages.CustomFee = {
             "transaction_id": number,
             "available_balance": after.available,
             "settled_balance": after.settled,
@@ -83,12 +75,16 @@ class FeeFlow:
         as_read = [card.check_unchanged()] if card is not None else []
         return Outcome(data, [*movement.operations(), *as_read], [("fee_group", group.id)])
 
-    def get_card_fees(self, request: GetCardFees, context: RequestContext) -> Outcome[list[FeeEntryRecord]]:
+    def get_card_fees(
+        self, request: messages.GetCardFees, context: RequestContext
+    ) -> Outcome[list[messages.FeeEntryRecord]]:
         card = context.find(Card, request.card_id)
         group = context.catalogue.fee_groups.get(card.fee_group_id)
         return page([_serialize_entry(entry) for entry in group.entries] if group else [], request.paginator)
 
-    def get_fees_groups(self, request: GetFeesGroups, context: RequestContext) -> Outcome[list[NamedGroup]]:
+    def get_fees_groups(
+        self, request: messages.GetFeesGroups, context: RequestContext
+    ) -> Outcome[list[messages.NamedGroup]]:
         number = request.program_id
         found = context.catalogue.fee_groups
         allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)
@@ -97,7 +93,7 @@ class FeeFlow:
     # -- inside
 
     def _read_records(
-        self, request: CreateCustomFee, context: RequestContext
+        self, request: messages.CreateCustomFee, context: RequestContext
     ) -> tuple[Card | None, Account, Item | None, list[Counters]]:
         """The card if one is named, the account that pays, the transaction that the fee is for, the card's counters.
 
@@ -127,7 +123,7 @@ class FeeFlow:
         return card, account, linked, listed
 
     def _of_card(
-        self, request: CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
+        self, request: messages.CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
     ) -> Account:
         """The account of a card that the transaction is on, or that has the wished currency. Raises: Refused."""
         assert card is not None, "a card or an account is named"
@@ -143,7 +139,7 @@ class FeeFlow:
 
 
 def _price(
-    request: CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
+    request: messages.CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
 ) -> _Price:
     """What is asked for, or what the entry says. Raises: Refused."""
     try:
@@ -170,7 +166,7 @@ def _positive(amount: int) -> int:
 
 
 def _transaction(
-    number: int, request: CreateCustomFee, price: _Price, card: Card | None, linked: Item | None
+    number: int, request: messages.CreateCustomFee, price: _Price, card: Card | None, linked: Item | None
 ) -> Transaction:
     """The fee as its account's list of transactions shows it, linked to the transaction that it is for."""
     return Transaction(
@@ -192,8 +188,8 @@ def _transaction(
     )
 
 
-def _serialize_entry(entry: FeeEntry) -> FeeEntryRecord:
-    record: FeeEntryRecord = {
+def _serialize_entry(entry: FeeEntry) -> messages.FeeEntryRecord:
+    record: messages.FeeEntryRecord = {
         "title": entry.title,
         "transaction_type": entry.transaction_type,
         "entry_mode_type": entry.entry_mode,

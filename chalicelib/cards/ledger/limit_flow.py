@@ -12,43 +12,32 @@ from chalicelib.cards.ledger.limits import LimitLeft, list_left
 from chalicelib.cards.ledger.usage_counters import Counters, Owner
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import LimitEntry, LimitGroup
+from chalicelib.cards.protocol import money_messages as messages
+from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.message import leave_out_none
-from chalicelib.cards.protocol.money_messages import (
-    GetLimits,
-    GetLimitsGroups,
-    GetLimitsStatus,
-    LimitEntryRecord,
-    LimitScope,
-    LimitStatusRecord,
-    NamedGroup,
-)
-from chalicelib.cards.protocol.values import (
-    LIMIT_OF_ACCOUNT,
-    LIMIT_OF_CARD,
-    LIMIT_OF_HOLDER,
-    MOST_AMOUNT,
-    MOST_COUNT,
-    MOST_COUNTRIES,
-)
 from chalicelib.cards.requests.request_context import Outcome, RequestContext, page
 
 _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] = {
-    LIMIT_OF_CARD: ("card", Card),
-    LIMIT_OF_ACCOUNT: ("account", Account),
-    LIMIT_OF_HOLDER: ("holder", Holder),
+    values.LIMIT_OF_CARD: ("card", Card),
+    values.LIMIT_OF_ACCOUNT: ("account", Account),
+    values.LIMIT_OF_HOLDER: ("holder", Holder),
 }
 
 
 class LimitFlow:
     """Shows limits."""
 
-    def get_limits(self, request: GetLimits, context: RequestContext) -> Outcome[list[LimitEntryRecord]]:
+    def get_limits(
+        self, request: messages.GetLimits, context: RequestContext
+    ) -> Outcome[list[messages.LimitEntryRecord]]:
         _, kind = _OWNERS[request.limit_type]
         group = _group_of(context, context.find(kind, request.record_id))
         shown = [_serialize_entry(group, entry) for entry in group.entries] if group else []
         return page(shown, request.paginator)
 
-    def get_limits_status(self, request: GetLimitsStatus, context: RequestContext) -> Outcome[list[LimitStatusRecord]]:
+    def get_limits_status(
+        self, request: messages.GetLimitsStatus, context: RequestContext
+    ) -> Outcome[list[messages.LimitStatusRecord]]:
         name, kind = _OWNERS[request.limit_type]
         item, counted = context.items([kind.key(request.record_id), usage_counters.key(name, request.record_id)])
         group = _group_of(context, context.require_visible(kind, item))
@@ -56,7 +45,9 @@ class LimitFlow:
         shown = [_serialize_left(group, left) for left in list_left(group, windows, context.now)] if group else []
         return page(shown, request.paginator)
 
-    def get_limits_groups(self, request: GetLimitsGroups, context: RequestContext) -> Outcome[list[NamedGroup]]:
+    def get_limits_groups(
+        self, request: messages.GetLimitsGroups, context: RequestContext
+    ) -> Outcome[list[messages.NamedGroup]]:
         found: Sequence[LimitGroup] = [
             group for group in context.catalogue.limit_groups.values() if group.limit_type == request.limit_type
         ]
@@ -70,7 +61,7 @@ def _group_of(context: RequestContext, record: Card | Account | Holder) -> Limit
     return context.catalogue.limit_groups.get(record.limit_group_id or 0)
 
 
-def _scope(group: LimitGroup, entry: LimitEntry) -> LimitScope:
+def _scope(group: LimitGroup, entry: LimitEntry) -> messages.LimitScope:
     """What an entry is about."""
     return {
         "amount_currency_ison": entry.amount_currency,
@@ -90,8 +81,8 @@ def _scope(group: LimitGroup, entry: LimitEntry) -> LimitScope:
     }
 
 
-def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> LimitEntryRecord:
-    record: LimitEntryRecord = {
+def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> messages.LimitEntryRecord:
+    record: messages.LimitEntryRecord = {
         **_scope(group, entry),
         "name": entry.name,
         "count": entry.count,
@@ -101,18 +92,18 @@ def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> LimitEntryRecord:
     return leave_out_none(record)
 
 
-def _serialize_left(group: LimitGroup, left: LimitLeft) -> LimitStatusRecord:
+def _serialize_left(group: LimitGroup, left: LimitLeft) -> messages.LimitStatusRecord:
     """An entry with what is left; where it sets no bound, the largest number."""
     entry = left.entry
-    record: LimitStatusRecord = {
+    record: messages.LimitStatusRecord = {
         **_scope(group, entry),
         "name": entry.name,
         "original_count": entry.count,
         "original_amount": entry.amount,
         "original_country_count": entry.country_count,
-        "count": MOST_COUNT if left.count is None else left.count,
-        "amount": MOST_AMOUNT if left.amount is None else left.amount,
-        "country_count": MOST_COUNTRIES if left.country_count is None else left.country_count,
+        "count": values.MOST_COUNT if left.count is None else left.count,
+        "amount": values.MOST_AMOUNT if left.amount is None else left.amount,
+        "country_count": values.MOST_COUNTRIES if left.country_count is None else left.country_count,
         "date_valid": left.date_valid,
     }
     return leave_out_none(record)

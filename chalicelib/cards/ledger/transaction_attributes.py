@@ -8,19 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chalicelib.cards.programs.catalogue import HIGHEST_MCC, Catalogue, FeeEntry, LimitEntry, MccRange, RiskRule
-from chalicelib.cards.protocol.values import (
-    ANY_DEBIT,
-    ANY_REGION,
-    ANY_TYPE,
-    CREDIT_TYPES,
-    DOMESTIC,
-    INQUIRY_TYPES,
-    RETURNS,
-    TYPES_OF_CLASS,
-    WITHIN_REGION,
-)
+from chalicelib.cards.protocol import values
 
-_NO_DEBITS = CREDIT_TYPES | INQUIRY_TYPES
+_NO_DEBITS = values.CREDIT_TYPES | values.INQUIRY_TYPES
 """An inquiry takes nothing, so that only an entry of exactly its type counts it."""
 
 
@@ -87,20 +77,20 @@ def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | N
 
 
 def _has_its_type(entry: FeeEntry | LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
-    return entry.transaction_type in (ANY_TYPE, facts.transaction_type)
+    return entry.transaction_type in (values.ANY_TYPE, facts.transaction_type)
 
 
 def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
     """Returns are counted by no entry."""
-    if entry.transaction_class != ANY_DEBIT:
-        return facts.transaction_type in TYPES_OF_CLASS[entry.transaction_class]
-    is_asked_for = entry.transaction_type != ANY_TYPE or facts.transaction_type not in _NO_DEBITS
-    return is_asked_for and facts.transaction_type not in RETURNS
+    if entry.transaction_class != values.ANY_DEBIT:
+        return facts.transaction_type in values.TYPES_OF_CLASS[entry.transaction_class]
+    is_asked_for = entry.transaction_type != values.ANY_TYPE or facts.transaction_type not in _NO_DEBITS
+    return is_asked_for and facts.transaction_type not in values.RETURNS
 
 
 def _matches_entry(entry: FeeEntry | LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
     """Whether entry mode and merchant category are among those of an entry."""
-    return entry.entry_mode in (ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
+    return entry.entry_mode in (values.ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
 
 
 def _in_region(catalogue: Catalogue, region: int | None, country: int | None) -> bool:
@@ -109,11 +99,11 @@ def _in_region(catalogue: Catalogue, region: int | None, country: int | None) ->
 
 def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
     """Each pair of countries has one type; without both there is none."""
-    if entry.region_type == ANY_REGION:
+    if entry.region_type == values.ANY_REGION:
         return True
     if facts.country is None or facts.holder_country is None:
         return False
     if facts.country == facts.holder_country:
-        return entry.region_type == DOMESTIC
+        return entry.region_type == values.DOMESTIC
     shared = catalogue.regions_of(facts.country) & catalogue.regions_of(facts.holder_country)
-    return entry.region_type != DOMESTIC and (entry.region_type == WITHIN_REGION) == bool(shared)
+    return entry.region_type != values.DOMESTIC and (entry.region_type == values.WITHIN_REGION) == bool(shared)

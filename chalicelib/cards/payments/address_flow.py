@@ -14,15 +14,7 @@ from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import AddressOpening
 from chalicelib.cards.payments.serializers import serialize_address, serialize_address_with_status
-from chalicelib.cards.protocol.payment_messages import (
-    AddressRecord,
-    AddressWithStatus,
-    AssignExternalPaymentAddress,
-    AssignExternalPaymentAddressForSpecialAccount,
-    ChangeExternalPaymentAddressStatus,
-    GetAccountExternalPaymentAddresses,
-    GetExternalPaymentAddress,
-)
+from chalicelib.cards.protocol import payment_messages as messages
 from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_PENDING, BUSINESS, MOST_ADDRESSES, OF_HOLDER, SPECIAL
@@ -43,8 +35,8 @@ class AddressFlow:
     orders: AddressOpening
 
     def assign_external_payment_address(
-        self, request: AssignExternalPaymentAddress, context: RequestContext
-    ) -> Outcome[list[AddressRecord]]:
+        self, request: messages.AssignExternalPaymentAddress, context: RequestContext
+    ) -> Outcome[list[messages.AddressRecord]]:
         keys = [Account.key(request.account_id)]
         keys += [Card.key(request.card_id)] if request.card_id is not None else []
         account_item, *card_item = context.items(keys)
@@ -61,8 +53,8 @@ class AddressFlow:
         return self._assign(request, context, account, card, country, name)
 
     def assign_external_payment_address_for_special_account(
-        self, request: AssignExternalPaymentAddressForSpecialAccount, context: RequestContext
-    ) -> Outcome[list[AddressRecord]]:
+        self, request: messages.AssignExternalPaymentAddressForSpecialAccount, context: RequestContext
+    ) -> Outcome[list[messages.AddressRecord]]:
         number = request.special_account_id
         keys = [special_account_key(context.manager_id, number)]
         keys += [Card.key(request.card_id)] if request.card_id is not None else []
@@ -80,7 +72,7 @@ class AddressFlow:
         return replace(outcome, uses=[("special_account", entry.id)])
 
     def change_external_payment_address_status(
-        self, request: ChangeExternalPaymentAddressStatus, context: RequestContext
+        self, request: messages.ChangeExternalPaymentAddressStatus, context: RequestContext
     ) -> Outcome[None]:
         address = context.find(ExternalAddress, request.epm_address_id)
         address.require(context.action)
@@ -90,13 +82,13 @@ class AddressFlow:
         return Outcome(operations=[change])
 
     def get_external_payment_address(
-        self, request: GetExternalPaymentAddress, context: RequestContext
-    ) -> Outcome[AddressWithStatus]:
+        self, request: messages.GetExternalPaymentAddress, context: RequestContext
+    ) -> Outcome[messages.AddressWithStatus]:
         return Outcome(serialize_address_with_status(context.find(ExternalAddress, request.epm_address_id)))
 
     def get_account_external_payment_addresses(
-        self, request: GetAccountExternalPaymentAddresses, context: RequestContext
-    ) -> Outcome[list[AddressRecord]]:
+        self, request: messages.GetAccountExternalPaymentAddresses, context: RequestContext
+    ) -> Outcome[list[messages.AddressRecord]]:
         account = context.find(Account, request.account_id)
         numbers = sorted(account.address_ids or ())
         items = context.items([ExternalAddress.key(number) for number in numbers]) if numbers else []
@@ -107,7 +99,7 @@ class AddressFlow:
 
     def _assign(
         self,
-        request: AssignExternalPaymentAddress | AssignExternalPaymentAddressForSpecialAccount,
+        request: messages.AssignExternalPaymentAddress | messages.AssignExternalPaymentAddressForSpecialAccount,
         context: RequestContext,
         account: Account | SpecialAccount,
         card: Card | None,
@@ -115,7 +107,7 @@ class AddressFlow:
         name: str,
         *,
         is_new: bool = False,
-    ) -> Outcome[list[AddressRecord]]:
+    ) -> Outcome[list[messages.AddressRecord]]:
         """An address without numbers, which the provider is asked to open then. Raises: Refused."""
         method, currency = request.epm_method_id, request.currency_ison
         if card is not None:

@@ -18,16 +18,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from chalicelib.cards.payments import provider
 from chalicelib.cards.payments.pending_index import TABLE
-from chalicelib.cards.payments.provider import (
-    AddressRequest,
-    BankAccount,
-    OpenedAddress,
-    PaymentInstruction,
-    ProviderRefused,
-    ProviderSilent,
-    Receipt,
-)
 from chalicelib.cards.payments.sandbox_account_numbers import BANK, SORT_CODE, british_iban, british_number, sepa_iban
 from chalicelib.cards.protocol.schemes import BRITAIN, METHOD_CURRENCIES, SEPA_COUNTRIES, UK, choose_scheme
 from chalicelib.cards.storage.record import without_none
@@ -44,32 +36,32 @@ class SandboxProvider:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def open_address(self, opening: AddressRequest) -> OpenedAddress:
+    def open_address(self, opening: provider.AddressRequest) -> provider.OpenedAddress:
         if METHOD_CURRENCIES.get(opening.method) != opening.currency:
-            raise ProviderRefused("the method has another currency")
+            raise provider.ProviderRefused("the method has another currency")
         if opening.account_name.upper().startswith(REFUSE):
-            raise ProviderRefused("the sandbox refuses this account name")
+            raise provider.ProviderRefused("the sandbox refuses this account name")
         opened = _british(opening.address_id) if opening.method == UK else _european(opening)
         if opened is None:
-            raise ProviderRefused("all account numbers of the sandbox are taken")
+            raise provider.ProviderRefused("all account numbers of the sandbox are taken")
         return opened
 
-    def submit(self, order: PaymentInstruction) -> Receipt:
+    def submit(self, order: provider.PaymentInstruction) -> provider.Receipt:
         if _is_to(order.destination, LOST):
             attempt = _item(order, "lost")
             if self._put_or_read(attempt) == attempt:
-                raise ProviderSilent("the order never arrived")
+                raise provider.ProviderSilent("the order never arrived")
         item = _item(order, "order", **without_none(asdict(_decide(order))))
         stands = self._put_or_read(item)
         if _is_to(order.destination, SILENT) and stands == item:
-            raise ProviderSilent("the answer was lost")
+            raise provider.ProviderSilent("the answer was lost")
         return _receipt(stands)
 
-    def find(self, payment_id: int) -> Receipt | None:
+    def find(self, payment_id: int) -> provider.Receipt | None:
         try:
             found = self._store.get(TABLE, _key(payment_id, "order"))
         except StoreError as failure:
-            raise ProviderSilent("the sandbox cannot be reached") from failure
+            raise provider.ProviderSilent("the sandbox cannot be reached") from failure
         return _receipt(found) if found else None
 
     def _put_or_read(self, item: Item) -> Item:
@@ -80,46 +72,46 @@ class SandboxProvider:
             assert failure.item is not None, "something stands there"
             return failure.item
         except StoreError as failure:
-            raise ProviderSilent("the sandbox cannot be reached") from failure
+            raise provider.ProviderSilent("the sandbox cannot be reached") from failure
         return item
 
 
-def _is_to(destination: BankAccount, word: str) -> bool:
+def _is_to(destination: provider.BankAccount, word: str) -> bool:
     return destination.name.upper().startswith(word)
 
 
-def _decide(order: PaymentInstruction) -> Receipt:
+def _decide(order: provider.PaymentInstruction) -> provider.Receipt:
     if _is_to(order.destination, REFUSE):
-        return Receipt(accepted=False, reason="the sandbox refuses this name")
+        return provider.Receipt(accepted=False, reason="the sandbox refuses this name")
     scheme = choose_scheme(order.method, order.schemes, order.amount)
     if scheme is None:
-        return Receipt(accepted=False, reason="no scheme takes this amount")
-    return Receipt(accepted=True, reference=_FIRST_REFERENCE + order.payment_id, scheme=scheme)
+        return provider.Receipt(accepted=False, reason="no scheme takes this amount")
+    return provider.Receipt(accepted=True, reference=_FIRST_REFERENCE + order.payment_id, scheme=scheme)
 
 
 def _key(payment_id: int, part: str) -> Item:
     return {"owner": f"provider#{payment_id}", "part": part}
 
 
-def _item(order: PaymentInstruction, part: str, **members: Any) -> Item:
+def _item(order: provider.PaymentInstruction, part: str, **members: Any) -> Item:
     """What is written down of an order, with a mark of the attempt that wrote it."""
     about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
     return {**_key(order.payment_id, part), **about, **members, "written_by": new_id()}
 
 
-def _receipt(item: Item) -> Receipt:
-    return Receipt(item["accepted"], item.get("reference"), item.get("scheme"), item.get("reason"))
+def _receipt(item: Item) -> provider.Receipt:
+    return provider.Receipt(item["accepted"], item.get("reference"), item.get("scheme"), item.get("reason"))
 
 
-def _british(address_id: int) -> OpenedAddress | None:
+def _british(address_id: int) -> provider.OpenedAddress | None:
     number = british_number(address_id)
     if number is None:
         return None
-    return OpenedAddress(number, SORT_CODE, british_iban(number), None, BRITAIN)
+    return provider.OpenedAddress(number, SORT_CODE, british_iban(number), None, BRITAIN)
 
 
-def _european(opening: AddressRequest) -> OpenedAddress | None:
+def _european(opening: provider.AddressRequest) -> provider.OpenedAddress | None:
     iban = sepa_iban(opening.country, opening.address_id)
     if iban is None:
         return None
-    return OpenedAddress(None, None, iban, f"{BANK}{iban[:2]}2X", SEPA_COUNTRIES[iban[:2]])
+    return provider.OpenedAddress(None, None, iban, f"{BANK}{iban[:2]}2X", SEPA_COUNTRIES[iban[:2]])

@@ -13,19 +13,10 @@ from chalicelib.cards.payments.event_payloads import change_events, mandate_even
 from chalicelib.cards.payments.payment_posting import Change, PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate, address_members, instructed_members
 from chalicelib.cards.payments.serializers import bank_account
+from chalicelib.cards.protocol import simulator_messages as messages
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED
 from chalicelib.cards.protocol.schemes import SCHEMES
-from chalicelib.cards.protocol.simulator_messages import (
-    Collection,
-    InboundPayment,
-    NewMandate,
-    OutboundResult,
-    SimulateDirectDebit,
-    SimulateInboundPayment,
-    SimulateMandate,
-    SimulateOutboundResult,
-)
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import DIRECT_DEBIT, EXTERNAL_IN
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
@@ -46,8 +37,8 @@ class PaymentSimulatorFlow:
     debits: DirectDebits
 
     def simulate_inbound_payment(
-        self, request: SimulateInboundPayment, context: RequestContext
-    ) -> Outcome[InboundPayment]:
+        self, request: messages.SimulateInboundPayment, context: RequestContext
+    ) -> Outcome[messages.InboundPayment]:
         address = context.find(ExternalAddress, request.epm_address_id)
         if request.scheme not in SCHEMES[address.method]:
             raise refused_field("scheme", "value", "is none of the address's method")
@@ -64,7 +55,7 @@ class PaymentSimulatorFlow:
             **self._inbound_members(context, address, request.amount),
         )
         change = self.posting.receive(payment, address, party, _stamp(context))
-        answer: InboundPayment = {
+        answer: messages.InboundPayment = {
             "epm_transaction_id": payment.id,
             "transaction_id": change.payment.transaction_id,
             "reason": _reason(change),
@@ -74,7 +65,9 @@ class PaymentSimulatorFlow:
         }
         return Outcome(leave_out_none(answer), change.operations, events=[payment_event(change.payment)])
 
-    def simulate_mandate(self, request: SimulateMandate, context: RequestContext) -> Outcome[NewMandate]:
+    def simulate_mandate(
+        self, request: messages.SimulateMandate, context: RequestContext
+    ) -> Outcome[messages.NewMandate]:
         address = context.find(ExternalAddress, request.epm_address_id)
         address.require(context.action)
         mandate = Mandate(
@@ -89,7 +82,9 @@ class PaymentSimulatorFlow:
         made: list[Operation] = [mandate.put(context.write_id), address.check_unchanged()]
         return Outcome({"epm_mandate_id": mandate.id}, made, events=[mandate_event(mandate)])
 
-    def simulate_direct_debit(self, request: SimulateDirectDebit, context: RequestContext) -> Outcome[Collection]:
+    def simulate_direct_debit(
+        self, request: messages.SimulateDirectDebit, context: RequestContext
+    ) -> Outcome[messages.Collection]:
         if request.epm_transaction_id is not None:
             payment = context.find(ExternalPayment, request.epm_transaction_id)
             payment.require(context.action)
@@ -98,7 +93,7 @@ class PaymentSimulatorFlow:
             change = self._announce(request, context)
         payment = change.payment
         assert payment.cut_off is not None, "a direct debit has a cut-off"
-        answer: Collection = {
+        answer: messages.Collection = {
             "epm_transaction_id": payment.id,
             "cut_off": payment.cut_off,
             "reason": _reason(change),
@@ -109,14 +104,14 @@ class PaymentSimulatorFlow:
         return Outcome(leave_out_none(answer), change.operations, events=[payment_event(payment)])
 
     def simulate_outbound_result(
-        self, request: SimulateOutboundResult, context: RequestContext
-    ) -> Outcome[OutboundResult]:
+        self, request: messages.SimulateOutboundResult, context: RequestContext
+    ) -> Outcome[messages.OutboundResult]:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
         party = _posting_context(context, payment)
         change = self.posting.report(payment, party, request.result, request.reason, _stamp(context))
         after = change.payment
         number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
-        answer: OutboundResult = {
+        answer: messages.OutboundResult = {
             "transaction_id": number,
             "state": after.state,
             "available_balance": change.account.available,
@@ -139,7 +134,7 @@ class PaymentSimulatorFlow:
             **instructed_members(amount, address.currency),
         }
 
-    def _announce(self, request: SimulateDirectDebit, context: RequestContext) -> Change:
+    def _announce(self, request: messages.SimulateDirectDebit, context: RequestContext) -> Change:
         """What a creditor announces by a mandate. Raises: Refused."""
         assert request.epm_mandate_id is not None and request.amount is not None
         mandate = context.find(Mandate, request.epm_mandate_id)

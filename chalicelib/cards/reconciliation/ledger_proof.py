@@ -12,18 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from chalicelib.cards.ledger.entries import (
-    BALANCES,
-    CONVERSION,
-    EXTERNAL,
-    FEES,
-    NETWORK,
-    OTHER_SIDE,
-    Balance,
-    Entry,
-    entries_of,
-    imbalance,
-)
+from chalicelib.cards.ledger import entries as ledger
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import RETURNS
 from chalicelib.cards.reconciliation.reservations import VERBS, ReservedAmount, reserved_amount
@@ -32,9 +21,9 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields import registries
 from chalicelib.foundation.identifiers import digest
 
-COMMON = (EXTERNAL, NETWORK, FEES, CONVERSION, *OTHER_SIDE.values())
+COMMON = (ledger.EXTERNAL, ledger.NETWORK, ledger.FEES, ledger.CONVERSION, *ledger.OTHER_SIDE.values())
 """The books that belong to no account."""
-_MEMBERS = {"movement", "cause", "at", "entries", "written_by", *BALANCES}
+_MEMBERS = {"movement", "cause", "at", "entries", "written_by", *ledger.BALANCES}
 _AT_ITS_ID = (
     *("at", "holder_amount", "transaction_type", "mti"),
     *("account_id", "card_id", "authorization_id", "trans_link", "written_by"),
@@ -74,7 +63,7 @@ class AccountProof:
     def __init__(self, owner: str, currency: int) -> None:
         self.owner = owner
         self.currency = currency
-        self.balances: dict[Balance, int] = dict.fromkeys(BALANCES, 0)
+        self.balances: dict[ledger.Balance, int] = dict.fromkeys(ledger.BALANCES, 0)
         self.claims: dict[ReservedAmount, int] = {}
         self.books: Books = {}
         self.rows = 0
@@ -92,12 +81,12 @@ class AccountProof:
             raise LedgerMismatch(
                 self.owner, f"it is not later than the row before it, of {format_time(self.last_at)}", row
             )
-        entries = entries_of(row)
-        if left := imbalance(entries):
+        entries = ledger.entries_of(row)
+        if left := ledger.imbalance(entries):
             amounts = ", ".join(format_amount(amount, currency) for currency, amount in left.items())
             raise LedgerMismatch(self.owner, f"its entries do not sum to zero but to {amounts}", row)
         changes = self._changes(row, entries)
-        for name in BALANCES:
+        for name in ledger.BALANCES:
             self.balances[name] += changes[name]
             if row[name] != self.balances[name]:
                 self._fail(row, f"{name} after it", row[name], "the rows come to", self.balances[name])
@@ -122,12 +111,12 @@ class AccountProof:
 
     # -- inside
 
-    def _changes(self, row: Item, entries: Sequence[Entry]) -> dict[Balance, int]:
+    def _changes(self, row: Item, entries: Sequence[ledger.Entry]) -> dict[ledger.Balance, int]:
         """What a row adds to each of the account's own books."""
-        changes: dict[Balance, int] = dict.fromkeys(BALANCES, 0)
+        changes: dict[ledger.Balance, int] = dict.fromkeys(ledger.BALANCES, 0)
         for entry in entries:
             owner, _, name = entry.book.rpartition(":")
-            if entry.book not in COMMON and not (owner and name in BALANCES):
+            if entry.book not in COMMON and not (owner and name in ledger.BALANCES):
                 raise LedgerMismatch(self.owner, f"there is no book {entry.book!r}", row)
             if owner != self.owner:
                 continue
@@ -138,7 +127,7 @@ class AccountProof:
             changes[name] += entry.amount  # type: ignore[index]
         return changes
 
-    def _claim(self, row: Item, balance: Balance, change: int) -> None:
+    def _claim(self, row: Item, balance: ledger.Balance, change: int) -> None:
         if not change:
             return
         claim = reserved_amount(row, balance)
@@ -168,7 +157,7 @@ class AccountProof:
         said, summed = format_amount(noted, self.currency), format_amount(found, self.currency)
         raise LedgerMismatch(self.owner, f"{what} is {said}, {instead} {summed}", row)
 
-    def _count(self, entries: Sequence[Entry]) -> None:
+    def _count(self, entries: Sequence[ledger.Entry]) -> None:
         if min(owners_of(entries), default=self.owner) != self.owner:
             return
         for entry in entries:
@@ -258,7 +247,7 @@ class SharedMovements:
 
     def note(self, owner: str, row: Item) -> None:
         """A row of an account; the same one may come again. Raises: Broken."""
-        owners = frozenset(owners_of(entries_of(row)) | {owner})
+        owners = frozenset(owners_of(ledger.entries_of(row)) | {owner})
         movement = row["movement"]
         if len(owners) == 1 and movement not in self._halves:
             return
@@ -289,7 +278,7 @@ class SharedMovements:
         return found
 
 
-def owners_of(entries: Iterable[Entry]) -> set[str]:
+def owners_of(entries: Iterable[ledger.Entry]) -> set[str]:
     """The accounts in whose books something is entered."""
     return {entry.book.rpartition(":")[0] for entry in entries} - {""}
 
