@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization import usage_rules
+from chalicelib.cards.authorization import group_rules
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.protocol import states, values
 from chalicelib.cards.protocol.message import Answer
@@ -153,7 +153,7 @@ def test_how_long_a_hold_lasts_and_what_brings_money_is_the_codes() -> None:
 def test_who_is_authenticated_is_the_codes() -> None:
     (said,) = re.findall("`eci_indicator` has to be (.+?) \\|", section(PAGE, "### Usage groups and risk groups"))
 
-    assert {int(each) for each in re.findall("[0-9]", said)} == usage_rules.AUTHENTICATED
+    assert {int(each) for each in re.findall("[0-9]", said)} == group_rules.AUTHENTICATED
 
 
 def test_the_actions_of_risk_rules_are_those_of_the_table() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from chalicelib.cards.authorization.usage_rules import CHANNELS
+from chalicelib.cards.authorization.group_rules import CHANNELS
 from chalicelib.cards.programs.catalogue import HIGHEST_MCC
 from chalicelib.cards.protocol.values import (
     ANY_DEBIT,

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.risk_rules import FiredRules
+from chalicelib.cards.authorization.group_rules import FiredRules
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.protocol import values

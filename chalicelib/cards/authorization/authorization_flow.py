@@ -97,9 +97,7 @@ class AuthorizationFlow:
         self, request: SimulateIncrement, context: RequestContext
     ) -> Outcome[simulator_messages.Authorization]:
         authorization = find_by_trans_link(context, request.trans_link)
-        card_context = read_with_card(
-            context.items, context.catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
-        )
+        card_context = read_with_card(context.items, context.catalogue, authorization)
         authorization.require(context.action)
         tally = CounterChanges()
         decision, charge = self.authorizer.increase(card_context, authorization, request.amount, context.now, tally)

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, TypeVar
 
 from chalicelib.cards.authorization.activity_record import TABLE, NetworkMessage
 from chalicelib.cards.authorization.card_use import CardUse
-from chalicelib.cards.authorization.risk_rules import FiredRules
+from chalicelib.cards.authorization.group_rules import FiredRules
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.posting_context import Usage
 from chalicelib.cards.protocol.states import AUTHORIZATION_RULES, HELD
-from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import Key, Record, WriteStamp
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
@@ -86,7 +86,7 @@ class Authorization(Record):
 
     @property
     def of_use(self) -> CardUse:
-        return CardUse.of(self.use)
+        return CardUse(**self.use)
 
     @property
     def charged(self) -> Charge | None:
@@ -102,9 +102,7 @@ class Authorization(Record):
 
     def require(self, action: str) -> None:
         """Raises: Refused, when its state does not let the action pass."""
-        status = AUTHORIZATION_RULES[action][self.state]
-        if status is not None:
-            raise Refused(status)
+        require_permitted(AUTHORIZATION_RULES[action][self.state])
 
     def cleared_in(self, currency: int, worth: Callable[[int], int]) -> ClearedAmount | None:
         """What was cleared in a currency, if anything was.
@@ -114,12 +112,10 @@ class Authorization(Record):
         name = str(currency)
         if name not in (self.cleared or {}):
             return None
-        amount, given_back = _amount_of(self.cleared, name), _amount_of(self.given_back, name)
+        kept = (self.cleared, self.debited, self.given_back, self.credited)
+        amount, debited, given_back, credited = ((each or {}).get(name, 0) for each in kept)
         if name in (self.debited or {}):
-            rate = (self.rates or {}).get(name)
-            return ClearedAmount(
-                amount, _amount_of(self.debited, name), rate, given_back, _amount_of(self.credited, name)
-            )
+            return ClearedAmount(amount, debited, (self.rates or {}).get(name), given_back, credited)
         found = ClearedAmount(amount, worth(amount), None, given_back)
         return replace(found, credited=found.share(found.debited, given_back))
 
@@ -221,10 +217,6 @@ def _merge(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         sums = {name: before[name] + each[name] for name in ("amount", "count")}
         found[each["key"], each["start"]] = {**each, **before, **sums}
     return [each for each in found.values() if each["amount"] or each["count"]]
-
-
-def _amount_of(amounts: Mapping[str, int] | None, name: str) -> int:
-    return (amounts or {}).get(name, 0)
 
 
 def _with_amount(amounts: dict[str, T] | None, name: str, value: T | None) -> dict[str, T] | None:

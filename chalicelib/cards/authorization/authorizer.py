@@ -14,12 +14,12 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.cards.authorization import risk_rules, usage_rules
+from chalicelib.cards.authorization import group_rules
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.authorization.card_context import CardContext
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.cardholder_verification import CardholderVerification, PresentedData
-from chalicelib.cards.authorization.risk_rules import FiredRules
+from chalicelib.cards.authorization.group_rules import FiredRules
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
@@ -182,7 +182,7 @@ def _decide_use(
     facts = asked.use.facts(asked.currency, card_context.holder_country)
     group = catalogue.usage_groups.get(card.usage_group_id)
     account = card_context.account_for(asked.currency)
-    code = usage_rules.decline_code(group, facts, asked.use.eci_indicator)
+    code = group_rules.decline_code(group, facts, asked.use.eci_indicator)
     if code is None and account is not None:
         code = _decline_by_account(account, asked.use)
     if code is not None or account is None:
@@ -218,7 +218,7 @@ def _evaluate_rules(
     actions: set[str] = set()
     for kept, number in ((card_context.of_card, card.risk_group_id), (of_account, account.risk_group_id)):
         before = tally.now(kept).windows
-        windows, found = risk_rules.evaluate_rules(
+        windows, found = group_rules.evaluate_rules(
             card_context.catalogue, [groups.get(number)], before, facts, asked.amount, asked.currency, now
         )
         if windows != before:
@@ -238,7 +238,8 @@ def _decide_price(
     rejected: bool,
 ) -> Decision:
     """The decision upon price, limits and balance."""
-    account = _account_of(party)
+    account = party.account
+    assert isinstance(account, Account), "a card context has accounts of holders"
     if not asked.use.moves:
         return Decision(SUSPECTED if rejected else values.APPROVED, account)
     try:
@@ -282,7 +283,8 @@ def _count(
 
 def _charge(party: PostingContext, use: CardUse, facts: TransactionAttributes, amount: int) -> Charge:
     """What an amount comes to with the fees of the card. Raises: Refused."""
-    return party.charge(facts, amount, debit=use.takes, fee_group_id=_card_of(party).fee_group_id)
+    assert party.card is not None, "parties of a card context have the card"
+    return party.charge(facts, amount, debit=use.takes, fee_group_id=party.card.fee_group_id)
 
 
 def _affordable_part(
@@ -298,13 +300,3 @@ def _affordable_part(
         else:
             high = middle - 1
     return (low, _charge(party, asked.use, facts, low)) if low else None
-
-
-def _card_of(party: PostingContext) -> Card:
-    assert party.card is not None, "parties of a card context have the card"
-    return party.card
-
-
-def _account_of(party: PostingContext) -> Account:
-    assert isinstance(party.account, Account), "a card context has accounts of holders"
-    return party.account

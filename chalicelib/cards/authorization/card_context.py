@@ -1,10 +1,11 @@
-"""Wallets: a card with its accounts and its holder, and how they have used their limits, read together."""
+"""A card with its accounts and its holder, and how they have used their limits, read together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
@@ -68,16 +69,14 @@ def read_by_number(
     if found is None or not sees(found):
         return None
     card = Card.from_item(found)
-    return (
-        _card_context(catalogue, card, items)
-        if card.account_ids == account_ids
-        else read_card_context(read, catalogue, card)
-    )
+    if card.account_ids != account_ids:
+        return read_card_context(read, catalogue, card)
+    return _card_context(catalogue, card, items)
 
 
-def read_with_card(read: Read, catalogue: Catalogue, card_id: int, holder_id: int, account_id: int) -> CardContext:
-    """That of a card of which only the id is known, with one of its accounts, in one round trip."""
-    found, *items = read([Card.key(card_id), *_keys([account_id], card_id, holder_id)])
+def read_with_card(read: Read, catalogue: Catalogue, of: Authorization) -> CardContext:
+    """That of the card of an authorization, with its account only, in one round trip."""
+    found, *items = read([Card.key(of.card_id), *_keys([of.account_id], of.card_id, of.holder_id)])
     assert found is not None, "cards stay"
     return _card_context(catalogue, Card.from_item(found), items)
 

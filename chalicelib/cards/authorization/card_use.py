@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from chalicelib.cards.authorization.usage_rules import AUTHENTICATED
+from chalicelib.cards.authorization.group_rules import AUTHENTICATED
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.protocol.values import CREDIT_TYPES, INQUIRY_TYPES, SECURITY_CHECKS
 from chalicelib.cards.storage.record import without_none
@@ -50,15 +50,10 @@ class CardUse:
             **at_merchant(request),
         )
 
-    @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> CardUse:
-        """What ``plain`` gave."""
-        return cls(**plain)
-
     @property
     def plain(self) -> dict[str, Any]:
         """The same as an item keeps it."""
-        return without_none({each.name: getattr(self, each.name) for each in fields(self)})
+        return without_none(asdict(self))
 
     @property
     def takes(self) -> bool:

@@ -43,22 +43,6 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 
 @dataclass(frozen=True, slots=True)
-class _Share:
-    """What a collection takes of an authorization: ``left``, ``held`` and ``counted`` afterwards, and the rest.
-
-    ``released`` is not held any more, ``back`` was counted and is given back. ``excess`` was never authorized: it is in
-    the authorization's currency, and in the collection's where nothing was left.
-    """
-
-    left: int
-    held: int
-    released: int
-    counted: Usage | None
-    back: Usage
-    excess: int
-
-
-@dataclass(frozen=True, slots=True)
 class ClearingFlow:
     """simulateClearing and simulateRefund."""
 
@@ -66,31 +50,24 @@ class ClearingFlow:
 
     def simulate_clearing(self, request: SimulateClearing, context: RequestContext) -> Outcome[Cleared]:
         authorization, card_context = self._read_authorization(request, context, values.PURCHASE)
-        use = _use_at_shop(authorization.of_use, request)
-        account, tally = card_context.accounts[0], CounterChanges()
-        party, facts = (
-            card_context.posting_context(account),
-            use.facts(request.currency_ison, card_context.holder_country),
-        )
+        use, tally = _use_at_shop(authorization.of_use, request), CounterChanges()
+        party = card_context.posting_context(card_context.accounts[0])
+        facts = use.facts(request.currency_ison, card_context.holder_country)
         charge = party.charge(facts, request.amount, debit=use.takes, fee_group_id=card_context.card.fee_group_id)
-        share = _share(request, context, authorization, final=request.final != 0)
-        party.release(share.back, tally)
-        if share.excess:
+        members, released, back, excess = _split_off(request, context, authorization)
+        party.release(back, tally)
+        if excess:
             if authorization.left:
                 facts = replace(facts, currency=authorization.currency)
             further = authorization.left if authorization.is_held or authorization.cleared else None
-            party.count(facts, share.excess, context.now, tally, forced=True, further=further)
+            party.count(facts, excess, context.now, tally, forced=True, further=further)
         before = authorization.cleared_in(request.currency_ison, partial(party.worth, request.currency_ison))
         converted = charge.conversion
         cleared = before.add_clearing(converted) if before else ClearedAmount.of_clearing(converted)
-        members: dict[str, Any] = {
-            "left": share.left,
-            "held": share.held,
-            "counted": share.counted,
-            **authorization.cleared_members(request.currency_ison, cleared),
-            **({} if share.left else {"state": CLEARED, **NOT_DUE}),
-        }
-        return self._post(context, authorization, card_context, use, charge, members, share.released, tally)
+        members |= authorization.cleared_members(request.currency_ison, cleared)
+        if not members["left"]:
+            members |= {"state": CLEARED, **NOT_DUE}
+        return self._post(context, authorization, card_context, use, charge, members, released, tally)
 
     def simulate_refund(self, request: SimulateRefund, context: RequestContext) -> Outcome[Cleared]:
         authorization, card_context = self._read_authorization(request, context, values.REFUND)
@@ -98,11 +75,8 @@ class ClearingFlow:
         if account.status not in CREDITED_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)
         use = replace(_use_at_shop(authorization.of_use, request), transaction_type=values.REFUND)
-        party, facts, tally = (
-            card_context.posting_context(account),
-            use.facts(request.currency_ison, card_context.holder_country),
-            CounterChanges(),
-        )
+        party, tally = card_context.posting_context(account), CounterChanges()
+        facts = use.facts(request.currency_ison, card_context.holder_country)
         cleared = None if request.trans_link is None else _cleared_amount(authorization, request, party)
         charge = party.charge(
             facts, request.amount, debit=False, fee_group_id=card_context.card.fee_group_id, cleared=cleared
@@ -131,8 +105,7 @@ class ClearingFlow:
             if not authorization.of_use.moves:
                 raise Refused(Status.WRONG_STATE, "an inquiry moves no money")
             if authorization.state != DECLINED:
-                ids = authorization.card_id, authorization.holder_id, authorization.account_id
-                return authorization, read_with_card(context.items, context.catalogue, *ids)
+                return authorization, read_with_card(context.items, context.catalogue, authorization)
         card = context.find(Card, authorization.card_id if authorization else request.card_id or 0)
         card_context = read_card_context(context.items, context.catalogue, card)
         account = card_context.account_for(request.currency_ison)
@@ -223,8 +196,14 @@ def _use_at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
     return replace(use, **without_none(at_merchant(request)))
 
 
-def _share(request: SimulateClearing, context: RequestContext, authorization: Authorization, *, final: bool) -> _Share:
-    """What of an authorization a collection is: as much as its amount is worth, and with the last one all of it."""
+def _split_off(
+    request: SimulateClearing, context: RequestContext, authorization: Authorization
+) -> tuple[dict[str, Any], int, Usage, int]:
+    """What a collection takes of an authorization: as much as its amount is worth, and with the last one all of it.
+
+    The members afterwards, what is not held any more, what was counted and is given back, and what was never
+    authorized: in the authorization's currency, and in the collection's where nothing was left.
+    """
     left, held = authorization.left, authorization.held
     worth = left or request.amount
     if left:
@@ -235,9 +214,10 @@ def _share(request: SimulateClearing, context: RequestContext, authorization: Au
     part = min(worth, left)
     taken = portion(held, part, left) if left else 0
     _, rest = split_usage(authorization.counted, part, left or 1, with_count=True)
-    if not final and part < left:
-        return _Share(left - part, held - taken, taken, join_usage(rest, None), {}, 0)
-    return _Share(0, 0, held, None, join_usage(rest, None) or {}, worth - part)
+    back = join_usage(rest, None)
+    if request.final == 0 and part < left:
+        return {"left": left - part, "held": held - taken, "counted": back}, taken, {}, 0
+    return {"left": 0, "held": 0, "counted": None}, held, back or {}, worth - part
 
 
 def _cleared_amount(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:

@@ -22,7 +22,7 @@ from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.simulator_messages import Disputed, SimulateDispute
 from chalicelib.cards.protocol.states import DISPUTE_LOST, DISPUTE_OPENED, DISPUTE_RULES, DISPUTE_WON
-from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field, require_permitted
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
@@ -51,9 +51,7 @@ class DisputeFlow:
 
     def simulate_dispute(self, request: SimulateDispute, context: RequestContext) -> Outcome[Disputed]:
         case = self._read_case(request, context)
-        refused = DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None]
-        if refused is not None:
-            raise Refused(refused)
+        require_permitted(DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None])
         if case.dispute is None:
             return self._open(request, context, case)
         if request.amount not in (None, case.dispute.amount):

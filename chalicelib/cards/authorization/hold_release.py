@@ -78,9 +78,7 @@ class HoldRelease:
         self, read: Read, catalogue: Catalogue, authorization: Authorization, amount: int, kind: int, stamp: WriteStamp
     ) -> Release:
         """Release ``amount`` of what is left of an authorization, all of it when the hold is over."""
-        card_context = read_with_card(
-            read, catalogue, authorization.card_id, authorization.holder_id, authorization.account_id
-        )
+        card_context = read_with_card(read, catalogue, authorization)
         account, tally = card_context.accounts[0], CounterChanges()
         released = portion(authorization.held, amount, authorization.left)
         left = authorization.left - amount

@@ -11,7 +11,7 @@ from chalicelib.cards.programs.catalogue import SpecialAccountEntry
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.simulator_messages import Balances
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
-from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.storage.record import TABLE, Key, Record, without_none
 from chalicelib.foundation.dynamodb.store import Check, Update
 
@@ -64,9 +64,7 @@ class LedgerAccount(Record):
 
     def require(self, action: str) -> None:
         """Raises: Refused, when the account's status does not let the action pass."""
-        status = ACCOUNT_RULES[action][self.status]
-        if status is not None:
-            raise Refused(status)
+        require_permitted(ACCOUNT_RULES[action][self.status])
 
     def after_movement(self, at: int, *, settled: int, held: int, reserved: int) -> Self:
         """It after one more movement, which is recorded at ``at`` (Unix milliseconds) or just after the last one."""

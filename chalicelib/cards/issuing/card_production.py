@@ -17,7 +17,7 @@ from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import RequestContext
-from chalicelib.cards.storage.record import TABLE, Key, without_none
+from chalicelib.cards.storage.record import TABLE, without_none
 from chalicelib.foundation.dynamodb.store import Operation, Put, absent
 from chalicelib.foundation.fields.problems import Problem
 
@@ -122,15 +122,11 @@ def order_body(context: RequestContext, card: Card, given: Mapping[str, Any]) ->
     """The write that orders a card's body, and the entries that it uses; nothing for a virtual card."""
     if card.virtual:
         return [], []
-    ordered = _put_order(card.id, card.request_id, given, context.now, context.write_id)
-    return [ordered], [("shipping_method", given["order_shipping_method"])]
-
-
-def _order_key(card_id: int, request_id: int) -> Key:
-    return TABLE, {"owner": f"card#{card_id}", "part": f"order#{request_id:020}"}
-
-
-def _put_order(card_id: int, request_id: int, delivery: Mapping[str, Any], now: int, write_id: str) -> Put:
-    """The write that orders a card's body; ``delivery`` has the fields of the delivery and bulk block."""
-    members = {"ordered_at": now, "delivery": dict(delivery), "written_by": write_id}
-    return Put(TABLE, {**_order_key(card_id, request_id)[1], **members}, absent("owner"))
+    order = {
+        "owner": f"card#{card.id}",
+        "part": f"order#{card.request_id:020}",
+        "ordered_at": context.now,
+        "delivery": dict(given),
+        "written_by": context.write_id,
+    }
+    return [Put(TABLE, order, absent("owner"))], [("shipping_method", given["order_shipping_method"])]

@@ -11,7 +11,7 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.states import CARD_RULES, EXPIRED, MISMATCHES_A_DAY, PIN_IS_BLOCKED, PIN_OK, PIN_TRIES
-from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.storage.record import TABLE, Key, Record
 from chalicelib.cards.storage.time_ordered import Rows, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Put, absent
@@ -93,9 +93,7 @@ class Card(Record):
 
     def require(self, action: str, now: int) -> None:
         """Raises: Refused, when the card's state does not let the action pass."""
-        status = CARD_RULES[action][self.status(now)]
-        if status is not None:
-            raise Refused(status)
+        require_permitted(CARD_RULES[action][self.status(now)])
 
     @property
     def pin_is_blocked(self) -> bool:

@@ -20,7 +20,9 @@ from chalicelib.cards.protocol.values import ACCOUNT_GROUPS
 def program_changed(before: Account, after: Account) -> list[CardEvent]:
     """An account was moved to a programme; there is nothing to tell where it was there, and kept its groups."""
     groups = ((name, getattr(before, name), getattr(after, name)) for name in ACCOUNT_GROUPS)
-    replaced = [_replaced(name, old, new) for name, old, new in groups if old != new]
+    replaced = [
+        leave_out_none(ReplacedGroup(group=name, id_before=old, id=new)) for name, old, new in groups if old != new
+    ]
     if before.program_id == after.program_id and not replaced:
         return []
     data: AccountProgramEvent = {
@@ -48,7 +50,6 @@ def card_created(card: Card, *, reissued: bool = False) -> CardEvent:
 
 
 def card_activated(card: Card) -> CardEvent:
-    """A card was activated."""
     data: CardActivatedEvent = {
         "card_id": card.id,
         "card_request_id": card.request_id,
@@ -70,7 +71,3 @@ def card_status_changed(card: Card, before: str, after: str, reason_code: int | 
         "reason_code": reason_code,
     }
     return [CardEvent("card.status_changed", data)]
-
-
-def _replaced(group: str, before: int | None, after: int) -> ReplacedGroup:
-    return leave_out_none(ReplacedGroup(group=group, id_before=before, id=after))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.issuing.holder_record import DETAILS, Holder
 from chalicelib.cards.protocol.account_messages import AccountRecord, HolderAccountRecord
 from chalicelib.cards.protocol.card_records import CardDetails
 from chalicelib.cards.protocol.holder_messages import HolderRecord
@@ -12,36 +14,8 @@ from chalicelib.cards.protocol.message import leave_out_none
 
 
 def serialize_holder(holder: Holder) -> HolderRecord:
-    known = holder.details
-    record: HolderRecord = {
-        "id": holder.id,
-        "holder_type": holder.holder_type,
-        "access_level": holder.access_level,
-        "title": known.get("title"),
-        "business_name": known.get("business_name"),
-        "first_name": known["first_name"],
-        "last_name": known["last_name"],
-        "address_line_1": known["address_line_1"],
-        "address_line_2": known.get("address_line_2"),
-        "address_line_3": known.get("address_line_3"),
-        "address_line_4": known.get("address_line_4"),
-        "country_ison": known.get("country_ison"),
-        "zip_code": known["zip_code"],
-        "city": known["city"],
-        "state": known.get("state"),
-        "phone_number": known["phone_number"],
-        "email": known.get("email"),
-        "date_of_birth": known.get("date_of_birth"),
-        "ip_address": known.get("ip_address"),
-        "industry_id": known.get("industry_id"),
-        "date_of_company_incorporation": known.get("date_of_company_incorporation"),
-        "kyc_completion_level": known.get("kyc_completion_level"),
-        "kyc_document_expiration_date": known.get("kyc_document_expiration_date"),
-        "additional_charset_id": known.get("additional_charset_id"),
-        "holder_limit_group_id": known.get("holder_limit_group_id"),
-        "holder_locale": known.get("holder_locale"),
-    }
-    return leave_out_none(record)
+    own = {"id": holder.id, "holder_type": holder.holder_type, "access_level": holder.access_level}
+    return cast(HolderRecord, own | {name: holder.details[name] for name in DETAILS if name in holder.details})
 
 
 def serialize_account_of_holder(account: Account) -> HolderAccountRecord:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from functools import partial
 from typing import Any, Literal
 
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import DOWN, NEAREST, UP, Conversion, NoRate, conversion, portion
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
-from chalicelib.cards.ledger.fees import Fee, fees_of
+from chalicelib.cards.ledger.fees import Fee
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.programs.catalogue import Catalogue
@@ -143,37 +142,22 @@ class Charge:
         }
 
 
-def charge(
+def convert_movement(
     catalogue: Catalogue,
-    account: LedgerAccount,
     facts: TransactionAttributes,
+    to: int,
     amount: int,
     *,
     debit: bool,
-    fee_group_id: int | None = None,
     cleared: ClearedAmount | None = None,
-) -> Charge:
-    """What ``amount`` of ``facts.currency`` comes to on an account. Raises: NoRate.
+) -> Conversion:
+    """An amount in the currency ``to``; of an external payment never rounded in the holder's favour. Raises: NoRate.
 
-    Fees are those of the account's group, unless another one is named. What an account gets bears fees up to its amount
-    only. ``cleared`` is what a refund gives back a part of, if it names a clearing.
+    ``cleared`` is what a refund gives back a part of, if it names a clearing.
     """
-    convert = partial(_convert, catalogue, facts, account.currency)
-    if cleared is None:
-        converted = convert(amount, debit=debit)
-    else:
-        whole_debit, whole_credit = (convert(cleared.amount, debit=each) for each in (True, False))
-        converted = cleared.convert_refund(amount, whole_debit, whole_credit)
-    programme = catalogue.account_programmes.get(account.program_id or 0)
-    group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
-    fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
-    if not debit:
-        fees = _fees_within(fees, converted.holder_amount)
-    return Charge(converted, programme is None or programme.conversion_fee_blended, fees, debit)
-
-
-def _convert(catalogue: Catalogue, facts: TransactionAttributes, to: int, amount: int, *, debit: bool) -> Conversion:
-    """An amount in the currency ``to``; of an external payment never rounded in the holder's favour. Raises: NoRate."""
+    if cleared is not None:
+        pay, get = (convert_movement(catalogue, facts, to, cleared.amount, debit=each) for each in (True, False))
+        return cleared.convert_refund(amount, pay, get)
     rounding = NEAREST
     if facts.transaction_type in EXTERNAL_TYPES:
         rounding = UP if debit else DOWN
@@ -205,7 +189,7 @@ def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transac
     )
 
 
-def _fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
+def fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
     """Fees in their order, as far as ``left`` goes."""
     borne = []
     for fee in fees:

@@ -23,8 +23,6 @@ class NoRate(Exception):
     """There is no exchange rate from the currency ``of`` to the currency ``to``."""
 
     def __init__(self, of: int, to: int) -> None:
-        self.of = of
-        self.to = to
         super().__init__(f"there is no exchange rate from {of} to {to}")
 
 

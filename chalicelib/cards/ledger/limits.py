@@ -8,7 +8,7 @@ counts in the currency of the entry, at the base rate.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -39,16 +39,10 @@ class WindowUsage:
     count: int
     country: int | None = None
 
-    @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> WindowUsage:
-        """What ``plain`` gave."""
-        return cls(**plain)
-
     @property
     def plain(self) -> dict[str, Any]:
         """The same as an item keeps it."""
-        members = {"key": self.key, "start": self.start, "amount": self.amount, "count": self.count}
-        return members | without_none({"country": self.country})
+        return without_none(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +54,8 @@ class Window:
     amount: int = 0
     countries: Mapping[int, int] = field(default_factory=dict)
 
-    def plus(self, counted: WindowUsage) -> Window:
-        return self._add(counted, 1)
-
-    def minus(self, counted: WindowUsage) -> Window:
-        return self._add(counted, -1)
-
-    def _add(self, counted: WindowUsage, times: Literal[1, -1]) -> Window:
-        """Nothing falls below zero."""
+    def add(self, counted: WindowUsage, times: Literal[1, -1] = 1) -> Window:
+        """With a movement, or without one that is released; nothing falls below zero."""
         countries = dict(self.countries)
         if counted.country is not None:
             countries[counted.country] = countries.get(counted.country, 0) + times
@@ -98,14 +86,7 @@ class LimitLeft:
 
 
 class LimitExceeded(Exception):
-    """A movement asks for more than an entry has left.
-
-    Attributes:
-        entry: the entry.
-        bound: which of its bounds is in the way.
-        asked: what the movement would count.
-        left: what there is left.
-    """
+    """A movement asks for more than an entry has left: ``asked``, and ``left`` of the ``bound`` that is in the way."""
 
     def __init__(self, entry: LimitEntry, bound: Bound, asked: int, left: int) -> None:
         self.entry = entry
@@ -166,7 +147,7 @@ def count_movement(
         if not forced:
             _require(entry, found, share)
         if not is_single:
-            changed[key] = found.plus(share)
+            changed[key] = found.add(share)
             counted.append(share)
     return changed, counted
 
@@ -177,7 +158,7 @@ def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
     for share in counted:
         found = changed.get(share.key)
         if found is not None and found.start == share.start:
-            changed[share.key] = found.minus(share)
+            changed[share.key] = found.add(share, -1)
     return changed
 
 

@@ -9,9 +9,10 @@ from typing import Any
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.ledger.charges import Charge, charge
+from chalicelib.cards.ledger.charges import Charge, convert_movement, fees_within
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import NoRate, conversion
+from chalicelib.cards.ledger.fees import fees_of
 from chalicelib.cards.ledger.limits import Bound, LimitExceeded, WindowUsage, count_movement
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
@@ -58,13 +59,21 @@ class PostingContext:
         fee_group_id: int | None = None,
         cleared: ClearedAmount | None = None,
     ) -> Charge:
-        """What ``amount`` of ``facts.currency`` comes to, as ``charging.charge`` says. Raises: Refused."""
+        """What ``amount`` of ``facts.currency`` comes to on the account. Raises: Refused.
+
+        Fees are those of the account's group, unless another one is named. What an account gets bears fees up to its
+        amount only. ``cleared`` is what a refund gives back a part of, if it names a clearing.
+        """
+        catalogue, account = self.catalogue, self.account
+        group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
         try:
-            return charge(
-                self.catalogue, self.account, facts, amount, debit=debit, fee_group_id=fee_group_id, cleared=cleared
-            )
+            converted = convert_movement(catalogue, facts, account.currency, amount, debit=debit, cleared=cleared)
+            fees = fees_of(catalogue, group, facts, amount, facts.currency, account.currency)
         except NoRate:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE) from None
+        programme = catalogue.account_programmes.get(account.program_id or 0)
+        blends = programme is None or programme.conversion_fee_blended
+        return Charge(converted, blends, fees if debit else fees_within(fees, converted.holder_amount), debit)
 
     def worth(self, currency: int, amount: int) -> int:
         """What a purchase takes of the account now, with the conversion's fee and no other. Raises: Refused."""
@@ -114,7 +123,7 @@ class PostingContext:
         """Give back what a movement has counted."""
         for kept in self.counters:
             if counted := (usage or {}).get(kept.owner):
-                tally.give_back(kept, map(WindowUsage.of, counted))
+                tally.give_back(kept, (WindowUsage(**each) for each in counted))
 
     @property
     def card_counters(self) -> list[Counters]:

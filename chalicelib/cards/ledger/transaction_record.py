@@ -18,6 +18,11 @@ from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 TABLE = "ledger"
 _DIGITS = 11
+_AT_ITS_ID = (
+    *("account", "account_id", "at", "holder_amount", "transaction_type"),
+    *("card_id", "trans_link", "authorization_id", "mti", "written_by"),
+)
+"""What the item at a transaction's id says, too, so that a fee is charged for it without another look."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,23 +98,15 @@ def put_transaction(
     The row stands in the account's list and in two of the card's: of all its transactions, and of those of the account.
     """
     members: dict[str, Any] = without_none(vars(transaction)) | {"holder_currency": account.currency}
-    members |= without_none({"account": account.owner, "account_id": account.id, "at": at, "written_by": write_id})
+    members |= {"account": account.owner, "account_id": account.id, "at": at, "written_by": write_id}
     lists = [timeline(account.owner, None)]
     if by_card:
         lists += [timeline(None, transaction.card_id), timeline(account.owner, transaction.card_id)]
     places = [each.key(at, transaction.id)[1] for each in lists]
-    found = {
+    leads_to = transaction_key(transaction.id)[1] | {
         "manager_id": account.manager_id,
         "access_level": account.access_level,
-        "account": account.owner,
         "part_of_account": places[0]["part"],
-        "at": at,
+        **{name: members[name] for name in _AT_ITS_ID if name in members},
     }
-    # what a fee may be charged for, or refer to, without another look
-    found |= {"holder_amount": transaction.holder_amount, "transaction_type": transaction.transaction_type}
-    names = ("card_id", "trans_link", "authorization_id", "mti")
-    found |= without_none({name: getattr(transaction, name) for name in names} | {"account_id": account.id})
-    return [
-        *(Put(TABLE, place | members, absent("owner")) for place in places),
-        Put(TABLE, {**transaction_key(transaction.id)[1], **found, "written_by": write_id}, absent("owner")),
-    ]
+    return [Put(TABLE, item, absent("owner")) for item in (*(place | members for place in places), leads_to)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from chalicelib.cards.issuing.account_record import Account, LedgerAccount, SpecialAccount, special_account_key
@@ -43,7 +43,7 @@ class AccountRef:
     @property
     def plain(self) -> dict[str, Any]:
         """The same as an item keeps it."""
-        return without_none({each.name: getattr(self, each.name) for each in fields(self)})
+        return without_none(asdict(self))
 
     @property
     def keys(self) -> list[Key]:
@@ -58,11 +58,7 @@ class AccountRef:
             self.account(found["account"]),
             Holder.from_item(holder) if holder else None,
             Card.from_item(card) if card else None,
-            [
-                Counters.from_item(name, number, found[f"{name} counters"])
-                for name, number in self._numbers.items()
-                if number is not None
-            ],
+            [Counters.from_item(name, number, found[f"{name} counters"]) for name, number in self._numbers],
         )
 
     def account(self, item: Item | None) -> LedgerAccount:
@@ -72,25 +68,20 @@ class AccountRef:
         return kind.from_item(item)
 
     @property
-    def _numbers(self) -> dict[Owner, int | None]:
+    def _numbers(self) -> list[tuple[Owner, int]]:
         """Who has counters; those of a special account's card only have the order of its lists."""
-        if self.account_type != OF_HOLDER:
-            return {"card": self.card_id}
-        return {"account": self.account_id, "holder": self.holder_id, "card": self.card_id}
+        owners: list[tuple[Owner, int | None]] = [("card", self.card_id)]
+        if self.account_type == OF_HOLDER:
+            owners = [("account", self.account_id), ("holder", self.holder_id), *owners]
+        return [(name, number) for name, number in owners if number is not None]
 
     @property
     def _parts(self) -> dict[str, Key]:
-        numbers = self._numbers
         parts = {"account": self.account_key}
         if self.account_type == OF_HOLDER:
             parts |= {"holder": Holder.key(self.holder_id)} if self.holder_id is not None else {}
             parts |= {"card": Card.key(self.card_id)} if self.card_id is not None else {}
-        kept = {
-            f"{name} counters": usage_counters.key(name, number)
-            for name, number in numbers.items()
-            if number is not None
-        }
-        return parts | kept
+        return parts | {f"{name} counters": usage_counters.key(name, number) for name, number in self._numbers}
 
     @property
     def account_key(self) -> Key:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -119,7 +118,8 @@ class AddressFlow:
             raise refused_field(field, "length", f"has {MOST_ADDRESSES} addresses, and no account has more")
         if METHOD_CURRENCIES[method] != currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the method has another currency")
-        if any(context.catalogue.rate(*pair) is None for pair in _conversions(currency, account.currency)):
+        pairs = (currency, account.currency), (account.currency, currency)
+        if any(context.catalogue.rate(*pair) is None for pair in pairs):
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")
         number = self.sequences.next("external_address")
         address = ExternalAddress(
@@ -156,7 +156,3 @@ def _name_of(holder: Holder) -> str:
         return str(details["business_name"])
     names = without_none({name: details.get(name) for name in ("first_name", "last_name")})
     return " ".join(names.values())[:NAME_LENGTH]
-
-
-def _conversions(one: int, other: int) -> Sequence[tuple[int, int]]:
-    return (one, other), (other, one)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from chalicelib.cards.payments.pending_index import TABLE, PendingRecord
 from chalicelib.cards.protocol.payment_states import ADDRESS_RULES, LIVE
-from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.status_codes import Refused, Status, require_permitted
 from chalicelib.cards.protocol.values import ASSIGNED
 from chalicelib.cards.storage.record import Key, without_none
 from chalicelib.foundation.dynamodb.store import Put, absent
@@ -59,9 +59,7 @@ class ExternalAddress(PendingRecord):
         """Raises: Refused, when the address's status does not let the action pass, or it is not assigned."""
         if self.assignment_state != ASSIGNED:
             raise Refused(Status.WRONG_STATE, "the address is not assigned")
-        status = ADDRESS_RULES[action][self.status]
-        if status is not None:
-            raise Refused(status)
+        require_permitted(ADDRESS_RULES[action][self.status])
 
 
 def find_key(*, iban: str | None = None, sort_code: str | None = None, account_number: str | None = None) -> Key:

@@ -20,7 +20,7 @@ from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import NOT_DUE
 from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED, PaymentKind
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
-from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.status_codes import Refused, Status, require_permitted
 from chalicelib.cards.protocol.values import EXTERNAL_IN, RETURN_TYPES
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
@@ -138,9 +138,8 @@ class PaymentPosting:
         """The provider says what became of a payment out, which it may do more than once. Raises: Refused."""
         if payment.payment != "out":
             raise Refused(Status.WRONG_STATE, "it is not a payment out")
-        refused, state = RESULT_RULES[result][payment.state], RESULTS[result]
-        if refused is not None:
-            raise Refused(refused)
+        require_permitted(RESULT_RULES[result][payment.state])
+        state = RESULTS[result]
         if payment.state == state:
             return Change((), payment, party.account)
         if state == SETTLED:

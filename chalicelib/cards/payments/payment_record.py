@@ -13,7 +13,7 @@ from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.pending_index import TABLE, PendingRecord
 from chalicelib.cards.payments.provider import OrderKind
 from chalicelib.cards.protocol.payment_states import LIVE, MANDATE_RULES, PAYMENT_RULES, PENDING, PaymentKind
-from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.protocol.status_codes import Refused, Status, require_permitted
 from chalicelib.cards.storage.record import Record, without_none
 
 _OF_COUNTERPARTY = {
@@ -125,9 +125,7 @@ class ExternalPayment(PendingRecord):
 
     def require(self, action: str) -> None:
         """Raises: Refused, when its kind or state does not let the action pass, or it is being returned already."""
-        status = PAYMENT_RULES[action][self.payment, self.state]
-        if status is not None:
-            raise Refused(status)
+        require_permitted(PAYMENT_RULES[action][self.payment, self.state])
         if self.returned_by is not None:
             raise Refused(Status.ALREADY_RETURNED)
 
@@ -153,9 +151,7 @@ class Mandate(Record):
 
     def require(self, action: str) -> None:
         """Raises: Refused, when its state does not let the action pass."""
-        status = MANDATE_RULES[action][self.state]
-        if status is not None:
-            raise Refused(status)
+        require_permitted(MANDATE_RULES[action][self.state])
 
 
 def address_members(address: ExternalAddress) -> dict[str, Any]:

@@ -33,12 +33,8 @@ from chalicelib.foundation.dynamodb.store import Item, Operation
 _DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "industry_id")
 
 
-@dataclass(frozen=True, slots=True)
-class InternalPayee:
-    """A destination that is an address of this service: it, and whom it concerns."""
-
-    address: ExternalAddress
-    party: PostingContext
+InternalPayee = tuple[ExternalAddress, PostingContext]
+"""A destination that is an address of this service, and whom it concerns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +96,8 @@ class TransferFlow:
             return party, None
         own_item, *rest = items[len(account_ref.keys) :]
         assert own_item is not None, "a number leads to its address"
-        return party, InternalPayee(
-            ExternalAddress.from_item(own_item), home.posting_context(self.programmes.catalogue(home.manager_id), rest)
-        )
+        payee = home.posting_context(self.programmes.catalogue(home.manager_id), rest)
+        return party, (ExternalAddress.from_item(own_item), payee)
 
     def _payment(
         self,
@@ -145,9 +140,10 @@ class TransferFlow:
         tally: CounterChanges,
     ) -> Outcome[TransferWithDestination]:
         """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
-        address, payee = own.address, own.party
+        address, payee = own
         if payee.account.owner == payer.account.owner:
-            raise refused_field(_destination_field(request), "value", "leads to the account that pays")
+            field = "destination_account_number" if request.destination_iban is None else "destination_iban"
+            raise refused_field(field, "value", "leads to the account that pays")
         if address.currency != paid.instructed_currency:
             raise refused_by_provider("the destination takes another currency")
         number = self.posting.sequences.next("external_payment")
@@ -199,18 +195,10 @@ def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Se
     return wished
 
 
-def _destination_field(request: TransferToExternalPayment) -> str:
-    """The field that the destination is found by."""
-    return "destination_account_number" if request.destination_iban is None else "destination_iban"
-
-
 def _require_one_account(request: TransferToExternalPayment) -> None:
     """Raises: Refused, when an IBAN and a sort code with an account number name two different accounts."""
-    iban, sort_code, account_number = (
-        request.destination_iban,
-        request.destination_sort_code,
-        request.destination_account_number,
-    )
+    iban = request.destination_iban
+    sort_code, account_number = request.destination_sort_code, request.destination_account_number
     if iban is None or sort_code is None or account_number is None:
         return
     if find_key(iban=iban) != find_key(sort_code=sort_code, account_number=account_number):

@@ -116,6 +116,12 @@ class Refused(Exception):
         super().__init__(f"{status.name}: {self.message}")
 
 
+def require_permitted(status: Status | None) -> None:
+    """Raises: Refused, with the status that a table of states gives; ``None`` permits."""
+    if status is not None:
+        raise Refused(status)
+
+
 def refused_fields(problems: Sequence[Problem]) -> Refused:
     """Every faulty field in one sentence; the first one's kind gives the code."""
     told: list[str] = []

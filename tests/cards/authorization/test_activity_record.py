@@ -12,7 +12,7 @@ import pytest
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.activity_record import NetworkMessage
 from chalicelib.cards.authorization.card_use import UNCHECKED, CardUse
-from chalicelib.cards.authorization.risk_rules import FiredRules
+from chalicelib.cards.authorization.group_rules import FiredRules
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_CODES, RISK_ACTIONS, SECURITY_CHECKS

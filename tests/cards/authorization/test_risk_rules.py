@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.risk_rules import FiredRules, evaluate_rules
+from chalicelib.cards.authorization.group_rules import FiredRules, evaluate_rules
 from chalicelib.cards.ledger.limits import Window, Windows, count_movement, list_left, release_counts
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup, Rate, Region, RiskGroup, RiskRule

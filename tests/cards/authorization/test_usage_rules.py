@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.authorization.usage_rules import CHANNELS, channels, decline_code
+from chalicelib.cards.authorization.group_rules import CHANNELS, channels, decline_code
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import MccRange, UsageGroup
 from chalicelib.cards.protocol.values import ECI_INDICATORS, ENTRY_MODES, RESPONSE_CODES, TRANSACTION_TYPES

@@ -276,7 +276,7 @@ def test_a_rate_holds_in_its_direction_only() -> None:
     assert conversion(there, 100_00, USD, EUR, debit=True) is None
     with pytest.raises(NoRate) as missing:
         convert_at_base_rate(there, 100_00, USD, EUR)
-    assert (missing.value.of, missing.value.to) == (USD, EUR)
+    assert str(missing.value) == f"there is no exchange rate from {USD} to {EUR}"
 
 
 def test_what_has_no_minor_units_is_not_converted() -> None:

@@ -447,7 +447,7 @@ def test_what_was_counted_can_be_kept_in_an_item_and_released_later() -> None:
         {"key": "3.1", "start": TODAY, "amount": 60, "count": 1, "country": DE},
         {"key": "3.2", "start": at("2026-08-10 00:00:00"), "amount": 0, "count": 1},
     ]
-    owner.releases([WindowUsage.of(plain) for plain in kept])
+    owner.releases([WindowUsage(**plain) for plain in kept])
     assert (owner.left(0).amount, owner.left(1).count) == (100, 1)
 
 

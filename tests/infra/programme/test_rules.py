@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from chalicelib.cards.authorization.risk_rules import evaluate_rules
-from chalicelib.cards.authorization.usage_rules import CHANNELS, decline_code
+from chalicelib.cards.authorization.group_rules import CHANNELS, decline_code, evaluate_rules
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import MccRange, RiskGroup, RiskRule, UsageGroup
 from chalicelib.cards.programs.programmes import entry_key

@@ -1,0 +1,120 @@
+"""The rules of usage and risk groups: where a card may be used, and which attempts to use it are to be wary of.
+
+Every rule of a risk group is looked at by itself. One with a count counts the attempts that it is about in windows of
+its own, as limits do: UTC days, ISO weeks, months or years. Attempts count whether or not they were declined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
+from chalicelib.cards.ledger.limits import OF_RISK, Windows, WindowUsage, current_window, live_windows
+from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, in_category, is_in_risk_rule
+from chalicelib.cards.programs.catalogue import Catalogue, RiskGroup, RiskRule, UsageGroup
+from chalicelib.cards.protocol.values import RISK_ACTIONS
+
+NOT_PERMITTED, TO_BE_AUTHENTICATED = "57", "1A"
+
+CASH, ONLINE = "cash", "online"
+_CASH_TYPES = frozenset((1, 12))
+_OF_ENTRY_MODES: Mapping[int, str] = {
+    0: "unknown",
+    1: "manual",
+    2: "magnetic_stripe",
+    5: "chip",
+    7: "contactless",
+    10: "credential_on_file",
+    80: "magnetic_stripe",
+    81: ONLINE,
+    90: "magnetic_stripe",
+    91: "contactless",
+}
+CHANNELS = (CASH, *dict.fromkeys(_OF_ENTRY_MODES.values()))
+"""Everything that a usage group can block: cash, however the card is read, and each way of reading a card."""
+AUTHENTICATED = frozenset((1, 2, 5, 6))
+"""The ECI indicators of what was authenticated, and of what the merchant attempted to have authenticated."""
+
+
+@dataclass(frozen=True, slots=True)
+class FiredRules:
+    """The rules that an attempt fired, by the ids of group and rule (``7.1``), and what is to be done.
+
+    ``actions`` are in the order of ``RISK_ACTIONS``, each of them once.
+    """
+
+    rules: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+
+
+def evaluate_rules(
+    catalogue: Catalogue,
+    groups: Iterable[RiskGroup | None],
+    windows: Windows,
+    facts: TransactionAttributes,
+    amount: int,
+    currency: int,
+    now: int,
+) -> tuple[Windows, FiredRules]:
+    """Look at an attempt of ``amount`` in ``currency``: the windows afterwards, in which it is counted, and what fired.
+
+    A group that is named twice is looked at once. The windows may be those that limits are counted in; the ones that
+    are over are left out. ``now`` in Unix seconds.
+    """
+    changed = dict(live_windows(catalogue, windows, now))
+    found: dict[str, RiskRule] = {}
+    rules = {f"{group.id}.{rule.id}": rule for group in groups if group for rule in group.rules}
+    for name, rule in rules.items():
+        if not is_in_risk_rule(catalogue, rule, facts) or not _is_large(catalogue, rule, amount, currency):
+            continue
+        if rule.count is not None and rule.duration is not None:
+            key = f"{OF_RISK}{name}"
+            before = current_window(rule.duration, changed.get(key), now)
+            changed[key] = before.add(WindowUsage(key, before.start, 0, 1))
+            if before.count < rule.count:
+                continue
+        found[name] = rule
+    wished = {action for rule in found.values() for action in rule.actions}
+    return changed, FiredRules(tuple(found), tuple(action for action in RISK_ACTIONS if action in wished))
+
+
+def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) -> bool:
+    """Whether an amount is one that the rule is about. One that cannot be converted is not known to be."""
+    if rule.amount is None or rule.amount_currency is None:
+        return True
+    try:
+        return convert_at_base_rate(catalogue, amount, currency, rule.amount_currency) >= rule.amount
+    except NoRate:
+        return False
+
+
+def channels(facts: TransactionAttributes) -> frozenset[str]:
+    """The channels that a transaction takes: cash from a machine that reads the chip takes both."""
+    read = _OF_ENTRY_MODES[facts.entry_mode]
+    return frozenset((CASH, read) if facts.transaction_type in _CASH_TYPES else (read,))
+
+
+def decline_code(group: UsageGroup | None, facts: TransactionAttributes, eci_indicator: int | None) -> str | None:
+    """The response code with which a group declines a transaction; ``None`` for one that it permits.
+
+    A transaction without a country is in none that a group allows, and in none that it blocks; one without a merchant
+    category is of none that it blocks.
+    """
+    if group is None:
+        return None
+    if _is_blocked(group, facts):
+        return NOT_PERMITTED
+    is_online = ONLINE in channels(facts)
+    if group.authenticated_online and is_online and eci_indicator not in AUTHENTICATED:
+        return TO_BE_AUTHENTICATED
+    return None
+
+
+def _is_blocked(group: UsageGroup, facts: TransactionAttributes) -> bool:
+    return (
+        not channels(facts).isdisjoint(group.blocked_channels)
+        or any(in_category(blocked, facts.mcc) for blocked in group.blocked_mccs)
+        or facts.country in group.blocked_countries
+        or (bool(group.countries) and facts.country not in group.countries)
+    )
