@@ -242,7 +242,7 @@ def _credentials(hub: Hub, found: SetUp) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            **loading.readable_rights(credential.rights),
+            **loading.readable_rights(credential),
             "keys_made_at": [timestamp(key.created_at) for key in credential.keys],
         }
         for name, credential in sorted(held.items())

@@ -213,7 +213,7 @@ def _changes_of_credentials(
         if name in secrets:
             made = credentials.put_credential(manager_id, name, rights, secrets[name], now)
             yield PlannedChange("add", CREDENTIAL, name, name, tuple(made))
-        elif different := differences.compare_members(readable_rights(held[name].rights), readable_rights(rights)):
+        elif different := differences.compare_members(readable_rights(held[name]), readable_rights(rights)):
             changed = credentials.update_credential(found.credentials[name], rights)
             yield PlannedChange("change", CREDENTIAL, name, name, (changed,), different)
     for name, digest in sorted(found.credentials.items()):

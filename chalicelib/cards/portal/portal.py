@@ -51,7 +51,7 @@ class Portal:
 def _ask(
     dispatch: Dispatcher, manager_id: int, allowed: frozenset[str], action: str, members: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    credential = Credential(manager_id, NAME, LEVEL, allowed, MODES, encryption_key=None, keys=())
+    credential = Credential(LEVEL, allowed, MODES, manager_id=manager_id, name=NAME, keys=())
     asked = {**members, "action": action, "api_version": API_VERSION}
     answer: Mapping[str, Any] = jsontext.loads(dispatch.answer_internally(credential, asked))
     if answer["status"] != "success":

@@ -18,23 +18,9 @@ from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.ledger.entries import MOVEMENT
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.serializers import serialize_address
+from chalicelib.cards.protocol import portal_messages as messages
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.payment_messages import AddressRecord
-from chalicelib.cards.protocol.portal_messages import (
-    ACCOUNTS,
-    AccountOverview,
-    AuthorizationSummary,
-    CardOverview,
-    DatedBalances,
-    DatedMessage,
-    DatedTransaction,
-    HeldAccount,
-    ListActivity,
-    ListCards,
-    ListedCard,
-    NumberedCard,
-    ShowCard,
-)
 from chalicelib.cards.protocol.values import BUSINESS
 from chalicelib.cards.reports import serializers
 from chalicelib.cards.requests import disclosure
@@ -58,29 +44,29 @@ class PortalFlow:
 
     secrets: CardSecrets
 
-    def list_cards(self, request: ListCards, context: RequestContext) -> Outcome[list[ListedCard]]:
+    def list_cards(self, request: messages.ListCards, context: RequestContext) -> Outcome[list[messages.ListedCard]]:
         before = None if request.before is None else card_record.row_part(request.before)
         lists = card_record.card_rows(context.manager_id)
         rows, more = time_ordered.latest_page(context.store, lists, request.item_count, before)
         items = context.items([Card.key(row["card_id"]) for row in rows]) if rows else []
         cards = [Card.from_item(item) for item in items if item is not None and context.can_see(item)]
         holders, accounts = _beside(context, cards)
-        listed: list[ListedCard] = [
+        listed: list[messages.ListedCard] = [
             {
                 **self._card(context, card),
                 "holder_name": _name_of(holders.get(card.holder_id)),
                 "accounts": [_account(accounts[number]) for number in card.account_ids if number in accounts],
-                "more_accounts": max(0, len(card.account_ids) - ACCOUNTS),
+                "more_accounts": max(0, len(card.account_ids) - messages.ACCOUNTS),
             }
             for card in cards
         ]
         return _list(context, listed, more=more)
 
-    def show_card(self, request: ShowCard, context: RequestContext) -> Outcome[CardOverview]:
+    def show_card(self, request: messages.ShowCard, context: RequestContext) -> Outcome[messages.CardOverview]:
         card = context.find(Card, request.card_id)
         holders, accounts = _beside(context, [card])
         of_card, lists = activity_record.of_card(card.id), [_lists(account) for account in accounts.values()]
-        messages, *rows = together(
+        asked, *rows = together(
             [
                 of_card.latest(context.store, request.item_count),
                 *(
@@ -91,8 +77,8 @@ class PortalFlow:
             ]
         )
         booked_rows, moved_rows = rows[::2], rows[1::2]
-        authorizations, addresses = _further(context, card.id, messages, booked_rows, accounts.values())
-        shown_accounts: list[AccountOverview] = [
+        authorizations, addresses = _further(context, card.id, asked, booked_rows, accounts.values())
+        shown_accounts: list[messages.AccountOverview] = [
             {
                 **_account(account),
                 "transactions": [_transaction(row) for row in booked],
@@ -100,20 +86,22 @@ class PortalFlow:
             }
             for account, booked, moved in zip(accounts.values(), booked_rows, moved_rows, strict=True)
         ]
-        data: CardOverview = {
+        data: messages.CardOverview = {
             "card": self._card(context, card),
             "entries": _entries(context, card),
             "holder_name": _name_of(holders.get(card.holder_id)),
             "accounts": shown_accounts,
-            "more_accounts": max(0, len(card.account_ids) - ACCOUNTS),
-            "activity": [_message(row) for row in messages],
+            "more_accounts": max(0, len(card.account_ids) - messages.ACCOUNTS),
+            "activity": [_message(row) for row in asked],
             "authorizations": authorizations,
             "addresses": addresses,
             "currencies": list(context.catalogue.currencies),
         }
         return Outcome(data, beside={"programme_manager": context.catalogue.name})
 
-    def list_activity(self, request: ListActivity, context: RequestContext) -> Outcome[list[DatedMessage]]:
+    def list_activity(
+        self, request: messages.ListActivity, context: RequestContext
+    ) -> Outcome[list[messages.DatedMessage]]:
         if request.card_id is None:
             timelines = activity_record.of_manager(context.manager_id)
         else:
@@ -126,7 +114,7 @@ class PortalFlow:
 
     # -- inside
 
-    def _card(self, context: RequestContext, card: Card) -> NumberedCard:
+    def _card(self, context: RequestContext, card: Card) -> messages.NumberedCard:
         """A card as it is shown to this caller, with its number as disclosure has it."""
         number = disclosure.disclose(context.credential, card.id, "pan", self.secrets.number(card))
         disclosure.audit_reveal(context.credential, card.id, "pan")
@@ -141,7 +129,7 @@ def _list(context: RequestContext, rows: list[A], *, more: bool) -> Outcome[list
 def _beside(context: RequestContext, cards: Sequence[Card]) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
     """The holders of cards, and the first accounts of each, by their ids; those that the caller may see."""
     holders = list(dict.fromkeys(card.holder_id for card in cards))
-    accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[:ACCOUNTS]))
+    accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[: messages.ACCOUNTS]))
     keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
     items = context.items(keys) if keys else []
     seen = [item if context.can_see(item) else None for item in items]
@@ -157,11 +145,11 @@ def _lists(account: Account) -> tuple[Rows, Rows]:
 
 
 def _further(
-    context: RequestContext, card_id: int, messages: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
-) -> tuple[list[AuthorizationSummary], list[AddressRecord]]:
+    context: RequestContext, card_id: int, asked: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
+) -> tuple[list[messages.AuthorizationSummary], list[AddressRecord]]:
     """The authorizations that messages and transactions belong to, and the addresses that lead to accounts."""
     of_card = [row.get("authorization_id") for rows in booked for row in rows if row.get("card_id") == card_id]
-    numbers = dict.fromkeys([*(int(row["trans_link"]) for row in messages), *filter(None, of_card)])
+    numbers = dict.fromkeys([*(int(row["trans_link"]) for row in asked), *filter(None, of_card)])
     addresses = [number for account in accounts for number in sorted(account.address_ids or ())]
     keys: list[Key] = [*map(Authorization.key, numbers), *map(ExternalAddress.key, addresses)]
     items = context.items(keys) if keys else []
@@ -171,7 +159,7 @@ def _further(
     return [_authorization(each) for each in held], [serialize_address(each) for each in paid if each.is_live]
 
 
-def _authorization(each: Authorization) -> AuthorizationSummary:
+def _authorization(each: Authorization) -> messages.AuthorizationSummary:
     return {
         "trans_link": each.trans_link,
         "state": each.state,
@@ -184,19 +172,19 @@ def _authorization(each: Authorization) -> AuthorizationSummary:
     }
 
 
-def _account(account: Account) -> HeldAccount:
+def _account(account: Account) -> messages.HeldAccount:
     return {**serialize_account(account), "held_balance": account.held}
 
 
-def _message(row: Item) -> DatedMessage:
+def _message(row: Item) -> messages.DatedMessage:
     return {**serializers.activity(row), "at": row["at"]}
 
 
-def _transaction(row: Item) -> DatedTransaction:
+def _transaction(row: Item) -> messages.DatedTransaction:
     return {**serializers.transaction(row), "at": row["at"], "direction": row["direction"]}
 
 
-def _balances(row: Item) -> DatedBalances:
+def _balances(row: Item) -> messages.DatedBalances:
     """What an account came to by a movement, and when (Unix milliseconds)."""
     return {"at": row["at"], "settled": row["settled"], "held": row["held"], "reserved": row["reserved"]}
 

@@ -24,28 +24,27 @@ two accounts of this service has them on both sides.
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
-    """A card product; ``sub_product_id`` is what the details of a card show beside it."""
-
+class _Named:
     id: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Product(_Named):
+    """A card product; ``sub_product_id`` is what the details of a card show beside it."""
+
     sub_product_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class Design(_Named):
     """How a card looks."""
-
-    id: int
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class Region(_Named):
     """Countries that fees and limits treat alike. A country may be in several regions."""
 
-    id: int
-    name: str
     countries: tuple[int, ...]
 
 
@@ -76,11 +75,9 @@ class FeeEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class FeeGroup:
+class FeeGroup(_Named):
     """A group of fees, in the order in which they are looked at."""
 
-    id: int
-    name: str
     entries: tuple[FeeEntry, ...] = ()
 
 
@@ -114,11 +111,9 @@ class LimitEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitGroup:
+class LimitGroup(_Named):
     """A group of limits, for cards, accounts or holders as ``limit_type`` says (1, 2, 3)."""
 
-    id: int
-    name: str
     limit_type: int
     entries: tuple[LimitEntry, ...] = ()
 
@@ -132,15 +127,13 @@ class MccRange:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageGroup:
+class UsageGroup(_Named):
     """Where and how cards may be used; the channels are those of ``network.usage_groups``.
 
     Without ``countries`` they may be used in every country that is not one of ``blocked_countries``.
     ``authenticated_online`` says whether e-commerce needs an authentication of the holder.
     """
 
-    id: int
-    name: str
     blocked_channels: tuple[str, ...] = ()
     blocked_mccs: tuple[MccRange, ...] = ()
     countries: tuple[int, ...] = ()
@@ -149,7 +142,7 @@ class UsageGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class RiskRule:
+class RiskRule(_Named):
     """Attempts to be wary of, and what is done about them: ``actions`` are some of ``RISK_ACTIONS``, at least one.
 
     ``amount`` is the lowest that is meant, in ``amount_currency``. With ``count`` the rule fires when there were so
@@ -157,8 +150,6 @@ class RiskRule:
     ``updated_at``: when an operator last changed it, in Unix seconds.
     """
 
-    id: int
-    name: str
     _: KW_ONLY
     transaction_type: int = ANY_TYPE
     entry_mode: int = ANY_TYPE
@@ -176,42 +167,33 @@ class RiskRule:
 
 
 @dataclass(frozen=True, slots=True)
-class RiskGroup:
+class RiskGroup(_Named):
     """A group of risk rules, all of which are looked at."""
 
-    id: int
-    name: str
     rules: tuple[RiskRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ShippingMethod:
+class ShippingMethod(_Named):
     """A way that plastic cards travel."""
-
-    id: int
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
-class SpecialAccountEntry:
+class SpecialAccountEntry(_Named):
     """An account of the programme manager's own, which no holder has; ``country`` is that of its addresses."""
 
-    id: int
-    name: str
     currency: int
     country: int
     access_level: int
 
 
 @dataclass(frozen=True, slots=True)
-class AccountProgramme:
+class AccountProgramme(_Named):
     """What accounts are made with. Without ``limit_group_ids`` an account has no limit group.
 
     ``conversion_fee_blended`` says whether the fee of a conversion is part of a transaction's amount.
     """
 
-    id: int
-    name: str
     currencies: tuple[int, ...]
     access_level: int
     holder_access_level: int
@@ -224,7 +206,7 @@ class AccountProgramme:
 
 
 @dataclass(frozen=True, slots=True)
-class CardProgramme:
+class CardProgramme(_Named):
     """What cards are made with, and the accounts and holders that are made together with a card.
 
     ``bin`` has 6 to 8 digits, a PAN ``pan_length`` (16 to 19). ``virtual`` and ``physical`` say which kinds of card
@@ -233,8 +215,6 @@ class CardProgramme:
     it is the default, too).
     """
 
-    id: int
-    name: str
     bin: str
     pan_length: int
     virtual: bool

@@ -12,7 +12,7 @@ import re
 import secrets
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
@@ -75,16 +75,12 @@ class Rights:
     encryption_key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
-    """A programme manager's credential; ``keys`` are its live keys, the newest last."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential(Rights):
+    """A programme manager's credential, with its rights; ``keys`` are its live keys, the newest last."""
 
     manager_id: int
     name: str
-    access_level: int
-    actions: frozenset[str] | None
-    modes: Mapping[str, str]
-    encryption_key: str | None
     keys: tuple[CredentialKey, ...]
     revision: int = 1
 
@@ -92,10 +88,6 @@ class Credential:
     def identity(self) -> str:
         """A name among all programme managers' credentials, the same as long as the credential has its name."""
         return f"{self.manager_id}.{self.name}"
-
-    @property
-    def rights(self) -> Rights:
-        return Rights(self.access_level, self.actions, self.modes, self.encryption_key)
 
     def allows(self, action: str) -> bool:
         return self.actions is None or action in self.actions
@@ -173,7 +165,7 @@ class Credentials:
             self._store.update(
                 table,
                 key,
-                set={"keys": [_key_members(each) for each in keys], "revision": credential.revision + 1},
+                set={"keys": [asdict(each) for each in keys], "revision": credential.revision + 1},
                 condition=Attr("revision").eq(credential.revision),
             )
         except ConditionFailed:
@@ -227,7 +219,7 @@ def put_credential(manager_id: int, name: str, rights: Rights, secret: Credentia
     assert secret.access_key is not None
     found = digest(secret.access_key)
     table, key = credential_key(found)
-    keys = [_key_members(new_key(secret, now))]
+    keys = [asdict(new_key(secret, now))]
     item = {**key, "manager_id": manager_id, "name": name, **_rights_members(rights), "keys": keys, "revision": 1}
     return [Put(table, item, absent("owner")), Put(table, {**name_key(manager_id, name)[1], "access_key": found})]
 
@@ -248,19 +240,15 @@ def delete_credential(manager_id: int, name: str, found: str) -> list[Operation]
 def _credential(item: Item) -> Credential:
     actions = item.get("actions")
     return Credential(
+        item["access_level"],
+        None if actions is None else frozenset(actions),
+        item["modes"],
+        item.get("encryption_key"),
         manager_id=item["manager_id"],
         name=item["name"],
-        access_level=item["access_level"],
-        actions=None if actions is None else frozenset(actions),
-        modes=item["modes"],
-        encryption_key=item.get("encryption_key"),
-        keys=tuple(CredentialKey(key["api_id"], key["api_key"], key["created_at"]) for key in item["keys"]),
+        keys=tuple(CredentialKey(**key) for key in item["keys"]),
         revision=item["revision"],
     )
-
-
-def _key_members(key: CredentialKey) -> Item:
-    return {"api_id": key.api_id, "api_key": key.api_key, "created_at": key.created_at}
 
 
 def _rights_members(rights: Rights) -> Item:

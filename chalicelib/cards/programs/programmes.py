@@ -139,7 +139,10 @@ def head_members(catalogue: Catalogue) -> dict[str, Any]:
         "name": catalogue.name,
         "currencies": list(catalogue.currencies),
         "test_bins": list(catalogue.test_bins),
-        "rates": {f"{source}/{target}": _plain_rate(rate) for (source, target), rate in catalogue.rates.items()},
+        "rates": {
+            f"{source}/{target}": {"base": str(rate.base), "markup_percent": str(rate.markup_percent)}
+            for (source, target), rate in catalogue.rates.items()
+        },
         "events_url": catalogue.events_url,
         "events_encryption_key": catalogue.events_encryption_key,
         "delivers_validation_values": catalogue.delivers_validation_values or None,
@@ -172,10 +175,6 @@ def _set_up(manager_id: int, rows: Iterable[Item]) -> SetUp:
         **entries,
     )
     return SetUp(catalogue, head.get("revision", 0), frozenset(used), credentials)
-
-
-def _plain_rate(rate: Rate) -> dict[str, str]:
-    return {"base": str(rate.base), "markup_percent": str(rate.markup_percent)}
 
 
 def _rates(kept: Mapping[str, Any]) -> dict[tuple[int, int], Rate]:

@@ -78,17 +78,10 @@ SEPA_COUNTRIES: Mapping[str, int] = {
 
 def choose_scheme(method: int, schemes: Sequence[str], amount: int) -> str | None:
     """The first of the wished schemes that the method has and that takes the amount; the default ones if none is."""
-    limits = SCHEMES[method]
-    return next((name for name in schemes or DEFAULT_SCHEMES[method] if _takes(limits, name, amount)), None)
+    taking = [name for name, limit in SCHEMES[method].items() if limit is None or amount <= limit]
+    return next((name for name in schemes or DEFAULT_SCHEMES[method] if name in taking), None)
 
 
 def country_of(iban: str | None) -> int | None:
     """The country of an account, by number: Britain's without an IBAN, ``None`` when its IBAN is not of SEPA."""
     return SEPA_COUNTRIES.get(iban[:2]) if iban else BRITAIN
-
-
-def _takes(limits: Mapping[str, int | None], name: str, amount: int) -> bool:
-    if name not in limits:
-        return False
-    limit = limits[name]
-    return limit is None or amount <= limit

@@ -14,20 +14,9 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.ledger.transaction_record import transaction_key
+from chalicelib.cards.protocol import report_messages as messages
 from chalicelib.cards.protocol.message import Answer
-from chalicelib.cards.protocol.report_messages import (
-    AddendumRecord,
-    CardActivityRecord,
-    FinancialAuthorizeRecord,
-    GetCardsActivity,
-    GetFinancialAuthorizes,
-    GetFinancialDetailAddendums,
-    GetTransactions,
-    NewAddendum,
-    ReportRequest,
-    SimulateAddendum,
-    TransactionRecord,
-)
+from chalicelib.cards.protocol.report_messages import ReportRequest
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.reports import addendum_record, serializers
 from chalicelib.cards.reports.addendum_record import Addendum, addendum_key
@@ -48,8 +37,8 @@ class ReportFlow:
     sequences: Sequences
 
     def get_cards_activity(
-        self, request: GetCardsActivity, context: RequestContext
-    ) -> Outcome[list[CardActivityRecord]]:
+        self, request: messages.GetCardsActivity, context: RequestContext
+    ) -> Outcome[list[messages.CardActivityRecord]]:
         if request.card_id is not None:
             return _of_card(
                 request, context, request.card_id, activity_record.of_card(request.card_id), serializers.activity
@@ -62,8 +51,8 @@ class ReportFlow:
         )
 
     def get_financial_authorizes(
-        self, request: GetFinancialAuthorizes, context: RequestContext
-    ) -> Outcome[list[FinancialAuthorizeRecord]]:
+        self, request: messages.GetFinancialAuthorizes, context: RequestContext
+    ) -> Outcome[list[messages.FinancialAuthorizeRecord]]:
         return _of_card(
             request,
             context,
@@ -72,7 +61,9 @@ class ReportFlow:
             serializers.authorize,
         )
 
-    def get_transactions(self, request: GetTransactions, context: RequestContext) -> Outcome[list[TransactionRecord]]:
+    def get_transactions(
+        self, request: messages.GetTransactions, context: RequestContext
+    ) -> Outcome[list[messages.TransactionRecord]]:
         of_card, of_account, wanted, last = _items(
             context,
             _key(Card.key, request.card_id),
@@ -94,8 +85,8 @@ class ReportFlow:
         return _single_transaction_page(context, request.transaction_id, wanted, span)
 
     def get_financial_detail_addendums(
-        self, request: GetFinancialDetailAddendums, context: RequestContext
-    ) -> Outcome[list[AddendumRecord]]:
+        self, request: messages.GetFinancialDetailAddendums, context: RequestContext
+    ) -> Outcome[list[messages.AddendumRecord]]:
         number = request.transaction_id
         transaction, last = _items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
         if number is not None and not context.can_see(transaction):
@@ -110,7 +101,9 @@ class ReportFlow:
             )
         return _page(request, context, [addendum_record.of_transaction(number)], span, serializers.addendum)
 
-    def simulate_addendum(self, request: SimulateAddendum, context: RequestContext) -> Outcome[NewAddendum]:
+    def simulate_addendum(
+        self, request: messages.SimulateAddendum, context: RequestContext
+    ) -> Outcome[messages.NewAddendum]:
         [transaction] = _items(context, transaction_key(request.transaction_id))
         if transaction is None or not context.can_see(transaction):
             raise Refused(Status.NO_TRANSACTION)
@@ -162,7 +155,7 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
 
 def _single_transaction_page(
     context: RequestContext, transaction_id: int, wanted: Item, span: Span
-) -> Outcome[list[TransactionRecord]]:
+) -> Outcome[list[messages.TransactionRecord]]:
     """A page of one transaction, if it is among those that are wanted besides."""
     place = wanted["at"], transaction_id
     if not span.has(place):
@@ -173,7 +166,7 @@ def _single_transaction_page(
 
 
 def _of_card(
-    request: GetCardsActivity | GetFinancialAuthorizes,
+    request: messages.GetCardsActivity | messages.GetFinancialAuthorizes,
     context: RequestContext,
     card_id: int,
     timeline: Timeline,

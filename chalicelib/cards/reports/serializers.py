@@ -7,24 +7,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, TypeVar, cast
 
+from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import (
     AddendumRecord,
     CardActivityRecord,
     FinancialAuthorizeRecord,
     TransactionRecord,
-)
-from chalicelib.cards.protocol.values import (
-    CHARGEBACK,
-    EXTERNAL_PAYMENT,
-    EXTERNAL_TYPES,
-    FEE,
-    FEE_COLLECTION,
-    PRESENTMENT,
-    RETURN_TYPES,
-    RETURNS,
-    RISK_ACTIONS,
-    SECURITY_CHECKS,
 )
 from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation import jsontext
@@ -33,8 +22,9 @@ from chalicelib.foundation.fields.registries import country_letters
 
 A = TypeVar("A", bound=Answer)
 _RATES = ("billing_conversion_rate", "settlement_conversion_rate", "base_conversion_rate", "holder_conversion_rate")
-_FLAGS: Mapping[str, Sequence[str]] = {"risk_actions": RISK_ACTIONS, "security_checks": SECURITY_CHECKS}
-_BY_CARD = frozenset((PRESENTMENT, CHARGEBACK))
+_FLAGS: Mapping[str, Sequence[str]] = {"risk_actions": values.RISK_ACTIONS, "security_checks": values.SECURITY_CHECKS}
+_BY_CARD = frozenset((values.PRESENTMENT, values.CHARGEBACK))
+_MTI_OF_TYPE = dict.fromkeys(values.EXTERNAL_TYPES, values.EXTERNAL_PAYMENT) | {values.FEE: values.FEE_COLLECTION}
 _UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_checks": {}}
 """What no network has had a part in."""
 
@@ -70,7 +60,7 @@ def transaction(row: Item) -> TransactionRecord:
     network: Mapping[str, Any] = row.get("network") or {}
     books = _booked(row) | _amounts(row) | _outside(row)
     members = {**_UNCHECKED, **network, **_merchant(row, network), **without_none(books), **row.get("counterparty", {})}
-    null = ("card_id",) if row["transaction_type"] in EXTERNAL_TYPES else ()
+    null = ("card_id",) if row["transaction_type"] in values.EXTERNAL_TYPES else ()
     return _record(TransactionRecord, members, null)
 
 
@@ -86,14 +76,12 @@ def addendum(row: Item) -> AddendumRecord:
 def _type(row: Item) -> int:
     """The transaction's type; a return's follows from its direction, since older rows have one type for both."""
     kind = int(row["transaction_type"])
-    return RETURN_TYPES[row["direction"]] if kind in RETURNS else kind
+    return values.RETURN_TYPES[row["direction"]] if kind in values.RETURNS else kind
 
 
 def _mti(row: Item) -> int:
     """The type of the message that a transaction came with; by its own type where its row does not say."""
-    kind = row["transaction_type"]
-    derived = FEE_COLLECTION if kind == FEE else EXTERNAL_PAYMENT if kind in EXTERNAL_TYPES else PRESENTMENT
-    return int(row.get("mti", derived))
+    return int(row.get("mti", _MTI_OF_TYPE.get(row["transaction_type"], values.PRESENTMENT)))
 
 
 def _booked(row: Item) -> dict[str, Any]:
@@ -123,7 +111,7 @@ def _amounts(row: Item) -> dict[str, Any]:
 
     A return gives back the fee of its conversion, too: it is always shown within ``holder_amount``.
     """
-    conversion_fee, is_return = row["conversion_fee"], row["transaction_type"] in RETURNS
+    conversion_fee, is_return = row["conversion_fee"], row["transaction_type"] in values.RETURNS
     # what came in bears its cost, and so does its return: in both the amount is less than what was paid in
     sign = 1 if (row["direction"] == "debit") != is_return else -1
     blended = row["conversion_fee_blended"] or is_return
@@ -150,14 +138,14 @@ def _outside(row: Item) -> dict[str, Any]:
 
     A return is of the whole original amount.
     """
-    if _mti(row) == FEE_COLLECTION:
+    if _mti(row) == values.FEE_COLLECTION:
         return {}
     reconciled = {
         "reconciliation_amount": row["amount"],
         "reconciliation_currency_ison": row["currency"],
         "reconciliation_date": _day(row),
     }
-    if row["transaction_type"] not in RETURNS:
+    if row["transaction_type"] not in values.RETURNS:
         return reconciled
     originals = ("transaction_original_amount", "reconciliation_original_amount")
     return reconciled | dict.fromkeys(originals, row["amount"])

@@ -124,11 +124,7 @@ class RequestContext:
 
     def can_see(self, item: Item | None) -> bool:
         """Whether there is a record that the caller may see."""
-        return (
-            item is not None
-            and bool(item["manager_id"] == self.manager_id)
-            and bool(item["access_level"] <= self.level)
-        )
+        return bool(item and item["manager_id"] == self.manager_id and item["access_level"] <= self.level)
 
 
 def page(rows: Sequence[D], paginator: tuple[int, int]) -> Outcome[list[D]]:

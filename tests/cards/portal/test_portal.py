@@ -195,7 +195,7 @@ def test_the_card_api_knows_nothing_of_the_desks_actions(stage: Scene, card: Mad
 
 
 def test_nobody_can_show_the_credential_of_the_desk(stage: Scene) -> None:
-    made = Credential(MANAGER, NAME, 1000, None, MODES, encryption_key=None, keys=())
+    made = Credential(1000, None, MODES, manager_id=MANAGER, name=NAME, keys=())
 
     assert made.keys == ()
     assert NAME not in stage.hub.cards.programmes.set_up(MANAGER).credentials
