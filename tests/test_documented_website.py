@@ -82,7 +82,7 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Deliveries"))
 
     assert f"{pagination.PAGE} a page" in section(WEBSITE, "## Clients")
-    assert f"newest {client_choices.SUGGESTED} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
+    assert f"newest {client_choices.MAX_CHOICES} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
     assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")

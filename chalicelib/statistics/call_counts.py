@@ -47,14 +47,14 @@ class CallCounts:
         """Percent of the requests to the bank that failed by its fault, three decimal places; ``None`` without any."""
         return percent(self.bank_failures, self.asked)
 
-    def blame(self, blamed: Blamed) -> None:
+    def count_failure(self, blamed: Blamed) -> None:
         """Count a failure."""
         name = f"{blamed}_failures"
         setattr(self, name, getattr(self, name) + 1)
 
     def include(self, other: CallCounts) -> None:
         """Count all that ``other`` has counted."""
-        for name in TALLIED:
+        for name in COUNTED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @classmethod
@@ -67,14 +67,14 @@ class CallCounts:
 
     def to_item(self) -> Item:
         """What is not zero."""
-        return {name: number for name in TALLIED if (number := getattr(self, name))}
+        return {name: number for name in COUNTED if (number := getattr(self, name))}
 
     @classmethod
     def from_item(cls, item: Mapping[str, int]) -> CallCounts:
         return cls(**{name: int(number) for name, number in item.items()})
 
 
-TALLIED = tuple(each.name for each in fields(CallCounts))
+COUNTED = tuple(each.name for each in fields(CallCounts))
 """What is counted, by name."""
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is fi
     from chalicelib.statistics.current_day import CurrentDay
     from chalicelib.statistics.daily_reports import DailyReports
     from chalicelib.statistics.day_records import DayRecords
-    from chalicelib.statistics.hourly_counter_reader import KeptCounters
+    from chalicelib.statistics.hourly_counter_reader import StoredCounters
     from chalicelib.statistics.ingest import ExpectedBank, Ingest
 
 
@@ -53,7 +53,7 @@ class StatisticsContainer:
         return CurrentDay(self.shared.clock, self._counters)
 
     @property
-    def _counters(self) -> KeptCounters:
-        from chalicelib.statistics.hourly_counter_reader import KeptCounters
+    def _counters(self) -> StoredCounters:
+        from chalicelib.statistics.hourly_counter_reader import StoredCounters
 
-        return KeptCounters(self.shared.store)
+        return StoredCounters(self.shared.store)

@@ -58,7 +58,7 @@ class CounterBuffer:
                 slip.record_answer(exchange.at)
                 if number < len(call.exchanges) or call.fault is None:
                     slip.latency(exchange.service).bank.add(exchange.seconds * 1000)
-                    self._of(exchange.bic, exchange.service, exchange.at).bank.append(exchange.seconds * 1000)
+                    self._times_of(exchange.bic, exchange.service, exchange.at).bank.append(exchange.seconds * 1000)
             elif exchange.outcome == "unanswered":
                 slip.record_no_answer(exchange.at)
         if call.concern is not None:
@@ -67,7 +67,7 @@ class CounterBuffer:
             slip = self._slip(bic, call.at)
             slip.tally(call.at, service).calls += 1
             slip.latency(service).hub.add(own)
-            self._of(bic, service, call.at).hub.append(own)
+            self._times_of(bic, service, call.at).hub.append(own)
         self._blame(call)
 
     def figures(self) -> Iterator[MinuteFigures]:
@@ -85,10 +85,10 @@ class CounterBuffer:
             return
         if call.exchanges:
             last = call.exchanges[-1]
-            self._slip(last.bic, last.at).tally(last.at, last.service).blame(fault)
+            self._slip(last.bic, last.at).tally(last.at, last.service).count_failure(fault)
         elif call.concern is not None:
             bic, service = call.concern
-            self._slip(bic, call.at).tally(call.at, service).blame(fault)
+            self._slip(bic, call.at).tally(call.at, service).count_failure(fault)
 
     def _slip(self, bic: str, at: int) -> HourlyCounters:
         hour = at - at % HOUR_SECONDS
@@ -96,7 +96,7 @@ class CounterBuffer:
             self.slips[bic, hour] = HourlyCounters(bic, hour)
         return self.slips[bic, hour]
 
-    def _of(self, bic: str, service: Service, at: int) -> _Times:
+    def _times_of(self, bic: str, service: Service, at: int) -> _Times:
         return self._times.setdefault((bic, service, at - at % _MINUTE), _Times())
 
 

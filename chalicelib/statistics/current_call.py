@@ -15,7 +15,7 @@ from typing import Literal
 from chalicelib.statistics.call_counts import Blamed, Service
 
 Outcome = Literal["answered", "unanswered", "not_asked"]
-"""What became of a request to a bank, named as in ``Tally``."""
+"""What became of a request to a bank, named as in ``CallCounts``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ def track_call(call: CurrentCall) -> Iterator[None]:
         _current.reset(before)
 
 
-def concerns(bic: str, service: Service) -> None:
+def record_concern(bic: str, service: Service) -> None:
     """Note that a TPP wants something of a bank."""
     if (call := _current.get()) is not None:
         call.concern = (bic, service)
 
 
-def repeats() -> None:
+def clear_concern() -> None:
     """Note that a TPP is told again what it was told before: that was counted then."""
     if (call := _current.get()) is not None:
         call.concern = None

@@ -9,8 +9,8 @@ from datetime import date
 from chalicelib.foundation.clock import Clock
 from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, day_of, hours_of
-from chalicelib.statistics.downtime import spans_down
-from chalicelib.statistics.hourly_counter_reader import Hour, HourlyCounterReader, KeptCounters
+from chalicelib.statistics.downtime import downtime_spans
+from chalicelib.statistics.hourly_counter_reader import Hour, HourlyCounterReader, StoredCounters
 from chalicelib.statistics.hourly_counters import HourlyCounters, sum_by_service
 from chalicelib.statistics.summaries import Summary
 
@@ -40,14 +40,14 @@ class _Reading:
     hour: Hour
     read_at: int
 
-    def is_good(self, now: int) -> bool:
+    def is_fresh(self, now: int) -> bool:
         """Whether it need not be read again."""
         was_settled = self.read_at - (self.hour.slip.hour + HOUR_SECONDS) >= SETTLED_SECONDS
         return now - self.read_at < (SETTLED_SECONDS if was_settled else CACHED_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedDay:
     """A bank's day so far, and the hours that it was made of."""
 
     so_far: DayToDate
@@ -57,10 +57,10 @@ class _Known:
 class CurrentDay:
     """Reads what is counted of today, of one bank at a time."""
 
-    def __init__(self, clock: Clock, slips: KeptCounters) -> None:
+    def __init__(self, clock: Clock, slips: StoredCounters) -> None:
         self._clock = clock
         self._slips = slips
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedDay] = {}
 
     def of_bank(self, bic: str) -> DayToDate:
         """What is counted of a bank that is registered, up to a minute ago: one Query for each hour, as a rule."""
@@ -76,12 +76,12 @@ class CurrentDay:
             self._known.pop(forgotten, None)
         return known.so_far
 
-    def _read(self, bic: str, before: Mapping[int, _Reading], now: int) -> _Known:
+    def _read(self, bic: str, before: Mapping[int, _Reading], now: int) -> _CachedDay:
         hours: dict[int, _Reading] = {}
 
         def read(hour: int) -> Hour:
             known = before.get(hour)
-            if known is None or not known.is_good(now):
+            if known is None or not known.is_fresh(now):
                 known = _Reading(self._slips.of_hour(bic, hour, PAGES), now)
             hours[hour] = known
             return known.hour
@@ -89,10 +89,10 @@ class CurrentDay:
         day = day_of(now)
         slips = HourlyCounterReader(read).read_day(day, now)
         is_whole = all(reading.hour.is_whole for reading in hours.values())
-        return _Known(DayToDate(now, _so_far(slips, day, now, is_whole=is_whole), is_whole), hours)
+        return _CachedDay(DayToDate(now, _summarize_today(slips, day, now, is_whole=is_whole), is_whole), hours)
 
 
-def _so_far(slips: Sequence[HourlyCounters], day: date, now: int, *, is_whole: bool) -> Summary:
+def _summarize_today(slips: Sequence[HourlyCounters], day: date, now: int, *, is_whole: bool) -> Summary:
     """Of an unfinished day; whether the interface was up is not known from a part of the slips."""
     hours = hours_of(day)
     tallies, latencies = sum_by_service(slip for slip in slips if slip.hour in hours)
@@ -100,5 +100,5 @@ def _so_far(slips: Sequence[HourlyCounters], day: date, now: int, *, is_whole: b
     if not total.asked or not is_whole:
         return Summary(0, 0, total, latency)
     elapsed = now - hours[0]
-    down = sum(max(0, min(until, elapsed) - since) for since, until in spans_down(slips, day))
+    down = sum(max(0, min(until, elapsed) - since) for since, until in downtime_spans(slips, day))
     return Summary(elapsed, down, total, latency)

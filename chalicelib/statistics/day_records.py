@@ -72,7 +72,7 @@ class DayRecord:
 
     @property
     def error_rate(self) -> Decimal | None:
-        """As of a ``Tally``."""
+        """As of a ``CallCounts``."""
         return self.total.error_rate
 
     def to_item(self) -> Item:
@@ -136,7 +136,7 @@ class DayRecords:
 
     store: Store
 
-    def keep(self, record: DayRecord) -> None:
+    def store_record(self, record: DayRecord) -> None:
         """In place of one of the same day."""
         put = record.put()
         self.store.put(put.table, put.item)

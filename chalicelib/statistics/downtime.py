@@ -19,7 +19,7 @@ from chalicelib.statistics.hourly_counters import HourlyCounters
 CONSECUTIVE = 5
 
 
-def spans_down(slips: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
+def downtime_spans(slips: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
     """When it was down, as seconds of ``day``.
 
     Args:
@@ -28,11 +28,15 @@ def spans_down(slips: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
     """
     midnight = hours_of(day)[0]
     until = midnight + DAY_SECONDS
-    replies = (reply for slip in _by_hour(slips) if slip.hour < until for reply in slip.replies())
-    return tuple((max(since - midnight, 0), end - midnight) for since, end in _series(replies, until) if end > midnight)
+    replies = (reply for slip in _merge_by_hour(slips) if slip.hour < until for reply in slip.replies())
+    return tuple(
+        (max(since - midnight, 0), end - midnight)
+        for since, end in _unanswered_series(replies, until)
+        if end > midnight
+    )
 
 
-def _series(replies: Iterable[tuple[int, bool, int]], until: int) -> Iterator[Span]:
+def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> Iterator[Span]:
     """The series of unanswered requests that were long enough, in Unix seconds; one that goes on ends at ``until``."""
     first, count = 0, 0
     for second, was_answered, unanswered in replies:
@@ -47,7 +51,7 @@ def _series(replies: Iterable[tuple[int, bool, int]], until: int) -> Iterator[Sp
         yield first, until
 
 
-def _by_hour(slips: Iterable[HourlyCounters]) -> list[HourlyCounters]:
+def _merge_by_hour(slips: Iterable[HourlyCounters]) -> list[HourlyCounters]:
     """One slip for each hour, in order of time."""
     hours: dict[int, HourlyCounters] = {}
     for slip in slips:

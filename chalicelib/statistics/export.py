@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import timestamp
-from chalicelib.statistics.call_counts import TALLIED, Latencies, Service
+from chalicelib.statistics.call_counts import COUNTED, Latencies, Service
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.histogram import PERCENTILES, Histogram
 
@@ -32,7 +32,7 @@ _COUNTED: Mapping[str, str] = {
     "caller_failures": "Failures by the TPP's or its user's fault",
     "hub_failures": "Failures by this service's fault",
 }
-"""What the members of ``Tally`` mean."""
+"""What the members of ``CallCounts`` mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ COLUMNS: tuple[Column, ...] = (
         lambda record: record.error_rate,
         "GL 2.3(d)",
     ),
-    *(Column(name, _COUNTED[name], _count(name)) for name in TALLIED),
+    *(Column(name, _COUNTED[name], _count(name)) for name in COUNTED),
     *(
         Column(f"bank_p{percent}_ms", f"Time at the bank that was enough for {percent} % of the requests", of)
         for percent in PERCENTILES
@@ -105,7 +105,7 @@ COLUMNS: tuple[Column, ...] = (
 NAMES: Sequence[str] = tuple(column.name for column in COLUMNS)
 
 
-def rows(records: Iterable[DayRecord]) -> Iterable[Row]:
+def build_rows(records: Iterable[DayRecord]) -> Iterable[Row]:
     """A row for each record, with a value for each column, in their order."""
     return ({column.name: column.of(record) for column in COLUMNS} for record in records)
 
@@ -115,11 +115,11 @@ def as_csv(given: Iterable[Row]) -> str:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, NAMES)
     writer.writeheader()
-    writer.writerows({name: _harmless(value) for name, value in row.items()} for row in given)
+    writer.writerows({name: _escape_formula(value) for name, value in row.items()} for row in given)
     return text.getvalue()
 
 
-def _harmless(value: Value) -> Value:
+def _escape_formula(value: Value) -> Value:
     """A bank's name may begin as formulas do."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 

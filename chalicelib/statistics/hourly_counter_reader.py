@@ -27,7 +27,7 @@ class Hour:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCounters:
+class StoredCounters:
     """The slips that are kept."""
 
     store: Store
@@ -57,7 +57,7 @@ class HourlyCounterReader:
         self._read = read
         self._hours: dict[int, Hour] = {}
 
-    def of(self, hours: Sequence[int]) -> list[HourlyCounters]:
+    def read_hours(self, hours: Sequence[int]) -> list[HourlyCounters]:
         """One slip for each of these hours that has any, in their order."""
         unread = [hour for hour in hours if hour not in self._hours]
         for wave in pieces(unread, WIDTH):
@@ -70,16 +70,16 @@ class HourlyCounterReader:
         Args:
             now: the Unix second; of a day that is not over hours to come are left out.
         """
-        slips = self.of([hour for hour in hours_of(day) if now is None or hour <= now])
-        for hours in _before(day) if slips else ():
-            earlier = self.of(hours)
+        slips = self.read_hours([hour for hour in hours_of(day) if now is None or hour <= now])
+        for hours in _earlier_hours(day) if slips else ():
+            earlier = self.read_hours(hours)
             slips += earlier
             if any(slip.answered_in for slip in earlier):
                 break
         return slips
 
 
-def _before(day: date) -> Iterator[Sequence[int]]:
+def _earlier_hours(day: date) -> Iterator[Sequence[int]]:
     """The hours before a day, in the portions that they are read in: mostly the first one tells enough."""
     last = hours_of(day - timedelta(days=1))
     yield last[-1:]

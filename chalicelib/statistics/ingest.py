@@ -19,8 +19,8 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics.daily_reports import OLDEST_DAYS, DailyReport, DailyReports
 from chalicelib.statistics.day_records import DayRecord, DayRecords, Reported
 from chalicelib.statistics.days import DayRange, hours_of, yesterday
-from chalicelib.statistics.downtime import spans_down
-from chalicelib.statistics.hourly_counter_reader import REACH_DAYS, HourlyCounterReader, KeptCounters
+from chalicelib.statistics.downtime import downtime_spans
+from chalicelib.statistics.hourly_counter_reader import REACH_DAYS, HourlyCounterReader, StoredCounters
 from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters, sum_by_service
 
 AGAIN_DAYS = 2
@@ -41,7 +41,7 @@ class DayRefused(ValueError):
         super().__init__(f"{day} {why}")
 
 
-class Incomplete(Exception):
+class IngestIncomplete(Exception):
     """Days of these banks could not be ingested; those of all others were."""
 
     def __init__(self, bics: Sequence[str]) -> None:
@@ -84,7 +84,7 @@ def compute_day(
     """The record of a day.
 
     Args:
-        slips: of the day, and of the days before it that ``spans_down`` needs; in any order.
+        slips: of the day, and of the days before it that ``downtime_spans`` needs; in any order.
         before: the record that was made earlier, if there is one.
     """
     slips, hours = list(slips), hours_of(day)
@@ -93,22 +93,22 @@ def compute_day(
         before.name if before else bank.name,
         day,
         *sum_by_service(slip for slip in slips if slip.hour in hours),
-        spans_down(slips, day),
-        "received" if report else _without_report(bank, day, before),
+        downtime_spans(slips, day),
+        "received" if report else _missing_report_state(bank, day, before),
         report.consent_duration if report else None,
         report.payment_duration if report else None,
         report.received_at if report else None,
     )
 
 
-def _without_report(bank: ExpectedBank, day: date, before: DayRecord | None) -> Reported:
+def _missing_report_state(bank: ExpectedBank, day: date, before: DayRecord | None) -> Reported:
     if before:
         return "not_expected" if before.report == "not_expected" else "missing"
     return "missing" if bank.is_active and bank.reports and bank.since < day else "not_expected"
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _StoredDays:
     """What is kept of some days of a bank."""
 
     records: dict[date, DayRecord]
@@ -126,7 +126,7 @@ class Ingest:
     """Makes the records."""
 
     def __init__(
-        self, clock: Clock, slips: KeptCounters, reports: DailyReports, records: DayRecords, metrics: Metrics
+        self, clock: Clock, slips: StoredCounters, reports: DailyReports, records: DayRecords, metrics: Metrics
     ) -> None:
         self._clock = clock
         self._slips = slips
@@ -140,51 +140,51 @@ class Ingest:
         Args:
             banks: all that are registered.
 
-        Raises: Incomplete, after all that could be done.
+        Raises: IngestIncomplete, after all that could be done.
         """
         done: list[Ingested] = []
         failed: list[str] = []
         started = self._clock.monotonic()
-        for bank in self._in_turn(banks):
+        for bank in self._shuffle_banks(banks):
             has_time = self._clock.monotonic() - started < RUN_SECONDS
-            made = self._attempt(bank) if has_time else None
+            made = self._try_bank(bank) if has_time else None
             if made is None:
                 failed.append(bank.bic)
             else:
                 done += made
-        self._tell(done)
+        self._report_run(done)
         if failed:
-            raise Incomplete(failed)
+            raise IngestIncomplete(failed)
 
-    def due(self, bank: ExpectedBank) -> list[Ingested]:
+    def ingest_due(self, bank: ExpectedBank) -> list[Ingested]:
         """Ingest what is due of a bank: the last days, days without a record, and days whose report came later."""
         latest = yesterday(self._clock)
         days = list(DayRange(latest - timedelta(days=WATCHED_DAYS - 1), latest))
-        known = self._known(bank.bic, days)
+        known = self._load_days(bank.bic, days)
         due = [day for day in days if day > latest - timedelta(days=AGAIN_DAYS) or known.needs(bank, day)]
         return self._ingest(bank, due, known)
 
-    def days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
+    def ingest_days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
         """Ingest some days of a bank, whether they are due or not; a day that nothing is known of has no record.
 
         Raises: DayRefused, and then none of them was ingested.
         """
         for day in days:
             self._check(day)
-        return self._ingest(bank, days, self._known(bank.bic, days))
+        return self._ingest(bank, days, self._load_days(bank.bic, days))
 
     @property
     def _today(self) -> date:
         return self._clock.now().date()
 
-    def _in_turn(self, banks: Sequence[ExpectedBank]) -> list[ExpectedBank]:
+    def _shuffle_banks(self, banks: Sequence[ExpectedBank]) -> list[ExpectedBank]:
         """In another order with each run: where time is too short for all, not always the same are left out."""
         return Random(self._clock.time()).sample(banks, len(banks))
 
-    def _attempt(self, bank: ExpectedBank) -> list[Ingested] | None:
+    def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
         """Whatever is in the way of one bank's days, those of the others are ingested."""
         try:
-            return self.due(bank)
+            return self.ingest_due(bank)
         except Exception:
             log.exception("days not ingested", bic=bank.bic)
             return None
@@ -197,29 +197,29 @@ class Ingest:
                 day, f"is more than {OLDEST_INGESTED} days ago: what was counted then is not kept any more"
             )
 
-    def _known(self, bic: str, days: Sequence[date]) -> _Known:
+    def _load_days(self, bic: str, days: Sequence[date]) -> _StoredDays:
         span = min(days), max(days)
-        return _Known(
+        return _StoredDays(
             {record.day: record for record in self._records.of_bank(bic, *span)},
             {report.day: report for report in self._reports.of_bank(bic, *span)},
         )
 
-    def _ingest(self, bank: ExpectedBank, days: Sequence[date], known: _Known) -> list[Ingested]:
+    def _ingest(self, bank: ExpectedBank, days: Sequence[date], known: _StoredDays) -> list[Ingested]:
         slips = HourlyCounterReader(partial(self._slips.of_hour, bank.bic))
         done: list[Ingested] = []
         for day in days:
             before, of_day = known.records.get(day), slips.read_day(day)
             if before or of_day or known.needs(bank, day):
-                done.append(self._keep(compute_day(bank, day, of_day, known.reports.get(day), before), before))
+                done.append(self._store_record(compute_day(bank, day, of_day, known.reports.get(day), before), before))
         return done
 
-    def _keep(self, record: DayRecord, before: DayRecord | None) -> Ingested:
+    def _store_record(self, record: DayRecord, before: DayRecord | None) -> Ingested:
         is_new = before is None or before.to_item() != record.to_item()
         if is_new:
-            self._records.keep(record)
+            self._records.store_record(record)
         return Ingested(record, is_new)
 
-    def _tell(self, done: Sequence[Ingested]) -> None:
+    def _report_run(self, done: Sequence[Ingested]) -> None:
         for record in [each.record for each in done if each.record.report == "missing"]:
             is_overdue = record.day < yesterday(self._clock)
             log.warning("report missing", bic=record.bic, day=record.day.isoformat())

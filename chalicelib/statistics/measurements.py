@@ -20,13 +20,13 @@ from chalicelib.statistics.counter_buffer import CounterBuffer, MinuteFigures
 from chalicelib.statistics.current_call import CurrentCall, track_call
 from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 
-SECONDS = 60
+WRITE_INTERVAL = 60
 """How much time at least lies between two writings of an instance."""
-TOGETHER = 100
+BATCH_SIZE = 100
 """So many slips are written in one transaction."""
-PATIENCE = 2
+WRITE_TIMEOUT = 2
 """For so many seconds at most an answer waits until what was counted is written."""
-KEPT = 1000
+MAX_UNWRITTEN = 1000
 """So many slips that could not be written are kept; the oldest are dropped."""
 
 
@@ -65,10 +65,10 @@ class Measurements:
             if call.concern is not None or call.exchanges:
                 with self._lock:
                     self._gathered.count(call, seconds)
-            if self._is_time():
+            if self._claim_write():
                 writing = threading.Thread(target=self.write, name="measurements", daemon=True)
                 writing.start()
-                writing.join(PATIENCE)
+                writing.join(WRITE_TIMEOUT)
         except Exception:
             log.exception("measurements failed")
 
@@ -80,24 +80,24 @@ class Measurements:
             slips = list(self._unwritten.items())
         try:
             for figures in gathered.figures():
-                self._tell(figures)
-            for first in range(0, len(slips), TOGETHER):
-                self._keep(slips[first : first + TOGETHER])
+                self._write_metrics(figures)
+            for first in range(0, len(slips), BATCH_SIZE):
+                self._write_counters(slips[first : first + BATCH_SIZE])
         except Exception:
             log.exception("measurements not written", slips=len(self._unwritten))
-            self._drop()
+            self._drop_oldest()
 
-    def _is_time(self) -> bool:
+    def _claim_write(self) -> bool:
         """Whether it is the turn of this request to write; then it is nobody else's for a while."""
         now = self._clock.time()
         with self._lock:
             if now < self._not_before or not (self._gathered.slips or self._unwritten):
                 return False
-            self._not_before = now + SECONDS
+            self._not_before = now + WRITE_INTERVAL
             return True
 
-    def _tell(self, figures: MinuteFigures) -> None:
-        """Under the names that the members of ``Tally`` have: ``NotAsked``."""
+    def _write_metrics(self, figures: MinuteFigures) -> None:
+        """Under the names that the members of ``CallCounts`` have: ``NotAsked``."""
         self._metrics.write(
             {name.title().replace("_", ""): count for name, count in figures.tally.to_item().items()},
             {"HubTime": figures.hub, "BankTime": figures.bank},
@@ -106,17 +106,17 @@ class Measurements:
             Service=figures.service,
         )
 
-    def _keep(self, slips: list[tuple[str, HourlyCounters]]) -> None:
+    def _write_counters(self, slips: list[tuple[str, HourlyCounters]]) -> None:
         """Write slips. Raises: StoreError."""
         self._store().transact([Put(TABLE, slip.to_item(slip_id)) for slip_id, slip in slips])
         with self._lock:
             for slip_id, _ in slips:
                 self._unwritten.pop(slip_id, None)
 
-    def _drop(self) -> None:
+    def _drop_oldest(self) -> None:
         """Forget the oldest of what could not be written, when it is too much."""
         with self._lock:
-            too_old = list(self._unwritten)[:-KEPT]
+            too_old = list(self._unwritten)[:-MAX_UNWRITTEN]
             for slip_id in too_old:
                 del self._unwritten[slip_id]
         if too_old:

@@ -40,11 +40,11 @@ class Summary:
 
     @property
     def error_rate(self) -> Decimal | None:
-        """As of a ``Tally``."""
+        """As of a ``CallCounts``."""
         return self.total.error_rate
 
 
-def summary(records: Iterable[DayRecord]) -> Summary:
+def summarize(records: Iterable[DayRecord]) -> Summary:
     """What was measured on several days together."""
     records = list(records)
     known = [record for record in records if record.availability is not None]

@@ -8,7 +8,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.http import pages
 from chalicelib.website.account_flow import SecretNotValid, WrongPassword
-from chalicelib.website.display_text import about_fields, patience, span
+from chalicelib.website.display_text import field_errors, retry_advice, span
 from chalicelib.website.page_links import is_own_page
 from chalicelib.website.pages import NO_REFERRER, Visit, add_retry_after, message_page, page
 from chalicelib.website.records.attempts import Subjects, TooManyAttempts, client_network
@@ -22,7 +22,7 @@ _CONFIRMATION = span(LIFETIMES["confirm"])
 _FIELDS = ("email", "password", "terms")
 
 
-def registration(visit: Visit) -> Response:
+def registration_form(visit: Visit) -> Response:
     """``GET /register``."""
     if visit.email is not None:
         return visit.redirect("/clients")
@@ -44,17 +44,17 @@ def register(visit: Visit) -> Response:
             return mail_sent_page(visit, name, f"a link that ends your registration, within {_CONFIRMATION}")
         user = visit.website.users.register(email, password, terms_accepted=accepted)
     except TooManyAttempts as stopped:
-        return _registration_page(visit, {"": patience(stopped.retry_after)}, 429, stopped.retry_after)
+        return _registration_page(visit, {"": retry_advice(stopped.retry_after)}, 429, stopped.retry_after)
     except InvalidUser as error:
-        return _registration_page(visit, about_fields(error.problems), 400)
+        return _registration_page(visit, field_errors(error.problems), 400)
     except UserExists:
         text = "This email is registered already. Sign in with it, or take another one."
         return _registration_page(visit, {"email": text}, 409)
     log.info("user registered")
-    return signed_in(visit, user)
+    return begin_session(visit, user)
 
 
-def confirmation(visit: Visit) -> Response:
+def confirmation_form(visit: Visit) -> Response:
     """``GET /confirm/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
     try:
         return _confirmation_page(visit, visit.website.account_flow.find_confirmed_email(visit.incoming.uri["secret"]))
@@ -62,7 +62,7 @@ def confirmation(visit: Visit) -> Response:
         return invalid_link_page(visit)
 
 
-def confirm(visit: Visit) -> Response:
+def confirm_registration(visit: Visit) -> Response:
     """``POST /confirm/{secret}``: makes the account, for who knows the password that was chosen, and signs in."""
     secret = visit.incoming.uri["secret"]
     try:
@@ -73,12 +73,14 @@ def confirm(visit: Visit) -> Response:
     except SecretNotValid:
         return invalid_link_page(visit)
     except TooManyAttempts as stopped:
-        return add_retry_after(_confirmation_page(visit, name, patience(stopped.retry_after), 429), stopped.retry_after)
+        return add_retry_after(
+            _confirmation_page(visit, name, retry_advice(stopped.retry_after), 429), stopped.retry_after
+        )
     except WrongPassword:
         return _confirmation_page(visit, name, "This is not the password that was chosen when registering.", 401)
     visit.website.attempts.record_success(subjects)
     log.info("user registered")
-    return signed_in(visit, user)
+    return begin_session(visit, user)
 
 
 def sign_in_form(visit: Visit) -> Response:
@@ -96,18 +98,18 @@ def sign_in(visit: Visit) -> Response:
     except InvalidUser:
         name = email
     browser = visit.website.attempts.browsers.find(name, visit.cookie(cookie_name(name)))
-    subjects = _attempts_to_sign_in(name, client_network(visit.ip_address), browser)
+    subjects = _sign_in_subjects(name, client_network(visit.ip_address), browser)
     try:
         visit.website.attempts.count(subjects)
     except TooManyAttempts as stopped:
-        return _sign_in_page(visit, patience(stopped.retry_after), 429, stopped.retry_after)
+        return _sign_in_page(visit, retry_advice(stopped.retry_after), 429, stopped.retry_after)
     user = visit.website.users.authenticate(email, visit.field("password"))
     if user is None:
         return _sign_in_page(visit, _WRONG, 401)
     visit.website.attempts.record_success(subjects)
     if not user.active:
         return _sign_in_page(visit, _DEACTIVATED, 403)
-    return signed_in(visit, user, browser=browser)
+    return begin_session(visit, user, browser=browser)
 
 
 def sign_out_form(visit: Visit) -> Response:
@@ -121,7 +123,7 @@ def sign_out(visit: Visit) -> Response:
     return pages.see_other(visit.link("/"), visit.session_cookie(None))
 
 
-def signed_in(visit: Visit, user: User, place: str = "", browser: str | None = None) -> Response:
+def begin_session(visit: Visit, user: User, place: str = "", browser: str | None = None) -> Response:
     """Begin a session with a secret of its own, whatever cookie the browser came with, and go on to ``place``.
 
     Without one it goes on to the page that was asked for before. The ``browser`` is remembered, under its id if it was
@@ -135,7 +137,7 @@ def signed_in(visit: Visit, user: User, place: str = "", browser: str | None = N
     )
 
 
-def _attempts_to_sign_in(name: str, address: str, browser: str | None) -> Subjects:
+def _sign_in_subjects(name: str, address: str, browser: str | None) -> Subjects:
     """What a sign-in is counted as: strangers' attempts do not stop a browser that has signed in before."""
     if browser is not None:
         return [("known_browser", f"{name} {browser}"), ("known_browsers", name)]

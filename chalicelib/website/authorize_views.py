@@ -15,22 +15,22 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.website.client_choices import newest_first, suggested
+from chalicelib.website.client_choices import newest_first, select_choices
 from chalicelib.website.display_text import refusal_advice
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.pagination import paginate
 from chalicelib.website.web_tpp_flow import AuthorizationChoice
 
 
-def choose(visit: Visit) -> Response:
+def show_authorization(visit: Visit) -> Response:
     """``GET /authorize``: first client and bank; once both are known, the request."""
-    choice = _choice(visit)
+    choice = _read_choice(visit)
     return _first_page(visit) if choice is None else _request_page(visit, choice)
 
 
-def run(visit: Visit) -> Response:
+def run_authorization(visit: Visit) -> Response:
     """``POST /authorize``: on to the bank."""
-    choice = _choice(visit)
+    choice = _read_choice(visit)
     if choice is None:
         return _first_page(visit)
     try:
@@ -39,13 +39,13 @@ def run(visit: Visit) -> Response:
         return _request_page(visit, replace(choice, draft=visit.website.drafts.create()), refusal_advice(refusal), 400)
 
 
-def _choice(visit: Visit) -> AuthorizationChoice | None:
+def _read_choice(visit: Visit) -> AuthorizationChoice | None:
     """What the page's fields say; ``None`` before a client and a bank are chosen.
 
     Without a draft the page was just opened: all that the bank provides is asked for, with a code challenge.
     """
     bank = visit.website.openbanking.banks.find(visit.field("bic"))
-    client = _client(visit) if bank else None
+    client = _chosen_client(visit) if bank else None
     if client is None or bank is None:
         return None
     is_new = not visit.field("draft")
@@ -60,7 +60,7 @@ def _choice(visit: Visit) -> AuthorizationChoice | None:
     )
 
 
-def _client(visit: Visit) -> Client | None:
+def _chosen_client(visit: Visit) -> Client | None:
     """The client that was chosen, if it is the user's own and active."""
     try:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
@@ -81,7 +81,7 @@ def _first_page(visit: Visit) -> Response:
         visit,
         "authorize.html",
         has_inactive=any(not client.active for client in own),
-        clients=suggested(own, visit.field("client_id"), active=True),
+        clients=select_choices(own, visit.field("client_id"), active=True),
         chosen=visit.field("client_id"),
         part=paginate(sorted(banks, key=lambda bank: str(bank["name"]).casefold()), visit.field("page")),
         wanted=visit.field("bank"),
@@ -100,29 +100,29 @@ def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", 
         is_shared_callback=body["redirect_uri"] == visit.website.openbanking.clients.default_callback,
         callback_url=body["redirect_uri"],
         body=json.dumps(body, indent=2),
-        curl=_curl(visit, client, body),
+        curl=_curl_command(visit, client, body),
         problem=problem,
-        services=_services(choice.bank),
+        services=_scopes_by_service(choice.bank),
     )
 
 
-def _services(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
+def _scopes_by_service(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
     """The bank's scopes by the role that they belong to, each with the calls that it allows."""
     names = dict.fromkeys(scope.service for scope in bank.scopes)
     return [
-        (name, [(scope, _calls(bank.version, scope)) for scope in bank.scopes if scope.service == name])
+        (name, [(scope, _calls_of_scope(bank.version, scope)) for scope in bank.scopes if scope.service == name])
         for name in names
     ]
 
 
-def _calls(version: Version, scope: Scope) -> str:
+def _calls_of_scope(version: Version, scope: Scope) -> str:
     """The calls that need a scope, as in ``GET /tpp/accounts``."""
     tables = [(call.method, call) for call in RELAYED] + [("POST", call) for call in PAYMENTS]
     rows = [(f"{method} {call.path}", version.webhook(call)) for method, call in tables]
     return ", ".join(name for name, webhook in rows if webhook and webhook.scope == scope)
 
 
-def _curl(visit: Visit, client: Client, body: object) -> str:
+def _curl_command(visit: Visit, client: Client, body: object) -> str:
     """The same request for a shell; what was entered is quoted so that the shell takes it for text."""
     quoted = json.dumps(body, indent=2).replace("'", "'\\''")
     who = f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"

@@ -20,7 +20,7 @@ Balances = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class BalanceChart:
     """The picture: points of its lines, where zero is, and its words.
 
     It tells of the time from ``first`` to ``last``, in Unix seconds.
@@ -37,7 +37,7 @@ class Chart:
     description: str
 
 
-def chart(rows: Sequence[Balances], currency: int, now: int) -> Chart | None:
+def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceChart | None:
     """The chart of movements, the latest first; ``None`` when there are too few to show that anything moved.
 
     What the last one left is seen for a while: not for longer than until ``now`` (Unix milliseconds), unless that would
@@ -70,7 +70,7 @@ def chart(rows: Sequence[Balances], currency: int, now: int) -> Chart | None:
         return " ".join(f"{x:g},{y:g}" for x, y in points)
 
     zero = down(0)
-    return Chart(
+    return BalanceChart(
         available=line(available),
         settled=line(settled),
         area=f"0,{zero:g} {line(available)} {WIDTH},{zero:g}",

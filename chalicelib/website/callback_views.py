@@ -15,31 +15,31 @@ from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, que
 from chalicelib.website.records.attempts import client_network
 from chalicelib.website.records.journeys import Journey, JourneyChanged
 
-_SHOWN = 256
+_TEXT_LENGTH = 256
 """So much of what an address says is shown: anybody can write one."""
 
 
-def callback(visit: Visit) -> Response:
+def authorization_callback(visit: Visit) -> Response:
     """``GET /authorize/callback``: a user's own journey goes on; what belongs to nobody here is only shown."""
     query = dict(visit.incoming.query)
     if visit.email is not None:
         try:
             journey = (
-                _look(visit, query)
+                _find_journey(visit, query)
                 if visit.incoming.is_head
                 else visit.website.web_tpp_flow.receive_callback(visit.user, query)
             )
         except Refusal as refusal:
-            return _journey_page(visit, _look(visit, query), refusal_advice(refusal))
+            return _journey_page(visit, _find_journey(visit, query), refusal_advice(refusal))
         if journey is not None:
             if query.get("ask") == "end" and journey.stage == "tokens":
-                return _asked(visit, journey)
+                return _end_consent_page(visit, journey)
             arrived = query.keys() & {"code", "authorization_code", "error"}
-            return _to_journey(visit, journey) if arrived else _journey_page(visit, journey)
+            return _redirect_to_journey(visit, journey) if arrived else _journey_page(visit, journey)
     return _stranger_page(visit, query)
 
 
-def go_on(visit: Visit) -> Response:
+def continue_journey(visit: Visit) -> Response:
     """``POST /authorize/callback``: ``action`` is ``exchange``, ``refresh`` or ``end``."""
     journey = visit.website.journeys.find(visit.user, visit.field("state"))
     tpp = visit.website.web_tpp_flow
@@ -48,13 +48,13 @@ def go_on(visit: Visit) -> Response:
     if journey is None or step is None:
         return _journey_page(visit, journey)
     try:
-        return _to_journey(visit, step(journey, visit.field("client_secret") or None))
+        return _redirect_to_journey(visit, step(journey, visit.field("client_secret") or None))
     except Refusal as refusal:
         return _journey_page(
             visit, visit.website.journeys.find(visit.user, journey.state), refusal_advice(refusal), 400
         )
     except JourneyChanged:  # by the same form, sent twice
-        return _to_journey(visit, journey)
+        return _redirect_to_journey(visit, journey)
 
 
 def payment_callback(visit: Visit) -> Response:
@@ -75,16 +75,16 @@ def payment_callback(visit: Visit) -> Response:
         payment_id=payment_id,
         told=query.get("status"),
         told_meaning=payment_status(query.get("status")),
-        message=query.get("message", "")[:_SHOWN],
+        message=query.get("message", "")[:_TEXT_LENGTH],
         bic=bic,
         known=known,
         known_meaning=payment_status(known.status) if known else "",
     )
 
 
-def _asked(visit: Visit, journey: Journey) -> Response:
+def _end_consent_page(visit: Visit, journey: Journey) -> Response:
     """Whether a consent is to be ended."""
-    client = _client(visit, journey)
+    client = _journey_client(visit, journey)
     return question_page(
         visit,
         "End this consent?",
@@ -99,12 +99,12 @@ def _asked(visit: Visit, journey: Journey) -> Response:
     )
 
 
-def _look(visit: Visit, query: Mapping[str, str]) -> Journey | None:
+def _find_journey(visit: Visit, query: Mapping[str, str]) -> Journey | None:
     """The journey that a user would come back to."""
     return visit.website.journeys.find(visit.user, query.get("state", ""))
 
 
-def _to_journey(visit: Visit, journey: Journey) -> Response:
+def _redirect_to_journey(visit: Visit, journey: Journey) -> Response:
     """The journey's page at an address without a code: it can be loaded again."""
     return visit.redirect("/authorize/callback", state=journey.state)
 
@@ -121,14 +121,14 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
             label="Authorize",
         )
     now = visit.website.shared.clock.time()
-    client = _client(visit, journey)
+    client = _journey_client(visit, journey)
     return page(
         visit,
         "journey.html",
         status=status,
         referrer=NO_REFERRER,
         journey=journey,
-        steps=_steps(journey),
+        steps=_journey_steps(journey),
         secrets=visit.website.journeys.unseal_secrets(journey),
         client=client,
         has_secret=client is not None and client.has_secret,
@@ -139,7 +139,7 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
     )
 
 
-def _steps(journey: Journey) -> list[tuple[str, int | None]]:
+def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
     """The steps of a journey in their order, each with its time; those without a time are still to come."""
     times = "once" if journey.refreshes == 1 else f"{journey.refreshes} times"
     returned = "without a consent" if journey.error else "with a code"
@@ -154,7 +154,7 @@ def _steps(journey: Journey) -> list[tuple[str, int | None]]:
     return [(label, at) for number, (label, at) in enumerate(steps) if at or number < expected]
 
 
-def _client(visit: Visit, journey: Journey) -> Client | None:
+def _journey_client(visit: Visit, journey: Journey) -> Client | None:
     try:
         return visit.website.openbanking.clients.get(journey.client_id, journey.owner)
     except UnknownClient:
@@ -170,7 +170,7 @@ def _stranger_page(visit: Visit, query: dict[str, str]) -> Response:
         code=code if Credential.parse(code, parts=1) else None,  # anybody can make an address; no quotes get in here
         state=query.get("state"),
         error=query.get("error"),
-        description=query.get("error_description", "")[:_SHOWN],
+        description=query.get("error_description", "")[:_TEXT_LENGTH],
         advice=return_advice(query.get("error", "")),
         lifetime=visit.website.shared.settings.code_lifetime,
     )

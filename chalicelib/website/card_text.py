@@ -27,7 +27,7 @@ from chalicelib.cards.protocol.values import (
     REVERSAL,
     TRANSACTION_TYPES,
 )
-from chalicelib.website.money_text import code, money
+from chalicelib.website.money_text import currency_code, money
 
 ENTRIES: Mapping[str, str] = {
     "card_programme": "Programme",
@@ -67,7 +67,7 @@ def card_tag(letter: str) -> str:
     return {ACTIVE: "good", NEW: ""}.get(letter, "bad")
 
 
-def response(number: str) -> str:
+def response_meaning(number: str) -> str:
     """The meaning of a response code of the network."""
     return RESPONSE_CODES.get(number, "")
 
@@ -76,7 +76,7 @@ def is_approved(number: str) -> bool:
     return number in APPROVALS
 
 
-def risk(actions: list[Mapping[str, int]]) -> str:
+def risk_summary(actions: list[Mapping[str, int]]) -> str:
     """What risk rules did about a message; nothing if none of them fired."""
     return ", ".join(words for name, words in RISK.items() if any(each.get(name) for each in actions))
 
@@ -108,16 +108,16 @@ def _first(row: Mapping[str, Any], *names: str) -> str:
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "money": money,
-    "currency": code,
+    "currency": currency_code,
     "card_status": CARD_STATES.__getitem__,
     "card_tag": card_tag,
     "card_kind": KINDS_OF_CARD.__getitem__,
     "account_status": ACCOUNT_STATES.__getitem__,
     "pin_status": PIN.__getitem__,
     "reason": REASONS.__getitem__,
-    "response": response,
+    "response": response_meaning,
     "is_approved": is_approved,
-    "risk": risk,
+    "risk": risk_summary,
     "purpose": purpose,
     "remark": remark,
     "message_kind": MESSAGES.__getitem__,

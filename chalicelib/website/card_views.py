@@ -18,13 +18,13 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
+from chalicelib.website.balance_chart import HEIGHT, WIDTH, balance_chart
 from chalicelib.website.card_text import ENTRIES
 from chalicelib.website.display_text import sentence, span
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.one_time_secrets import LIFETIMES
-from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
-from chalicelib.website.simulation_results import Result, result
+from chalicelib.website.simulation_forms import InvalidForm, build_defaults, build_offers, field_refusals, read_members
+from chalicelib.website.simulation_results import SimulationResult, describe_result
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
 
 MESSAGES = 25
@@ -38,12 +38,12 @@ _CARD_ID = re.compile("[0-9]{1,20}")
 _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
 
-def listed(visit: Visit) -> Response:
+def list_cards(visit: Visit) -> Response:
     """``GET /cards``: the newest, or those before the card ``before``."""
-    manager_id = _manager(visit)
+    manager_id = _manager_id(visit)
     if manager_id is None:
-        return _not_linked(visit)
-    wanted = _numbered("before", visit.field("before"))
+        return _not_linked_page(visit)
+    wanted = _card_id_member("before", visit.field("before"))
     found = visit.website.portal.read(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
     return page(
         visit,
@@ -55,19 +55,19 @@ def listed(visit: Visit) -> Response:
     )
 
 
-def activity(visit: Visit) -> Response:
+def list_activity(visit: Visit) -> Response:
     """``GET /cards/activity``: the latest messages of the network, or those ``before`` one; of all cards, or one."""
-    manager_id = _manager(visit)
+    manager_id = _manager_id(visit)
     if manager_id is None:
-        return _not_linked(visit)
-    wanted = _numbered("card_id", visit.field("card_id"))
+        return _not_linked_page(visit)
+    wanted = _card_id_member("card_id", visit.field("card_id"))
     before = _BEFORE.fullmatch(visit.field("before"))
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
     try:
         asked = {**wanted, **position}
         found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **asked)
     except Refused as refusal:
-        return _unless_missing(visit, refusal)
+        return _missing_card_page(visit, refusal)
     return page(
         visit,
         "card_activity.html",
@@ -79,54 +79,54 @@ def activity(visit: Visit) -> Response:
     )
 
 
-def single(visit: Visit) -> Response:
+def show_card(visit: Visit) -> Response:
     """``GET /cards/{card_id}``: a card with its accounts, what happened to it, and the simulator."""
-    manager_id = _manager(visit)
+    manager_id = _manager_id(visit)
     if manager_id is None:
-        return _not_linked(visit)
+        return _not_linked_page(visit)
     try:
-        return _shown(visit, _card(visit, manager_id))
+        return _card_page(visit, _read_card(visit, manager_id))
     except Refused as refusal:
-        return _unless_missing(visit, refusal)
+        return _missing_card_page(visit, refusal)
 
 
 def simulate(visit: Visit) -> Response:
     """``POST /cards/{card_id}/simulator``: carry out one of ``SIMULATIONS``; a form that is sent twice does it once."""
-    manager_id = _manager(visit)
+    manager_id = _manager_id(visit)
     if manager_id is None:
-        return _not_linked(visit)
+        return _not_linked_page(visit)
     form = BY_ACTION.get(visit.field("action"))
     try:
         if form is None:
-            return _shown(visit, _card(visit, manager_id), problem="There is no such form.", status=400)
+            return _card_page(visit, _read_card(visit, manager_id), problem="There is no such form.", status=400)
         try:
-            asked = members(form, _card_id(visit), visit.field)
+            asked = read_members(form, _card_id(visit), visit.field)
             data = visit.website.portal.act(manager_id, form.action, visit.field("draft"), **asked)
         except InvalidForm as error:
-            return _shown(visit, _card(visit, manager_id), form=form, errors=error.errors, status=400)
+            return _card_page(visit, _read_card(visit, manager_id), form=form, errors=error.errors, status=400)
         except Refused as refusal:
-            told, after = _refused(form, refusal), _card_after(visit, manager_id, form)
-            if errors := refused_fields(form, refusal.message):
-                return _shown(visit, after, form=form, errors=errors, status=400)
-            return _shown(visit, after, form=form, refusal=told, status=409)
-        after = _card_after(visit, manager_id, form)
-        return _shown(visit, after, form=form, outcome=result(form.action, asked, data, after))
+            told, after = _refusal_text(form, refusal), _read_card_after(visit, manager_id, form)
+            if errors := field_refusals(form, refusal.message):
+                return _card_page(visit, after, form=form, errors=errors, status=400)
+            return _card_page(visit, after, form=form, refusal=told, status=409)
+        after = _read_card_after(visit, manager_id, form)
+        return _card_page(visit, after, form=form, outcome=describe_result(form.action, asked, data, after))
     except Refused as refusal:
-        return _unless_missing(visit, refusal)
+        return _missing_card_page(visit, refusal)
 
 
-def answered_before(visit: Visit) -> Response:
+def redirect_to_card(visit: Visit) -> Response:
     """``GET /cards/{card_id}/simulator``: what a form was answered has no page of its own, the card has one."""
     written = visit.incoming.uri["card_id"]
     return visit.redirect(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
 
 
-def _manager(visit: Visit) -> int | None:
+def _manager_id(visit: Visit) -> int | None:
     """The programme manager that the user is linked to now."""
     return visit.signed_in_user.manager_id
 
 
-def _numbered(name: str, written: str) -> dict[str, str]:
+def _card_id_member(name: str, written: str) -> dict[str, str]:
     """A member that names a card, if something is written that can."""
     return {name: written} if _CARD_ID.fullmatch(written) and int(written) else {}
 
@@ -139,33 +139,33 @@ def _card_id(visit: Visit) -> int:
     return int(written)
 
 
-def _card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
+def _read_card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
     """The card that the address names, with all that its page shows. Raises: Refused."""
     asked = {"card_id": _card_id(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
     found: Mapping[str, Any] = visit.website.portal.read(manager_id, SHOW_CARD, **asked)["data"]
     return found
 
 
-def _card_after(visit: Visit, manager_id: int, form: Simulation) -> Mapping[str, Any]:
+def _read_card_after(visit: Visit, manager_id: int, form: Simulation) -> Mapping[str, Any]:
     """The card as a form has left it. Raises: Refused."""
-    found = _card(visit, manager_id)
+    found = _read_card(visit, manager_id)
     log.bind(action=form.action)  # the request's line names what was done, not that it was looked at afterwards
     return found
 
 
-def _refused(form: Simulation, refusal: Refused) -> str:
+def _refusal_text(form: Simulation, refusal: Refused) -> str:
     """What was refused, in words. Raises: Refused, when the service failed."""
     if refusal.status == Status.INTERNAL:
         raise refusal
     return f"{form.title.partition(':')[0]} was refused ({int(refusal.status)}): {sentence(refusal.message)}"
 
 
-def _shown(
+def _card_page(
     visit: Visit,
     shown: Mapping[str, Any],
     *,
     form: Simulation | None = None,
-    outcome: Result | None = None,
+    outcome: SimulationResult | None = None,
     problem: str = "",
     refusal: str = "",
     errors: Mapping[str, str] = _NO_ERRORS,
@@ -181,7 +181,7 @@ def _shown(
         errors: what is wrong with its fields, by their names; each stands at its field.
     """
     now = milliseconds(visit.website.shared.clock)
-    charts = {each["id"]: chart(each["balances"], each["currency_ison"], now) for each in shown["accounts"]}
+    charts = {each["id"]: balance_chart(each["balances"], each["currency_ison"], now) for each in shown["accounts"]}
     forms = [each for each in SIMULATIONS if shown["card"]["status"] == NEW or each.action != ACTIVATION]
     return page(
         visit,
@@ -193,8 +193,8 @@ def _shown(
         charts={number: asdict(made) for number, made in charts.items() if made},
         size=(WIDTH, HEIGHT),
         simulations=forms,
-        offers=offers(shown),
-        defaults=defaults(shown),
+        offers=build_offers(shown),
+        defaults=build_defaults(shown),
         opened=form.action if form else "",
         given=visit.field,
         draft=new_id(),
@@ -205,7 +205,7 @@ def _shown(
     )
 
 
-def _unless_missing(visit: Visit, refusal: Refused) -> Response:
+def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
     """The page for a card that there is not; whatever else went wrong is the service's. Raises: Refused."""
     if refusal.status != Status.NO_CARD:
         raise refusal
@@ -220,7 +220,7 @@ def _unless_missing(visit: Visit, refusal: Refused) -> Response:
     )
 
 
-def _not_linked(visit: Visit) -> Response:
+def _not_linked_page(visit: Visit) -> Response:
     """What the area is, and how the user gets in; the address of a card leads nowhere before."""
     is_found = "card_id" not in visit.incoming.uri
     referrer, status = ("same-origin", 200) if is_found else (NO_REFERRER, 404)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import Clients
 
-SUGGESTED = 100
+MAX_CHOICES = 100
 """So many clients can be chosen from in a form: a page stays small."""
 
 
@@ -16,7 +16,7 @@ def newest_first(clients: Clients, owner: str) -> Sequence[Client]:
     return sorted(clients.all(owner), key=lambda client: client.created_at, reverse=True)
 
 
-def suggested(own: Sequence[Client], chosen: str = "", *, active: bool = False) -> Sequence[Client]:
+def select_choices(own: Sequence[Client], chosen: str = "", *, active: bool = False) -> Sequence[Client]:
     """The first of a user's clients, with the ``chosen`` one wherever it stands; only ``active`` ones, if asked."""
     fitting = [client for client in own if client.active or not active]
-    return fitting[:SUGGESTED] + [client for client in fitting[SUGGESTED:] if client.client_id == chosen]
+    return fitting[:MAX_CHOICES] + [client for client in fitting[MAX_CHOICES:] if client.client_id == chosen]

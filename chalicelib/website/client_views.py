@@ -21,7 +21,7 @@ from chalicelib.openbanking.records.clients import (
     UnknownClient,
 )
 from chalicelib.website.client_choices import newest_first
-from chalicelib.website.display_text import LABELS, about_field, patience
+from chalicelib.website.display_text import LABELS, field_error, retry_advice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, question_page
 from chalicelib.website.pagination import paginate
 from chalicelib.website.records.attempts import TooManyAttempts
@@ -44,28 +44,28 @@ _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "activ
 _NO_ERRORS: Mapping[str, str] = {}
 
 
-def listed(visit: Visit) -> Response:
+def list_clients(visit: Visit) -> Response:
     """``GET /clients``: a user's own, the newest first, by ``title``, ``client_id`` and ``active``."""
     clients = newest_first(visit.website.openbanking.clients, visit.user)
-    found = [client for client in clients if _fits(visit, client)]
+    found = [client for client in clients if _matches_filter(visit, client)]
     wanted = {name: visit.field(name) for name in ("title", "client_id", "active") if visit.field(name)}
     part = paginate(found, visit.field("page"))
     return page(visit, "clients.html", part=part, total=len(clients), wanted=wanted)
 
 
-def new(visit: Visit) -> Response:
+def new_client_form(visit: Visit) -> Response:
     """``GET /clients/new``."""
-    return _form(visit, {})
+    return _new_client_page(visit, {})
 
 
-def create(visit: Visit) -> Response:
+def create_client(visit: Visit) -> Response:
     """``POST /clients/new``: shows the client and, once, its secrets. A form sent twice makes one client."""
-    settings, identity = visit.website.shared.settings, _identity(visit)
+    settings, identity = visit.website.shared.settings, _derive_identity(visit)
     try:
         made = visit.website.openbanking.clients.create(
             owner=visit.user,
             title=visit.field("title"),
-            callback_urls=_lines(visit, "callback_urls"),
+            callback_urls=_field_lines(visit, "callback_urls"),
             secret=visit.field("secret") == "yes",
             registration_number=(visit.field("registration_number").strip() or None) if settings.is_sandbox else None,
             events_url=visit.field("events_url").strip() or None,
@@ -73,26 +73,26 @@ def create(visit: Visit) -> Response:
             identity=identity,
         )
     except InvalidClient as error:
-        return _form(visit, {error.member: about_field(error.member, str(error))}, 400)
+        return _new_client_page(visit, {error.member: field_error(error.member, str(error))}, 400)
     except ClientExists:
         return visit.redirect(f"/clients/{identity.client_id}", done="created")
     done = _DONE["repeated"] if made.repeated else ""
-    return _shown(visit, made.client, status=201, done=done, secret=made.secret, events_secret=made.events_secret)
+    return _client_page(visit, made.client, status=201, done=done, secret=made.secret, events_secret=made.events_secret)
 
 
-def single(visit: Visit) -> Response:
+def show_client(visit: Visit) -> Response:
     """``GET /clients/{client_id}``; with ``ask=deactivate``, whether it is to be switched off."""
     try:
-        client = _own(visit)
+        client = _own_client(visit)
     except UnknownClient:
-        return _not_found(visit)
+        return _not_found_page(visit)
     if visit.field("ask") == "deactivate" and client.active:
-        return _asked(visit, client)
+        return _deactivation_page(visit, client)
     is_so = {"activated": client.active, "deactivated": not client.active}.get(visit.field("done"), True)
-    return _shown(visit, client, done=_DONE.get(visit.field("done"), "") if is_so else "")
+    return _client_page(visit, client, done=_DONE.get(visit.field("done"), "") if is_so else "")
 
 
-def _asked(visit: Visit, client: Client) -> Response:
+def _deactivation_page(visit: Visit, client: Client) -> Response:
     place = f"/clients/{client.client_id}"
     who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
     return question_page(
@@ -108,17 +108,17 @@ def _asked(visit: Visit, client: Client) -> Response:
     )
 
 
-def change(visit: Visit) -> Response:
+def change_client(visit: Visit) -> Response:
     """``POST /clients/{client_id}``: ``action`` is one of ``_ACTIONS``."""
     try:
-        return _ACTIONS.get(visit.field("action"), _impossible)(visit, _own(visit))
+        return _ACTIONS.get(visit.field("action"), _refuse_action)(visit, _own_client(visit))
     except UnknownClient:
-        return _not_found(visit)
+        return _not_found_page(visit)
 
 
 def _activate(visit: Visit, client: Client) -> Response:
     if not visit.website.shared.settings.is_sandbox:
-        return _impossible(visit, client)
+        return _refuse_action(visit, client)
     visit.website.openbanking.clients.activate(client.client_id, visit.user)
     return visit.redirect(f"/clients/{client.client_id}", done="activated")
 
@@ -128,21 +128,23 @@ def _deactivate(visit: Visit, client: Client) -> Response:
     return visit.redirect(f"/clients/{client.client_id}", done="deactivated")
 
 
-def _test_event(visit: Visit, client: Client) -> Response:
+def _send_test_event(visit: Visit, client: Client) -> Response:
     if not client.active:
-        return _impossible(visit, client)
+        return _refuse_action(visit, client)
     try:
         visit.website.attempts.count([("events", visit.user)])
         return visit.redirect(f"/deliveries/{visit.website.openbanking.tpp_events.send_test(client)}", done="sent")
     except TooManyAttempts as stopped:
-        return _shown(visit, client, status=429, problem=patience(stopped.retry_after))
+        return _client_page(visit, client, status=429, problem=retry_advice(stopped.retry_after))
     except NoEventsUrl:
-        return _shown(visit, client, status=400, problem="The client has no Events URL: there is nowhere to send to.")
+        return _client_page(
+            visit, client, status=400, problem="The client has no Events URL: there is nowhere to send to."
+        )
 
 
 def _update(visit: Visit, client: Client) -> Response:
     """Change what the form says, if the client still is what the form was made of."""
-    title, urls = visit.field("title").strip(), _lines(visit, "callback_urls")
+    title, urls = visit.field("title").strip(), _field_lines(visit, "callback_urls")
     events_url, seen = visit.field("events_url").strip() or None, visit.field("revision")
     try:
         made = visit.website.openbanking.clients.update(
@@ -154,23 +156,23 @@ def _update(visit: Visit, client: Client) -> Response:
             events_url=events_url,
         )
     except InvalidClient as error:
-        errors = {error.member: about_field(error.member, str(error))}
-        return _shown(visit, client, status=400, problem=_REFUSED, errors=errors)
+        errors = {error.member: field_error(error.member, str(error))}
+        return _client_page(visit, client, status=400, problem=_REFUSED, errors=errors)
     except ClientChanged:
-        client = _own(visit)
+        client = _own_client(visit)
         if (client.title, list(client.callback_urls), client.events_url) == (title, urls, events_url):
             return visit.redirect(f"/clients/{client.client_id}", done="updated")
-        return _shown(visit, client, status=409, problem=_CHANGED)
+        return _client_page(visit, client, status=409, problem=_CHANGED)
     if made.events_secret:
-        return _shown(visit, made.client, done=_DONE["updated"], events_secret=made.events_secret)
+        return _client_page(visit, made.client, done=_DONE["updated"], events_secret=made.events_secret)
     return visit.redirect(f"/clients/{client.client_id}", done="updated")
 
 
-def _rotate(visit: Visit, client: Client) -> Response:
+def _rotate_secret(visit: Visit, client: Client) -> Response:
     """A new secret of the client or of its events, shown once; a form sent twice makes one."""
     drafts, seconds = visit.website.drafts, visit.field("overlap")
     if seconds not in _OVERLAPS:
-        return _impossible(visit, client)
+        return _refuse_action(visit, client)
     draft, of_events = drafts.read_or_create(visit.field("draft")), visit.field("action") == "rotate-events-secret"
     overlap = int(seconds)
     purpose = f"{visit.field('action')} of {client.client_id}"
@@ -183,10 +185,10 @@ def _rotate(visit: Visit, client: Client) -> Response:
             secret = drafts.derive_text(draft, visit.user, purpose)
             made = clients.rotate_secret(client.client_id, overlap, owner=visit.user, secret=secret)
     except InvalidClient as error:
-        return _shown(visit, client, status=400, problem=about_field(error.member, str(error)))
+        return _client_page(visit, client, status=400, problem=field_error(error.member, str(error)))
     is_first = not of_events and (not client.has_secret or (overlap > 0 and len(made.client.secrets) == 1))
     old = "" if is_first else f" The old one ends {_OVERLAPS[seconds]}."
-    return _shown(
+    return _client_page(
         visit,
         made.client,
         done=f"The new secret is good from now on.{old}",
@@ -195,8 +197,8 @@ def _rotate(visit: Visit, client: Client) -> Response:
     )
 
 
-def _impossible(visit: Visit, client: Client) -> Response:
-    return _shown(
+def _refuse_action(visit: Visit, client: Client) -> Response:
+    return _client_page(
         visit, client, status=400, problem="This cannot be done with the client as it is. Nothing was changed."
     )
 
@@ -204,19 +206,19 @@ def _impossible(visit: Visit, client: Client) -> Response:
 _ACTIONS: Mapping[str, Callable[[Visit, Client], Response]] = {
     "activate": _activate,
     "deactivate": _deactivate,
-    "test-event": _test_event,
+    "test-event": _send_test_event,
     "update": _update,
-    "rotate-secret": _rotate,
-    "rotate-events-secret": _rotate,
+    "rotate-secret": _rotate_secret,
+    "rotate-events-secret": _rotate_secret,
 }
 
 
-def _own(visit: Visit) -> Client:
+def _own_client(visit: Visit) -> Client:
     """The client that the address names, if it is the user's. Raises: UnknownClient."""
     return visit.website.openbanking.clients.get(visit.incoming.uri["client_id"], visit.user)
 
 
-def _identity(visit: Visit) -> Identity:
+def _derive_identity(visit: Visit) -> Identity:
     """What makes the client of a form itself: the same, however often the same form is sent.
 
     A form that says something else makes another client, since what was made already is not changed by it.
@@ -231,12 +233,12 @@ def _identity(visit: Visit) -> Identity:
     )
 
 
-def _lines(visit: Visit, name: str) -> list[str]:
+def _field_lines(visit: Visit, name: str) -> list[str]:
     """What a field says, line by line."""
     return [line.strip() for line in visit.field(name).splitlines() if line.strip()]
 
 
-def _fits(visit: Visit, client: Client) -> bool:
+def _matches_filter(visit: Visit, client: Client) -> bool:
     """Whether a client is one that the filter asks for."""
     active = {"yes": True, "no": False}.get(visit.field("active"))
     return (
@@ -246,7 +248,7 @@ def _fits(visit: Visit, client: Client) -> bool:
     )
 
 
-def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
+def _new_client_page(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
     given = {name: visit.field(name) if visit.is_post else "" for name in _FIELDS}
     given["callback_urls"] = given["callback_urls"] or visit.website.openbanking.clients.default_callback
     return page(
@@ -264,7 +266,7 @@ def _form(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
     )
 
 
-def _shown(
+def _client_page(
     visit: Visit,
     client: Client,
     *,
@@ -304,7 +306,7 @@ def _shown(
     )
 
 
-def _not_found(visit: Visit) -> Response:
+def _not_found_page(visit: Visit) -> Response:
     return message_page(
         visit,
         "No such client",

@@ -12,8 +12,8 @@ from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, PAGE, NotR
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.website.client_choices import newest_first, suggested
-from chalicelib.website.display_text import patience
+from chalicelib.website.client_choices import newest_first, select_choices
+from chalicelib.website.display_text import retry_advice
 from chalicelib.website.pages import Visit, message_page, page
 from chalicelib.website.pagination import clamp_page_number
 from chalicelib.website.records.attempts import TooManyAttempts
@@ -28,20 +28,20 @@ _WITH_HEADERS = 5
 _STATES: Sequence[State] = get_args(State)
 
 
-def listed(visit: Visit) -> Response:
+def list_deliveries(visit: Visit) -> Response:
     """``GET /deliveries``: the latest of one client, by ``client_id`` (the newest if absent) and ``state``."""
     clients = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("client_id")
     client = next((client for client in clients if wanted in ("", client.client_id)), None)
     if client is None and clients:
-        return _not_found(visit, "None of your clients has this Client ID.")
+        return _not_found_page(visit, "None of your clients has this Client ID.")
     state = next((state for state in _STATES if state == visit.field("state")), None)
     number = clamp_page_number(visit.field("page"), LOOKED_THROUGH // PAGE)
     part = visit.website.delivery.journal.of_client(client.client_id, state=state, page=number) if client else None
     return page(
         visit,
         "deliveries.html",
-        clients=suggested(clients, wanted),
+        clients=select_choices(clients, wanted),
         client=client,
         state=state,
         states=_STATES,
@@ -52,31 +52,31 @@ def listed(visit: Visit) -> Response:
     )
 
 
-def single(visit: Visit) -> Response:
+def show_delivery(visit: Visit) -> Response:
     """``GET /deliveries/{delivery_id}``: every attempt with the headers of its request and answer."""
     try:
-        delivery, client = _own(visit)
+        delivery, client = _own_delivery(visit)
     except (UnknownDelivery, UnknownClient):
-        return _not_found(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
-    return _shown(visit, delivery, client, done=_DONE.get(visit.field("done"), ""))
+        return _not_found_page(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
+    return _delivery_page(visit, delivery, client, done=_DONE.get(visit.field("done"), ""))
 
 
-def resend(visit: Visit) -> Response:
+def resend_delivery(visit: Visit) -> Response:
     """``POST /deliveries/{delivery_id}``: send an event once more, now."""
     try:
-        delivery, client = _own(visit)
+        delivery, client = _own_delivery(visit)
         visit.website.attempts.count([("events", visit.user)])
         is_sent = visit.website.delivery.journal.resend(delivery.delivery_id)
     except (UnknownDelivery, UnknownClient):
-        return _not_found(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
+        return _not_found_page(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
     except TooManyAttempts as stopped:
-        return _shown(visit, delivery, client, problem=patience(stopped.retry_after), status=429)
+        return _delivery_page(visit, delivery, client, problem=retry_advice(stopped.retry_after), status=429)
     except NotResendable as refused:
-        return _shown(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
+        return _delivery_page(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
     return visit.redirect(f"/deliveries/{delivery.delivery_id}", done="resent" if is_sent else "arrived")
 
 
-def _own(visit: Visit) -> tuple[Delivery, Client]:
+def _own_delivery(visit: Visit) -> tuple[Delivery, Client]:
     """The delivery that the address names, if it is one that its client's owner may see, and the user is that owner.
 
     Raises:
@@ -88,7 +88,7 @@ def _own(visit: Visit) -> tuple[Delivery, Client]:
     return delivery, visit.website.openbanking.clients.get(delivery.concerned_client, visit.user)
 
 
-def _shown(
+def _delivery_page(
     visit: Visit, delivery: Delivery, client: Client, *, done: str = "", problem: str = "", status: int = 200
 ) -> Response:
     return page(
@@ -105,7 +105,7 @@ def _shown(
     )
 
 
-def _not_found(visit: Visit, what: str) -> Response:
+def _not_found_page(visit: Visit, what: str) -> Response:
     return message_page(
         visit,
         "No such delivery",

@@ -11,16 +11,16 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
-BACK_WITHOUT_CODE: Mapping[str, str] = {
+RETURN_ADVICE: Mapping[str, str] = {
     "access_denied": "Nothing was approved. Authorize again, and approve every permission at the bank.",
     "invalid_scope": "Choose scopes that this bank provides, and authorize again.",
     "server_error": "Something failed at the bank. Authorize again; if it fails again, ask the bank.",
     "temporarily_unavailable": "The bank is busy or down. Wait a minute, and authorize again.",
 }
 """What to do about an ``error`` that the browser came back with (RFC 6749 §4.1.2.1)."""
-_OTHERWISE = "Authorize again: a new request begins with a new state."
+_DEFAULT_ADVICE = "Authorize again: a new request begins with a new state."
 
-REFUSED: Mapping[Fault, str] = {
+REFUSAL_ADVICE: Mapping[Fault, str] = {
     Fault.NOT_AUTHENTICATED: "Check which client the request is made for.",
     Fault.WRONG_CREDENTIALS: (
         "Check that the client is active, and enter its secret if it has one. Nothing was used up."
@@ -44,7 +44,7 @@ LABELS: Mapping[str, str] = {
 }
 """The labels of members of records, where people fill them in."""
 
-JOURNEY: Mapping[str, str] = {
+JOURNEY_STAGES: Mapping[str, str] = {
     "begun": "at the bank",
     "refused": "not approved",
     "code": "back with a code",
@@ -61,28 +61,28 @@ def sentence(text: str) -> str:
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
 
 
-def about_field(member: str, message: str) -> str:
+def field_error(member: str, message: str) -> str:
     """What is wrong with a member, as a sentence beside its field: with the field's label for the member's name."""
     name, _, rest = message.partition(" ")
     is_named = name in LABELS and member.startswith(name)
     return sentence(f"{LABELS[name]} {rest}" if is_named else message)
 
 
-def about_fields(problems: Mapping[str, str]) -> dict[str, str]:
+def field_errors(problems: Mapping[str, str]) -> dict[str, str]:
     """What is wrong with each of several members, as sentences beside their fields."""
-    return {member: about_field(member, text) for member, text in problems.items()}
+    return {member: field_error(member, text) for member, text in problems.items()}
 
 
 def refusal_advice(refusal: Refusal) -> str:
     """What went wrong, and what to do about it."""
     details = [sentence(detail.details) for detail in refusal.details if detail.details != refusal.message]
-    advice = REFUSED.get(refusal.fault, "Change the request, and run it again.")
+    advice = REFUSAL_ADVICE.get(refusal.fault, "Change the request, and run it again.")
     return " ".join((sentence(refusal.message), *details, advice))
 
 
 def return_advice(error: str) -> str:
     """What to do about the error that the browser came back with."""
-    return BACK_WITHOUT_CODE.get(error, _OTHERWISE)
+    return RETURN_ADVICE.get(error, _DEFAULT_ADVICE)
 
 
 def payment_status(status: object) -> str:
@@ -106,7 +106,7 @@ def span(seconds: int) -> str:
     return f"{max(seconds, 0)} second{'' if seconds == 1 else 's'}"
 
 
-def patience(seconds: int) -> str:
+def retry_advice(seconds: int) -> str:
     """What to do about too many attempts."""
     whole = seconds if seconds < 60 else -(-seconds // 60) * 60  # who waits as told must not be refused again
     return f"Too many attempts. Please wait {span(whole)} and try again; nothing was tried now."
@@ -125,5 +125,5 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "span": span,
     "sentence": sentence,
     "service_name": SERVICES.__getitem__,
-    "journey_stage": JOURNEY.__getitem__,
+    "journey_stage": JOURNEY_STAGES.__getitem__,
 }

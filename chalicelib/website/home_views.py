@@ -7,7 +7,7 @@ from chalice.app import Response
 from chalicelib.website.pages import Visit, page
 
 
-def home(visit: Visit) -> Response:
+def show_home(visit: Visit) -> Response:
     """``GET /``: what this is and, for a user, what to do next."""
     clients = visit.website.openbanking.clients.all(visit.email) if visit.email else []
     journeys = visit.website.journeys.list_latest(visit.email) if visit.email else []
@@ -21,6 +21,6 @@ def home(visit: Visit) -> Response:
     )
 
 
-def terms(visit: Visit) -> Response:
+def show_terms(visit: Visit) -> Response:
     """``GET /terms``."""
     return page(visit, "terms.html")

@@ -19,28 +19,28 @@ class InvalidAmount(ValueError):
     """What somebody wrote is no amount of the currency; the message says what would be."""
 
 
-def number(amount: int, currency: int) -> str:
+def amount_text(amount: int, currency: int) -> str:
     """``1,234.50`` for 123450 euro cents."""
     decimals = minor_units().get(currency, 0)
     text = f"{Decimal(abs(amount)).scaleb(-decimals):,.{decimals}f}"
     return f"{_MINUS}{text}" if amount < 0 else text
 
 
-def code(currency: int) -> str:
+def currency_code(currency: int) -> str:
     """``EUR`` for 978."""
     return currency_numbers().get(currency, str(currency))
 
 
 def money(amount: int, currency: int) -> str:
     """``1,234.50 EUR`` for 123450 euro cents."""
-    return f"{number(amount, currency)} {code(currency)}"
+    return f"{amount_text(amount, currency)} {currency_code(currency)}"
 
 
-def minor(written: str, currency: int) -> int:
+def parse_amount(written: str, currency: int) -> int:
     """What somebody wrote, ``1234.5`` or ``1,234.50``, in minor units. Raises: InvalidAmount."""
     decimals = minor_units().get(currency, 0)
     text = written.strip()
     if not _WRITTEN.fullmatch(text) or len(text.partition(".")[2]) > decimals:
         example = f"{Decimal(2500).scaleb(-decimals):.{decimals}f}"
-        raise InvalidAmount(f"Write an amount of {code(currency)} like {example}.")
+        raise InvalidAmount(f"Write an amount of {currency_code(currency)} like {example}.")
     return int(Decimal(text.replace(",", "")).scaleb(decimals))

@@ -16,11 +16,11 @@ from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange
 from chalicelib.statistics.histogram import PERCENTILES, Histogram
 from chalicelib.website.performance_text import (
-    availability_in_words,
-    availability_of,
+    availability_text,
     day,
-    latency_in_words,
-    latency_of,
+    describe_availability,
+    describe_latency,
+    latency_text,
     percent,
     short_day,
 )
@@ -45,7 +45,7 @@ _ALWAYS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ChartPath:
     """A path on the area of ``WIDTH`` and ``HEIGHT``; ``name`` is what it shows."""
 
     name: str
@@ -53,7 +53,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class ChartDot:
     """A day that no line leads to: ``across`` in percent of the width, ``down`` as on the area."""
 
     name: str
@@ -62,7 +62,7 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class AxisLabel:
     """A date below the picture; ``anchor`` is the part of the text that stands at ``across``, in percent."""
 
     across: float
@@ -71,7 +71,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChartDay:
     """The place of a day, in percent of the width, and what is told to who points at it."""
 
     across: float
@@ -80,16 +80,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class PerformanceChart:
     """A picture: ``scale`` from top to bottom at equal distances, and in words all that it shows."""
 
     title: str
     description: str
     scale: Sequence[str]
-    shapes: Sequence[Shape]
-    dots: Sequence[Dot]
-    dates: Sequence[Label]
-    days: Sequence[Place]
+    shapes: Sequence[ChartPath]
+    dots: Sequence[ChartDot]
+    dates: Sequence[AxisLabel]
+    days: Sequence[ChartDay]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +107,34 @@ class Axis:
         """Of the ``number``-th day, from 0."""
         return (number + 0.5) * self.step
 
-    def dates(self) -> list[Label]:
+    def date_labels(self) -> list[AxisLabel]:
         """Some days by their names, the first and the last among them, at equal distances or nearly so."""
         last = len(self.days) - 1
         parts = next((parts for parts in _PARTS if last % parts == 0), _ALWAYS)
         numbers = {round(last * part / parts) for part in range(parts + 1)}
         return [self._label(number, each) for number, each in enumerate(self.days) if number in numbers]
 
-    def places(self, told: Mapping[date, str]) -> list[Place]:
+    def chart_days(self, told: Mapping[date, str]) -> list[ChartDay]:
         """The places of all days; of those that nothing is ``told`` of, there was nothing to measure."""
         return [
-            Place(_in_percent(number * self.step), _in_percent(self.step), f"{day(each)}: {told.get(each, 'no calls')}")
+            ChartDay(
+                _percent_of_width(number * self.step),
+                _percent_of_width(self.step),
+                f"{day(each)}: {told.get(each, 'no calls')}",
+            )
             for number, each in enumerate(self.days)
         ]
 
-    def _label(self, number: int, each: date) -> Label:
+    def _label(self, number: int, each: date) -> AxisLabel:
         words = short_day(each) if each.year == self.days.until.year else day(each)
         if len(self.days) > _FEW and each == self.days.since:
-            return Label(0, "start", words)
+            return AxisLabel(0, "start", words)
         if len(self.days) > _FEW and each == self.days.until:
-            return Label(100, "end", words)
-        return Label(_in_percent(self.centre(number)), "middle", words)
+            return AxisLabel(100, "end", words)
+        return AxisLabel(_percent_of_width(self.centre(number)), "middle", words)
 
 
-def availability_chart(records: Sequence[DayRecord], days: DayRange) -> Chart | None:
+def availability_chart(records: Sequence[DayRecord], days: DayRange) -> PerformanceChart | None:
     """A column for each day on which the bank was asked, and what it was down hangs from 100 %; ``None`` without any.
 
     The longer it was down, the longer: with the whole height for what ``scale`` has at the bottom.
@@ -150,44 +154,47 @@ def availability_chart(records: Sequence[DayRecord], days: DayRange) -> Chart | 
         left, width = (number + room / 2) * axis.step, (1 - room) * axis.step
         up.append(_column(left, width, height, HEIGHT))
         down += [_column(left, width, 0, height)] if height else []
-    told = {each: availability_of(record) for each, record in known.items()}
-    return Chart(
+    told = {each: availability_text(record) for each, record in known.items()}
+    return PerformanceChart(
         title="Availability by day",
-        description=availability_in_words(list(known.values()), days),
-        scale=[percent(number.normalize()) for number in _steps(Decimal(lowest), Decimal(100))],
-        shapes=[Shape("up", "".join(up)), Shape("down", "".join(down))],
+        description=describe_availability(list(known.values()), days),
+        scale=[percent(number.normalize()) for number in _scale_marks(Decimal(lowest), Decimal(100))],
+        shapes=[ChartPath("up", "".join(up)), ChartPath("down", "".join(down))],
         dots=(),
-        dates=axis.dates(),
-        days=axis.places(told),
+        dates=axis.date_labels(),
+        days=axis.chart_days(told),
     )
 
 
-def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side: Side) -> Chart | None:
+def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side: Side) -> PerformanceChart | None:
     """A line for each of ``PERCENTILES`` over the days on which something was timed; ``None`` without any."""
     known = {record.day: found for record in records if (found := _percentiles(getattr(record.latency, side)))}
     if not known:
         return None
-    axis, highest = Axis(days), _above(max(max(found) for found in known.values()))
+    axis, highest = Axis(days), _scale_top(max(max(found) for found in known.values()))
     runs = _runs(days, known)
 
     def points(run: Sequence[tuple[int, Sequence[Decimal]]], which: int) -> list[str]:
         return [f"{axis.centre(number):.4g} {_down(found[which], highest):g}" for number, found in run]
 
     bands = "".join(f"M{'L'.join([*points(run, 0), *points(run, 1)[::-1]])}z" for run in runs)
-    shapes, dots = [Shape("band", bands)], []
+    shapes, dots = [ChartPath("band", bands)], []
     for which, percentile in reversed(list(enumerate(PERCENTILES))):
         name = f"p{percentile}"
-        shapes.append(Shape(name, "".join(f"M{'L'.join(points(run, which))}" for run in runs)))
+        shapes.append(ChartPath(name, "".join(f"M{'L'.join(points(run, which))}" for run in runs)))
         alone = [run[0] for run in runs if len(run) == 1]
-        dots += [Dot(name, _in_percent(axis.centre(number)), _down(found[which], highest)) for number, found in alone]
-    return Chart(
+        dots += [
+            ChartDot(name, _percent_of_width(axis.centre(number)), _down(found[which], highest))
+            for number, found in alone
+        ]
+    return PerformanceChart(
         title=title,
-        description=latency_in_words(list(known.values()), days),
-        scale=[f"{number.normalize():,f} ms" for number in _steps(Decimal(0), highest)],
+        description=describe_latency(list(known.values()), days),
+        scale=[f"{number.normalize():,f} ms" for number in _scale_marks(Decimal(0), highest)],
         shapes=shapes,
         dots=dots,
-        dates=axis.dates(),
-        days=axis.places({each: latency_of(found) for each, found in known.items()}),
+        dates=axis.date_labels(),
+        days=axis.chart_days({each: latency_text(found) for each, found in known.items()}),
     )
 
 
@@ -212,7 +219,7 @@ def _column(left: float, width: float, top: float, bottom: float) -> str:
     return f"M{left:.5g} {top:g}h{width:.4g}V{bottom:g}h{-width:.4g}z"
 
 
-def _above(most: Decimal) -> Decimal:
+def _scale_top(most: Decimal) -> Decimal:
     """A short number that is not less."""
     power = Decimal(10) ** most.adjusted()
     return next(number * power for number in _HIGHEST if number * power >= most)
@@ -222,9 +229,9 @@ def _down(milliseconds: Decimal, highest: Decimal) -> float:
     return round(float((1 - milliseconds / highest) * HEIGHT), 1)
 
 
-def _steps(lowest: Decimal, highest: Decimal) -> tuple[Decimal, Decimal, Decimal]:
+def _scale_marks(lowest: Decimal, highest: Decimal) -> tuple[Decimal, Decimal, Decimal]:
     return highest, (lowest + highest) / 2, lowest
 
 
-def _in_percent(across: float) -> float:
+def _percent_of_width(across: float) -> float:
     return round(100 * across / WIDTH, 3)

@@ -57,39 +57,39 @@ def downtime(seconds: int | None) -> str:
     return " ".join(parts[:2]) or "none"
 
 
-def when_down(spans: Sequence[Span]) -> str:
+def down_times(spans: Sequence[Span]) -> str:
     """From when until when, of seconds of a day; only so many times as are worth reading."""
-    told = ", ".join(_span(since, until) for since, until in spans[:_SPANS])
+    told = ", ".join(_span_text(since, until) for since, until in spans[:_SPANS])
     return told + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
 
 
-def grouped(number: int) -> str:
+def group_thousands(number: int) -> str:
     """``12,345``."""
     return f"{number:,}"
 
 
-def availability_of(record: DayRecord) -> str:
+def availability_text(record: DayRecord) -> str:
     """``99.688 %, down 4 min 30 s``."""
     return f"{percent(record.availability)}" + (f", down {downtime(record.down_seconds)}" if record.down else "")
 
 
-def latency_of(found: Sequence[Decimal]) -> str:
+def latency_text(found: Sequence[Decimal]) -> str:
     """Milliseconds for each of ``PERCENTILES``: ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
     pairs = zip(PERCENTILES, found, strict=True)
     return ", ".join(f"p{percentile} {duration(milliseconds)}" for percentile, milliseconds in pairs)
 
 
-def availability_in_words(known: Sequence[DayRecord], days: DayRange) -> str:
+def describe_availability(known: Sequence[DayRecord], days: DayRange) -> str:
     """What a picture of the records of those days shows on which the bank was asked."""
     worst = max(known, key=lambda record: record.down_seconds)
     down = [record for record in known if record.down_seconds]
     told = f"Asked on {len(known)} of {len(days)} days."
     if not down:
         return f"{told} Never down."
-    return f"{told} Down on {len(down)} of them; longest on {day(worst.day)}: {availability_of(worst)}."
+    return f"{told} Down on {len(down)} of them; longest on {day(worst.day)}: {availability_text(worst)}."
 
 
-def latency_in_words(known: Sequence[Sequence[Decimal]], days: DayRange) -> str:
+def describe_latency(known: Sequence[Sequence[Decimal]], days: DayRange) -> str:
     """What a picture shows of milliseconds for each of ``PERCENTILES``, by day."""
     told = [
         f"p{percentile} between {duration(min(found))} and {duration(max(found))}"
@@ -98,7 +98,7 @@ def latency_in_words(known: Sequence[Sequence[Decimal]], days: DayRange) -> str:
     return f"On {len(known)} of {len(days)} days: {', '.join(told)}."
 
 
-def _span(since: int, until: int) -> str:
+def _span_text(since: int, until: int) -> str:
     """To the minute, when it has one."""
     moments = [clock_time(at) for at in (since, until)]
     return DASH.join(moments if until - since < 60 else (moment[:-3] for moment in moments))
@@ -109,6 +109,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "percent": percent,
     "duration": duration,
     "downtime": downtime,
-    "when_down": when_down,
-    "grouped": grouped,
+    "when_down": down_times,
+    "grouped": group_thousands,
 }

@@ -15,7 +15,7 @@ from chalicelib.statistics.call_counts import Service
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, parse_day, yesterday
 from chalicelib.statistics.histogram import MAIN_PERCENTILE, PERCENTILES
-from chalicelib.statistics.summaries import summary
+from chalicelib.statistics.summaries import summarize
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
 from chalicelib.website.performance_text import day as written
@@ -26,7 +26,7 @@ LONGEST = 366
 """So many days at most."""
 SPANS = (DAYS, 90, 365)
 """The ranges that a link leads to."""
-TIMED: Sequence[Service] = ("AISP", "PISP", "CBPII")
+TIMED_SERVICES: Sequence[Service] = ("AISP", "PISP", "CBPII")
 """The services whose average time at the bank is told, as in the statistics that regulation asks for."""
 _QUOTED = 40
 """So much of a BIC that does not exist is shown again."""
@@ -39,7 +39,7 @@ FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PerformanceQuery:
     """What somebody asks for: one of the banks, and days; or what is wrong with that, by field.
 
     ``latest`` is the latest day that can be asked for.
@@ -52,18 +52,18 @@ class Wanted:
     errors: Mapping[str, str]
 
 
-def performance(visit: Visit) -> Response:
+def show_performance(visit: Visit) -> Response:
     """``GET /performance``: of the bank ``bic`` the days ``from`` … ``to``; as a file with ``format``, csv or json."""
-    wanted = _wanted(visit)
+    wanted = _read_query(visit)
     if wanted.bank is None or wanted.errors:
-        return _page(visit, wanted, status=_status(wanted.errors))
+        return _performance_page(visit, wanted, status=_error_status(wanted.errors))
     records = visit.website.statistics.records.of_bank(wanted.bank["bic"], wanted.days.since, wanted.days.until)
     if visit.field("format") in FORMATS:
-        return _file(visit.field("format"), wanted.bank["bic"], wanted.days, records)
-    return _page(visit, wanted, records)
+        return _download(visit.field("format"), wanted.bank["bic"], wanted.days, records)
+    return _performance_page(visit, wanted, records)
 
 
-def _wanted(visit: Visit) -> Wanted:
+def _read_query(visit: Visit) -> PerformanceQuery:
     """What the query says; the first bank, and the latest days that are over, where it says nothing."""
     errors: dict[str, str] = {}
     bic = visit.field("bic").strip().upper()
@@ -77,20 +77,20 @@ def _wanted(visit: Visit) -> Wanted:
             bank = BankEntry(bic=found.bic, name=found.name, country=found.country, api_version=found.api_version)
             banks = [*(each for each in banks if each["bic"] != found.bic), bank]
     latest = yesterday(visit.website.shared.clock)
-    until = _day(visit, "to", errors) or latest
-    since = _day(visit, "from", errors) or _before(until, DAYS)
+    until = _read_day(visit, "to", errors) or latest
+    since = _read_day(visit, "from", errors) or _first_day(until, DAYS)
     if "to" not in errors and until > latest:
         errors["to"] = f"The latest day that is over is {written(latest)}."
     elif not errors.keys() & {"from", "to"}:
         if since > until:
             errors["from"] = f"This is after the last day, {written(until)}."
         elif len(DayRange(since, until)) > LONGEST:
-            earliest = written(_before(until, LONGEST))
+            earliest = written(_first_day(until, LONGEST))
             errors["from"] = f"These are more than {LONGEST} days. Begin on {earliest} or later."
-    return Wanted(banks, bank, DayRange(since, until), latest, errors)
+    return PerformanceQuery(banks, bank, DayRange(since, until), latest, errors)
 
 
-def _day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
+def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
     """The day in a field; ``None`` when there is none, or nothing that is a day, which is then an error."""
     given = visit.field(name).strip()
     if not given:
@@ -102,18 +102,20 @@ def _day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
         return None
 
 
-def _before(until: date, days: int) -> date:
+def _first_day(until: date, days: int) -> date:
     """The first of so many days of which ``until`` is the last."""
     return date.fromordinal(max(1, until.toordinal() - days + 1))
 
 
-def _status(errors: Mapping[str, str]) -> int:
+def _error_status(errors: Mapping[str, str]) -> int:
     if not errors:
         return 200
     return 404 if errors.keys() == {"bic"} else 400
 
 
-def _page(visit: Visit, wanted: Wanted, records: Sequence[DayRecord] = (), *, status: int = 200) -> Response:
+def _performance_page(
+    visit: Visit, wanted: PerformanceQuery, records: Sequence[DayRecord] = (), *, status: int = 200
+) -> Response:
     days, latest = wanted.days, wanted.latest
     shown = wanted.bank if not wanted.errors else None
     given = {"bic": visit.field("bic").strip()[:_QUOTED], "from": days.since.isoformat(), "to": days.until.isoformat()}
@@ -130,13 +132,13 @@ def _page(visit: Visit, wanted: Wanted, records: Sequence[DayRecord] = (), *, st
         latest=latest,
         days=days,
         longest=LONGEST,
-        spans={count: (_before(latest, count).isoformat(), latest.isoformat()) for count in SPANS},
+        spans={count: (_first_day(latest, count).isoformat(), latest.isoformat()) for count in SPANS},
         formats=list(FORMATS),
         percentiles=PERCENTILES,
         main_percentile=MAIN_PERCENTILE,
-        services=TIMED,
+        services=TIMED_SERVICES,
         records=list(reversed(records)),
-        summary=summary(records),
+        summary=summarize(records),
         availability=availability_chart(records, days),
         latencies={
             "bank": latency_chart("Time at the bank, by day", records, days, "bank"),
@@ -147,9 +149,9 @@ def _page(visit: Visit, wanted: Wanted, records: Sequence[DayRecord] = (), *, st
     )
 
 
-def _file(format: str, bic: str, days: DayRange, records: Sequence[DayRecord]) -> Response:
+def _download(format: str, bic: str, days: DayRange, records: Sequence[DayRecord]) -> Response:
     """The days as a file to keep."""
     content_type, write = FORMATS[format]
     name = f"performance-{bic}-{days.since}-{days.until}.{format}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return text_answer(write(export.rows(records)), content_type, headers=headers)
+    return text_answer(write(export.build_rows(records)), content_type, headers=headers)

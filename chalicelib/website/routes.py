@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from chalicelib.website.container import WebsiteContainer
 
 
-def _failed(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:
+def _answer_failure(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:
     from chalicelib.website import site
 
-    return site.failed(website, incoming, error)
+    return site.answer_failure(website, incoming, error)
 
 
-def _page(place: str) -> View[WebsiteContainer]:
+def _page_view(place: str) -> View[WebsiteContainer]:
     def serve(website: WebsiteContainer, incoming: Incoming) -> Response:
         from chalicelib.website import site
 
@@ -32,23 +32,23 @@ def _page(place: str) -> View[WebsiteContainer]:
     return serve
 
 
-website_routes = Routes["WebsiteContainer"](__name__, _failed)
+website_routes = Routes["WebsiteContainer"](__name__, _answer_failure)
 
 for _place, _methods in PAGES.items():
-    website_routes.serve(_place, _methods, _page(_place))
+    website_routes.serve(_place, _methods, _page_view(_place))
 
-sandbox_routes = Routes["WebsiteContainer"](f"{__name__}.sandbox", _failed)
+sandbox_routes = Routes["WebsiteContainer"](f"{__name__}.sandbox", _answer_failure)
 """What there is in sandboxes only."""
-sandbox_routes.serve(SIMULATOR, ["GET", "POST"], _page(SIMULATOR))
+sandbox_routes.serve(SIMULATOR, ["GET", "POST"], _page_view(SIMULATOR))
 
 
-def _unknown(website: WebsiteContainer, incoming: Incoming) -> Response:
+def _answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
     from chalicelib.website import site
 
-    return site.not_found(website, incoming)
+    return site.answer_not_found(website, incoming)
 
 
-website_routes.serve_below("", ["GET"], _unknown)
+website_routes.serve_below("", ["GET"], _answer_not_found)
 
 
 @website_routes.get("/static/{name}")
@@ -69,7 +69,7 @@ def health(website: WebsiteContainer, incoming: Incoming) -> Response:
     return json_answer({"status": "ok", "stage": website.shared.settings.stage})
 
 
-def _openapi_document(name: str) -> View[WebsiteContainer]:
+def _document_view(name: str) -> View[WebsiteContainer]:
     def answer(website: WebsiteContainer, incoming: Incoming) -> Response:
         """An OpenAPI document; a caller who has it already is told so (304)."""
         settings = website.shared.settings
@@ -83,4 +83,4 @@ def _openapi_document(name: str) -> View[WebsiteContainer]:
 
 
 for _name in DOCUMENTS:
-    website_routes.serve(f"/openapi/{_name}.json", ["GET"], _openapi_document(_name))
+    website_routes.serve(f"/openapi/{_name}.json", ["GET"], _document_view(_name))

@@ -14,8 +14,8 @@ from chalicelib.cards.protocol.states import CLEARED, DECLINED, HELD, OVER, REVE
 from chalicelib.cards.protocol.values import PRESENTMENT
 from chalicelib.website.card_text import bank_details
 from chalicelib.website.display_text import sentence
-from chalicelib.website.money_text import InvalidAmount, code, minor, money, number
-from chalicelib.website.simulations import Choices, Field, Offer, Simulation
+from chalicelib.website.money_text import InvalidAmount, amount_text, currency_code, money, parse_amount
+from chalicelib.website.simulations import Choices, FormField, Offer, Simulation
 
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
@@ -24,7 +24,7 @@ _DEBIT = "debit"
 _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
 """The states of authorizations, those first that a shop is the likeliest to collect of."""
 
-Written = Callable[[str], str]
+FieldReader = Callable[[str], str]
 """Gives what somebody wrote into a field."""
 
 
@@ -36,38 +36,40 @@ class InvalidForm(ValueError):
         super().__init__(" ".join(errors.values()))
 
 
-def offers(shown: Mapping[str, Any]) -> Mapping[Offer, Choices]:
+def build_offers(shown: Mapping[str, Any]) -> Mapping[Offer, Choices]:
     """What there is to choose from on the page of a card, as ``showCard`` shows it."""
     booked = [row for account in shown["accounts"] for row in account["transactions"]]
     collected = [row for row in booked if _is_collected(row, shown["card"]["card_id"])]
-    known = _known(shown)
+    known = _known_authorizations(shown)
     return {
-        "currencies": {str(currency): code(currency) for currency in shown["currencies"]},
-        "accounts": dict(_account(each) for each in shown["accounts"]),
-        "held": dict(_authorization(each) for each in known if each["state"] == HELD),
-        "known": dict(_authorization(each) for each in known),
-        "cleared": dict(_authorization(each) for each in known if each["cleared"]),
-        "collected": dict(_transaction(row) for row in collected),
-        "addresses": dict(_address(each) for each in shown["addresses"]),
+        "currencies": {str(currency): currency_code(currency) for currency in shown["currencies"]},
+        "accounts": dict(_account_offer(each) for each in shown["accounts"]),
+        "held": dict(_authorization_offer(each) for each in known if each["state"] == HELD),
+        "known": dict(_authorization_offer(each) for each in known),
+        "cleared": dict(_authorization_offer(each) for each in known if each["cleared"]),
+        "collected": dict(_transaction_offer(row) for row in collected),
+        "addresses": dict(_address_offer(each) for each in shown["addresses"]),
     }
 
 
-def defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
+def build_defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
     """What fields begin with where that depends on the card, by action and name: what their first authorization has."""
-    known = _known(shown)
+    known = _known_authorizations(shown)
     held = next((each for each in known if each["state"] == HELD), None)
     cleared = next((each for each in known if each["cleared"]), None)
-    collected = {"amount": number(held["left_amount"], held["currency_ison"]), **_currency(held)} if held else None
+    collected = (
+        {"amount": amount_text(held["left_amount"], held["currency_ison"]), **_currency_member(held)} if held else None
+    )
     return {
         "simulateClearing": collected or {"trans_link": ""},
-        "simulateRefund": _currency(cleared) if cleared else {},
+        "simulateRefund": _currency_member(cleared) if cleared else {},
     }
 
 
-def members(simulation: Simulation, card_id: int, written: Written) -> dict[str, Any]:
+def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> dict[str, Any]:
     """The members of the request that a form means. Raises: InvalidForm, with every field that is wrong."""
     given = {field.name: written(field.name).strip() for field in simulation.fields}
-    errors = {field.name: _problem(field, given[field.name]) for field in simulation.fields}
+    errors = {field.name: _field_problem(field, given[field.name]) for field in simulation.fields}
     found: dict[str, Any] = {}
     currency = 0
     for field in simulation.fields:
@@ -76,15 +78,15 @@ def members(simulation: Simulation, card_id: int, written: Written) -> dict[str,
             continue
         if field.kind == "check":
             found[field.name] = int(text == "yes")
-        elif text and _is_offered(field):
-            found[field.name], currency = _offered(text)
+        elif text and _is_number_offer(field):
+            found[field.name], currency = _split_offer(text)
         elif text:
             found[field.name] = text
-    found |= _implied(simulation, found, currency)
+    found |= _implied_members(simulation, found, currency)
     amounts = [field for field in simulation.fields if field.kind == "amount" and given[field.name]]
     for field in amounts:
         try:
-            found[field.name] = minor(given[field.name], _whole(found.get("currency_ison", currency)))
+            found[field.name] = parse_amount(given[field.name], _to_int(found.get("currency_ison", currency)))
         except InvalidAmount as error:
             errors[field.name] = f"{field.label}: {error}"
     if any(errors.values()):
@@ -92,7 +94,7 @@ def members(simulation: Simulation, card_id: int, written: Written) -> dict[str,
     return found if not simulation.is_of_card or "trans_link" in found else {**found, "card_id": card_id}
 
 
-def refused_fields(simulation: Simulation, message: str) -> dict[str, str]:
+def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
     """What the service says of a form's fields, as sentences by their names; empty if it is about something else."""
     labels = {field.name: field.label for field in simulation.fields}
     parts = [part.partition(" ") for part in message.split("; ")]
@@ -101,48 +103,48 @@ def refused_fields(simulation: Simulation, message: str) -> dict[str, str]:
     return {name: sentence(f"{labels[name]} {reason}") for name, _, reason in parts}
 
 
-def _problem(field: Field, text: str) -> str:
+def _field_problem(field: FormField, text: str) -> str:
     """What is wrong with a field without knowing the others; empty if nothing is."""
     if not text:
         return "" if field.optional or field.kind == "check" else f"{field.label} is missing."
     if field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
         return f"{field.label} must have {field.digits} digits."
-    if _is_offered(field) and not _OFFERED.fullmatch(text):
+    if _is_number_offer(field) and not _OFFERED.fullmatch(text):
         return f"{field.label} is none of those to choose from."
     return ""
 
 
-def _implied(simulation: Simulation, found: Mapping[str, Any], currency: int) -> dict[str, Any]:
+def _implied_members(simulation: Simulation, found: Mapping[str, Any], currency: int) -> dict[str, Any]:
     """Members that follow from what was chosen; ``currency`` is that of the offer."""
     if simulation.needs == "addresses":
         return {"currency_ison": currency, "scheme": _SCHEMES.get(currency, "")}
     if simulation.action == "assignExternalPaymentAddress":
-        return {"currency_ison": METHOD_CURRENCIES.get(_whole(found.get("epm_method_id")), 0)}
+        return {"currency_ison": METHOD_CURRENCIES.get(_to_int(found.get("epm_method_id")), 0)}
     return {}
 
 
-def _is_offered(field: Field) -> bool:
+def _is_number_offer(field: FormField) -> bool:
     """Whether the field's values are a number and a currency."""
     return field.offer not in (None, "currencies")
 
 
-def _offered(text: str) -> tuple[str, int]:
+def _split_offer(text: str) -> tuple[str, int]:
     number, _, currency = text.partition(".")
     return number, int(currency)
 
 
-def _whole(text: Any) -> int:
+def _to_int(text: Any) -> int:
     """A number that somebody may have written otherwise; 0 then, which nothing has."""
     return int(text) if re.fullmatch("[0-9]{1,9}", str(text)) else 0
 
 
-def _known(shown: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _known_authorizations(shown: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The authorizations that something was approved or collected for, those first that more is likely to come for."""
     known = [each for each in shown["authorizations"] if each["state"] != DECLINED or each["cleared"]]
     return sorted(known, key=lambda each: _LIKELY.index(each["state"]))
 
 
-def _currency(authorization: Mapping[str, Any]) -> dict[str, str]:
+def _currency_member(authorization: Mapping[str, Any]) -> dict[str, str]:
     return {"currency_ison": str(authorization["currency_ison"])}
 
 
@@ -151,27 +153,27 @@ def _is_collected(row: Mapping[str, Any], card_id: int) -> bool:
     return row["mti"] == PRESENTMENT and row["direction"] == _DEBIT and row.get("card_id") == card_id
 
 
-def _account(account: Mapping[str, Any]) -> tuple[str, str]:
+def _account_offer(account: Mapping[str, Any]) -> tuple[str, str]:
     currency = account["currency_ison"]
-    return f"{account['id']}.{currency}", f"{code(currency)}, account {account['id']}"
+    return f"{account['id']}.{currency}", f"{currency_code(currency)}, account {account['id']}"
 
 
-def _authorization(each: Mapping[str, Any]) -> tuple[str, str]:
+def _authorization_offer(each: Mapping[str, Any]) -> tuple[str, str]:
     currency = each["currency_ison"]
-    left = f"{money(each['left_amount'], currency)} left" if each["state"] == HELD else f"in {code(currency)}"
-    return f"{each['trans_link']}.{currency}", f"{_link(each)}, {each.get('merchant_name') or 'no name'}, {left}"
+    left = f"{money(each['left_amount'], currency)} left" if each["state"] == HELD else f"in {currency_code(currency)}"
+    return f"{each['trans_link']}.{currency}", f"{_short_link(each)}, {each.get('merchant_name') or 'no name'}, {left}"
 
 
-def _link(each: Mapping[str, Any]) -> str:
+def _short_link(each: Mapping[str, Any]) -> str:
     return str(each["trans_link"]).lstrip("0")
 
 
-def _transaction(row: Mapping[str, Any]) -> tuple[str, str]:
+def _transaction_offer(row: Mapping[str, Any]) -> tuple[str, str]:
     number, currency = row["transaction_id"], row["holder_currency_ison"]
     words = f"{number}, {row.get('merchant_name') or 'no name'}, {money(row['holder_amount'], currency)}"
     return f"{number}.{currency}", words
 
 
-def _address(each: Mapping[str, Any]) -> tuple[str, str]:
+def _address_offer(each: Mapping[str, Any]) -> tuple[str, str]:
     currency = each["currency_ison"]
-    return f"{each['id']}.{currency}", f"{bank_details(each)}, {code(currency)}"
+    return f"{each['id']}.{currency}", f"{bank_details(each)}, {currency_code(currency)}"

@@ -27,7 +27,7 @@ Choices = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     """One field: the member of the request that it becomes, and what people read.
 
     ``optional`` ones may be left empty, and then say nothing; what a secret was is never shown again. Without a default
@@ -57,7 +57,7 @@ class Simulation:
     action: str
     title: str
     button: str
-    fields: tuple[Field, ...] = ()
+    fields: tuple[FormField, ...] = ()
     is_of_card: bool = False
     otherwise: str = ""
 
@@ -67,7 +67,7 @@ class Simulation:
         return next((each.offer for each in self.fields if each.offer and not each.optional), None)
 
 
-def _numbered(meanings: Mapping[int, str]) -> Choices:
+def _numbered_choices(meanings: Mapping[int, str]) -> Choices:
     return {str(number): meaning for number, meaning in meanings.items()}
 
 
@@ -89,26 +89,26 @@ _COUNTRIES: Choices = {
 _STEPS: Choices = {step: f"{step}: {meaning}" for step, meaning in DISPUTE_STEPS.items()}
 _CODES: Choices = {code: f"{code}: {meaning}" for code, meaning in RESPONSE_CODES.items()}
 
-_AMOUNT = Field("amount", "Amount", "amount", "25.00")
-_CURRENCY = Field("currency_ison", "Currency", "offer", offer="currencies")
+_AMOUNT = FormField("amount", "Amount", "amount", "25.00")
+_CURRENCY = FormField("currency_ison", "Currency", "offer", offer="currencies")
 _SHOP = (
-    Field("merchant_name", "Merchant", "text", "Corner Shop"),
-    Field("mcc", "Kind of merchant", "choice", "5411", _MERCHANTS),
-    Field("merchant_country_ison", "Country", "choice", "276", _COUNTRIES),
+    FormField("merchant_name", "Merchant", "text", "Corner Shop"),
+    FormField("mcc", "Kind of merchant", "choice", "5411", _MERCHANTS),
+    FormField("merchant_country_ison", "Country", "choice", "276", _COUNTRIES),
 )
 _USE = (
     _AMOUNT,
     _CURRENCY,
-    Field("transaction_type", "What for", "choice", "0", _numbered(CARD_TRANSACTION_TYPES)),
-    Field("entry_mode_type", "How", "choice", "5", _numbered(ENTRY_MODES)),
+    FormField("transaction_type", "What for", "choice", "0", _numbered_choices(CARD_TRANSACTION_TYPES)),
+    FormField("entry_mode_type", "How", "choice", "5", _numbered_choices(ENTRY_MODES)),
     *_SHOP,
 )
-_HELD = Field("trans_link", "Authorization", "offer", offer="held")
-_KNOWN = Field("trans_link", "Authorization", "offer", None, offer="known", optional=True)
-_CLEARED = Field("trans_link", "Authorization", "offer", None, offer="cleared", optional=True)
-_AS_BEFORE = Field("merchant_name", "Merchant", optional=True, hint="As authorized, if left empty")
-_PART = Field("amount", "Amount", "amount", "", optional=True, hint="All of it, if left empty")
-_BACK = Field("amount", "Amount", "amount", "", hint="With an authorization no more than was collected")
+_HELD = FormField("trans_link", "Authorization", "offer", offer="held")
+_KNOWN = FormField("trans_link", "Authorization", "offer", None, offer="known", optional=True)
+_CLEARED = FormField("trans_link", "Authorization", "offer", None, offer="cleared", optional=True)
+_AS_BEFORE = FormField("merchant_name", "Merchant", optional=True, hint="As authorized, if left empty")
+_PART = FormField("amount", "Amount", "amount", "", optional=True, hint="All of it, if left empty")
+_BACK = FormField("amount", "Amount", "amount", "", hint="With an authorization no more than was collected")
 _DECIDES = "The service decides, if left empty"
 _NOTHING_HELD = "No authorization is waiting for its clearing."
 
@@ -122,11 +122,13 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "Ask",
         (
             *_USE,
-            Field("pin", "PIN", "secret", optional=True, digits=4),
-            Field("cvc2", "CVC2", "secret", optional=True, digits=3),
-            Field("eci_indicator", "3-D Secure", "choice", choices=_numbered(ECI_INDICATORS), optional=True),
-            Field("force_response_code", "Answer", "choice", choices=_CODES, optional=True, hint=_DECIDES),
-            Field("partial_approval", "The shop takes a part, too", "check", optional=True),
+            FormField("pin", "PIN", "secret", optional=True, digits=4),
+            FormField("cvc2", "CVC2", "secret", optional=True, digits=3),
+            FormField(
+                "eci_indicator", "3-D Secure", "choice", choices=_numbered_choices(ECI_INDICATORS), optional=True
+            ),
+            FormField("force_response_code", "Answer", "choice", choices=_CODES, optional=True, hint=_DECIDES),
+            FormField("partial_approval", "The shop takes a part, too", "check", optional=True),
         ),
         is_of_card=True,
     ),
@@ -134,14 +136,14 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "simulateAdvice",
         "Advice: the network has decided",
         "Tell",
-        (*_USE, Field("response_code", "Decision", "choice", APPROVED, _CODES)),
+        (*_USE, FormField("response_code", "Decision", "choice", APPROVED, _CODES)),
         is_of_card=True,
     ),
     Simulation(
         "simulateIncrement",
         "Increment: the shop asks for more",
         "Ask for more",
-        (_HELD, Field("amount", "More", "amount", "5.00")),
+        (_HELD, FormField("amount", "More", "amount", "5.00")),
         otherwise=_NOTHING_HELD,
     ),
     Simulation(
@@ -158,7 +160,7 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "simulateClearing",
         "Clearing: the shop collects",
         "Collect",
-        (_KNOWN, _AMOUNT, _CURRENCY, Field("final", "No more is to come", "check", "yes"), _AS_BEFORE),
+        (_KNOWN, _AMOUNT, _CURRENCY, FormField("final", "No more is to come", "check", "yes"), _AS_BEFORE),
         is_of_card=True,
     ),
     Simulation(
@@ -173,8 +175,8 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "Dispute: the holder wants money back",
         "Take this step",
         (
-            Field("transaction_id", "Transaction", "offer", offer="collected"),
-            Field("step", "Step", "choice", DISPUTE_OPENED, _STEPS),
+            FormField("transaction_id", "Transaction", "offer", offer="collected"),
+            FormField("step", "Step", "choice", DISPUTE_OPENED, _STEPS),
             _PART,
         ),
         otherwise="No shop has collected anything yet.",
@@ -191,8 +193,8 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "Bank details: open some that lead to an account",
         "Open",
         (
-            Field("account_id", "Account", "offer", offer="accounts"),
-            Field("epm_method_id", "Of", "choice", str(SEPA), _numbered(METHODS)),
+            FormField("account_id", "Account", "offer", offer="accounts"),
+            FormField("epm_method_id", "Of", "choice", str(SEPA), _numbered_choices(METHODS)),
         ),
     ),
     Simulation(
@@ -200,10 +202,10 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "Payment in: another bank sends money",
         "Send",
         (
-            Field("epm_address_id", "To", "offer", offer="addresses"),
-            Field("amount", "Amount", "amount", "500.00"),
-            Field("sender_name", "Sender", "text", "Ada Lovelace"),
-            Field("reference", "Reference", "text", "Top-up"),
+            FormField("epm_address_id", "To", "offer", offer="addresses"),
+            FormField("amount", "Amount", "amount", "500.00"),
+            FormField("sender_name", "Sender", "text", "Ada Lovelace"),
+            FormField("reference", "Reference", "text", "Top-up"),
         ),
         otherwise="No bank details lead to an account of this card yet: open some first.",
     ),

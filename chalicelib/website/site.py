@@ -29,46 +29,46 @@ from chalicelib.website.pages import Visit, error_page, message_page
 View = Callable[[Visit], Response]
 
 FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
-    ("GET", "/"): home_views.home,
-    ("GET", "/terms"): home_views.terms,
-    ("GET", "/register"): account_views.registration,
+    ("GET", "/"): home_views.show_home,
+    ("GET", "/terms"): home_views.show_terms,
+    ("GET", "/register"): account_views.registration_form,
     ("POST", "/register"): account_views.register,
     ("GET", "/sign-in"): account_views.sign_in_form,
     ("POST", "/sign-in"): account_views.sign_in,
     ("GET", "/sign-out"): account_views.sign_out_form,
     ("POST", "/sign-out"): account_views.sign_out,
-    ("GET", "/confirm/{secret}"): account_views.confirmation,
-    ("POST", "/confirm/{secret}"): account_views.confirm,
-    ("GET", "/forgotten"): password_views.forgotten_form,
-    ("POST", "/forgotten"): password_views.forgotten,
-    ("GET", "/reset/{secret}"): password_views.reset_form,
-    ("POST", "/reset/{secret}"): password_views.reset,
-    ("GET", "/authorize/callback"): callback_views.callback,
+    ("GET", "/confirm/{secret}"): account_views.confirmation_form,
+    ("POST", "/confirm/{secret}"): account_views.confirm_registration,
+    ("GET", "/forgotten"): password_views.forgotten_password_form,
+    ("POST", "/forgotten"): password_views.request_password_reset,
+    ("GET", "/reset/{secret}"): password_views.password_reset_form,
+    ("POST", "/reset/{secret}"): password_views.reset_password,
+    ("GET", "/authorize/callback"): callback_views.authorization_callback,
     ("GET", "/payments/callback"): callback_views.payment_callback,
-    ("GET", "/specifications/{screen}"): specification_views.screen,
-    ("GET", "/performance"): performance_views.performance,
-    ("GET", SIMULATOR): card_views.answered_before,
+    ("GET", "/specifications/{screen}"): specification_views.show_specification,
+    ("GET", "/performance"): performance_views.show_performance,
+    ("GET", SIMULATOR): card_views.redirect_to_card,
 }
 """Method, address and view of the pages that need no user."""
 
 FOR_USERS: Mapping[tuple[str, str], View] = {
-    ("GET", "/account"): password_views.account,
-    ("POST", "/account"): password_views.change,
-    ("GET", "/clients"): client_views.listed,
-    ("GET", "/clients/new"): client_views.new,
-    ("POST", "/clients/new"): client_views.create,
-    ("GET", "/clients/{client_id}"): client_views.single,
-    ("POST", "/clients/{client_id}"): client_views.change,
-    ("GET", "/authorize"): authorize_views.choose,
-    ("POST", "/authorize"): authorize_views.run,
-    ("POST", "/authorize/callback"): callback_views.go_on,
-    ("GET", "/cards"): card_views.listed,
-    ("GET", "/cards/activity"): card_views.activity,
-    ("GET", "/cards/{card_id}"): card_views.single,
+    ("GET", "/account"): password_views.show_account,
+    ("POST", "/account"): password_views.change_account,
+    ("GET", "/clients"): client_views.list_clients,
+    ("GET", "/clients/new"): client_views.new_client_form,
+    ("POST", "/clients/new"): client_views.create_client,
+    ("GET", "/clients/{client_id}"): client_views.show_client,
+    ("POST", "/clients/{client_id}"): client_views.change_client,
+    ("GET", "/authorize"): authorize_views.show_authorization,
+    ("POST", "/authorize"): authorize_views.run_authorization,
+    ("POST", "/authorize/callback"): callback_views.continue_journey,
+    ("GET", "/cards"): card_views.list_cards,
+    ("GET", "/cards/activity"): card_views.list_activity,
+    ("GET", "/cards/{card_id}"): card_views.show_card,
     ("POST", SIMULATOR): card_views.simulate,
-    ("GET", "/deliveries"): delivery_views.listed,
-    ("GET", "/deliveries/{delivery_id}"): delivery_views.single,
-    ("POST", "/deliveries/{delivery_id}"): delivery_views.resend,
+    ("GET", "/deliveries"): delivery_views.list_deliveries,
+    ("GET", "/deliveries/{delivery_id}"): delivery_views.show_delivery,
+    ("POST", "/deliveries/{delivery_id}"): delivery_views.resend_delivery,
 }
 """Method, address and view of the pages of users who are signed in."""
 
@@ -89,11 +89,11 @@ def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response
     if key in FOR_EVERYBODY:
         return FOR_EVERYBODY[key](visit)
     if visit.email is None:
-        return visit.redirect("/sign-in", next=_address(incoming))
+        return visit.redirect("/sign-in", next=_return_address(incoming))
     return FOR_USERS[key](visit)
 
 
-def not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
+def answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
     """The page for an address that leads nowhere."""
     visit = Visit(incoming, website)
     return message_page(
@@ -107,7 +107,7 @@ def not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
     )
 
 
-def failed(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:
+def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:
     """The page for what went wrong; nothing of the error itself is shown."""
     if isinstance(error, WrongMethod):
         what = f"This address takes {error.allowed} only."
@@ -128,6 +128,6 @@ def failed(website: WebsiteContainer, incoming: Incoming, error: Exception) -> R
     )
 
 
-def _address(incoming: Incoming) -> str:
+def _return_address(incoming: Incoming) -> str:
     """The page that somebody wanted to see, to come back to."""
     return incoming.route.format(**incoming.uri) + (f"?{urlencode(incoming.query)}" if incoming.query else "")

@@ -13,7 +13,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.website.client_choices import newest_first, suggested
+from chalicelib.website.client_choices import newest_first, select_choices
 from chalicelib.website.navigation import SCREENS, SpecificationScreen
 from chalicelib.website.openapi_documents import load_document
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
@@ -27,7 +27,7 @@ _OUTSIDE_PROD = "x-outside-prod-only"
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class DocumentedOperation:
     """One call of a document, or one action of a call that has several; ``place`` is its path, or the action."""
 
     method: str
@@ -36,15 +36,15 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OperationGroup:
     """Operations that stand together; without a title where there is one group only."""
 
     title: str
-    operations: Sequence[Operation]
+    operations: Sequence[DocumentedOperation]
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class ClientChoice:
     """A client that can be chosen; ``payment_callback`` is where its payments may send people back to."""
 
     client_id: str
@@ -52,7 +52,7 @@ class Suggestion:
     payment_callback: str
 
 
-def screen(visit: Visit) -> Response:
+def show_specification(visit: Visit) -> Response:
     """``GET /specifications/{screen}``; ``state`` names a journey of the user's whose token is to be used."""
     found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
     if found is None:
@@ -78,8 +78,8 @@ def screen(visit: Visit) -> Response:
         about=about,
         groups=groups,
         user=digest(visit.email) if visit.email else "",
-        clients=_suggestions(visit, visit.email) if visit.email else (),
-        payment_callback=_payment_page(visit),
+        clients=_client_choices(visit, visit.email) if visit.email else (),
+        payment_callback=_payment_callback_page(visit),
         first_scopes=" ".join(next(iter(VERSIONS.values())).scopes),
         journey=journey,
         access_token=_access_token(visit, journey) if journey else "",
@@ -87,24 +87,24 @@ def screen(visit: Visit) -> Response:
 
 
 @cache
-def _contents(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> tuple[str, Sequence[Group]]:
+def _contents(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> tuple[str, Sequence[OperationGroup]]:
     """What a screen is about, in a sentence, and its operations in the document's order."""
     document = jsontext.loads(load_document(shown.document, public_url).text)
     if shown.tag is None:
-        return document["info"]["summary"], _actions(document, is_sandbox)
+        return document["info"]["summary"], _action_groups(document, is_sandbox)
     abouts = {tag["name"]: tag["description"] for tag in document["tags"]}
     operations = [
-        Operation(method.upper(), path, operation["summary"])
+        DocumentedOperation(method.upper(), path, operation["summary"])
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
         if method in _METHODS and shown.tag in operation["tags"]
     ]
-    return abouts[shown.tag], [Group("", operations)]
+    return abouts[shown.tag], [OperationGroup("", operations)]
 
 
-def _actions(document: dict[str, Any], is_sandbox: bool) -> Sequence[Group]:
+def _action_groups(document: dict[str, Any], is_sandbox: bool) -> Sequence[OperationGroup]:
     """The actions of a document whose operations have several, in groups; those that this stage has."""
-    groups: dict[str, list[Operation]] = {}
+    groups: dict[str, list[DocumentedOperation]] = {}
     for operations in document["paths"].values():
         for method, operation in operations.items():
             if operation.get(_OUTSIDE_PROD) and not is_sandbox:
@@ -112,25 +112,25 @@ def _actions(document: dict[str, Any], is_sandbox: bool) -> Sequence[Group]:
             content = operation["requestBody"]["content"]["application/json"]
             for action, reference in content["schema"]["discriminator"]["mapping"].items():
                 schema = document["components"]["schemas"][reference.rpartition("/")[2]]
-                made = Operation(method.upper(), action, content["examples"][action]["summary"])
+                made = DocumentedOperation(method.upper(), action, content["examples"][action]["summary"])
                 groups.setdefault(schema["x-group"], []).append(made)
-    return [Group(title, operations) for title, operations in groups.items()]
+    return [OperationGroup(title, operations) for title, operations in groups.items()]
 
 
-def _suggestions(visit: Visit, email: str) -> Sequence[Suggestion]:
+def _client_choices(visit: Visit, email: str) -> Sequence[ClientChoice]:
     """The user's active clients, the newest first."""
-    found = suggested(newest_first(visit.website.openbanking.clients, email), active=True)
-    return [Suggestion(client.client_id, client.title, _payment_callback(visit, client)) for client in found]
+    found = select_choices(newest_first(visit.website.openbanking.clients, email), active=True)
+    return [ClientChoice(client.client_id, client.title, _payment_callback(visit, client)) for client in found]
 
 
 def _payment_callback(visit: Visit, client: Client) -> str:
     """Where a client's payments may end: at its own Callback URL, or at this service's page for payments."""
     clients = visit.website.openbanking.clients
     own = clients.web_callback(client)
-    return _payment_page(visit) if own == clients.default_callback else own
+    return _payment_callback_page(visit) if own == clients.default_callback else own
 
 
-def _payment_page(visit: Visit) -> str:
+def _payment_callback_page(visit: Visit) -> str:
     return f"{visit.website.shared.settings.public_url}/payments/callback"
 
 

@@ -78,7 +78,7 @@ def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBa
     named = None if bank is None else _bic(hub, bank)
     banks = _banks(hub, named, days)
     for each in banks:
-        made += hub.statistics.ingest.days(each, list(days)) if days else hub.statistics.ingest.due(each)
+        made += hub.statistics.ingest.ingest_days(each, list(days)) if days else hub.statistics.ingest.ingest_due(each)
     if named and not made:
         raise CommandRefused(_explain_no_record(named, banks, days))
     return _report_ingest(made)
@@ -99,7 +99,7 @@ def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank
     found = _records(hub, days, bank)
     readable = [
         {**row, "down": ", ".join(_downtime_spans(record))}
-        for row, record in zip(layout.rows(found), found, strict=True)
+        for row, record in zip(layout.build_rows(found), found, strict=True)
     ]
     shown = [{**row, "down": _downtime_spans(record)} for row, record in zip(readable, found, strict=True)]
     return Report({"days": shown}, format_table(readable, _COLUMNS) if shown else "There are no records of these days.")
@@ -130,7 +130,7 @@ def export(
     if (quarter is None) == (since is None and until is None):
         raise CommandRefused("give either --quarter, or --from and --to")
     days = _days(hub, None, since, until) or _quarter(quarter or "")
-    found = list(layout.rows(_records(hub, days, bank)))
+    found = list(layout.build_rows(_records(hub, days, bank)))
     text = layout.as_csv(found) if written_as is ExportFormat.CSV else f"{layout.as_json(found)}\n"
     if output is None:
         return Report({"days": found}, text.removesuffix("\n"))  # which is added when it is printed

@@ -22,7 +22,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.statistics import current_call
 from chalicelib.statistics.day_records import DayRecords
-from chalicelib.statistics.ingest import Incomplete
+from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements
 from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
@@ -506,7 +506,7 @@ def write_what_was_measured(world: World) -> Run:
         with fault:
             for bic in ("ALPHGB21", "BETADEF1"):  # the first is written at once
                 with instance.measure():
-                    current_call.concerns(bic, "AISP")
+                    current_call.record_concern(bic, "AISP")
             instance.write()
         instance.write()  # a minute later
         assert counts(slips(world)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
@@ -522,7 +522,7 @@ def ingest_what_was_counted_and_reported(world: World) -> Run:
     world.clock.advance(24 * 3600)
 
     def run(fault: Fault) -> None:
-        with contextlib.suppress(Incomplete):
+        with contextlib.suppress(IngestIncomplete):
             during(fault, lambda: ingest(world))
         ingest(world)  # when Lambda tries it again
         (of_alpha, of_beta) = DayRecords(world.hub.store).of_all(day, day)

@@ -46,7 +46,7 @@ def counted(
         made = slips.setdefault(hour, HourlyCounters(bic, hour))
         _call(made, at, service, was_answered, bank_ms, hub_ms)
         if was_answered and fault:
-            made.tally(at, service).blame(fault)
+            made.tally(at, service).count_failure(fault)
 
     for times, was_answered in ((answered, True), (unanswered, False), (not_asked, None)):
         for time in times:
@@ -112,7 +112,7 @@ def _call(made: HourlyCounters, at: int, service: Service, was_answered: bool | 
         made.record_answer(at)
     else:
         tally.unanswered += 1
-        tally.blame("bank")
+        tally.count_failure("bank")
         made.record_no_answer(at)
 
 

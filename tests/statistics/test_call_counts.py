@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.foundation.dynamodb.items import pack, unpack
-from chalicelib.statistics.call_counts import SERVICES, TALLIED, Blamed, CallCounts, Latencies, Service
+from chalicelib.statistics.call_counts import COUNTED, SERVICES, Blamed, CallCounts, Latencies, Service
 
-TALLIES = st.builds(CallCounts, **{name: st.integers(0, 10**9) for name in TALLIED})
+TALLIES = st.builds(CallCounts, **{name: st.integers(0, 10**9) for name in COUNTED})
 
 
 @settings(deadline=None)
@@ -40,8 +40,8 @@ def test_counts_that_were_stored_are_read_again(tally: CallCounts) -> None:
 def test_a_failure_is_counted_by_whose_fault_it_is(blamed: Blamed) -> None:
     tally = CallCounts(calls=3)
 
-    tally.blame(blamed)
-    tally.blame(blamed)
+    tally.count_failure(blamed)
+    tally.count_failure(blamed)
 
     assert tally.to_item() == {"calls": 3, f"{blamed}_failures": 2}
 

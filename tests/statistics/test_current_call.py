@@ -9,15 +9,15 @@ from chalicelib.statistics.current_call import BankRequest, CurrentCall, track_c
 
 
 def test_what_nobody_measures_is_noted_nowhere() -> None:
-    current_call.concerns("ALPHGB21", "AISP")
+    current_call.record_concern("ALPHGB21", "AISP")
     current_call.record_bank_request("ALPHGB21", "AISP", 1, "answered", 0.5)
     current_call.record_failure("hub")
-    current_call.repeats()
+    current_call.clear_concern()
 
     call = CurrentCall(1, 0)
     with track_call(call):
         pass
-    current_call.concerns("ALPHGB21", "AISP")
+    current_call.record_concern("ALPHGB21", "AISP")
 
     assert call == CurrentCall(1, 0)
 
@@ -26,7 +26,7 @@ def test_what_is_noted_inside_is_of_the_request() -> None:
     call = CurrentCall(1, 0)
 
     with track_call(call):
-        current_call.concerns("ALPHGB21", "PISP")
+        current_call.record_concern("ALPHGB21", "PISP")
         current_call.record_bank_request("ALPHGB21", "PISP", 2, "unanswered", 3.0)
         current_call.record_bank_request("ALPHGB21", "PISP", 6, "answered", 0.5)
         current_call.record_failure("bank")
@@ -52,8 +52,8 @@ def test_a_repeat_concerns_nobody() -> None:
     call = CurrentCall(1, 0)
 
     with track_call(call):
-        current_call.concerns("ALPHGB21", "PISP")
-        current_call.repeats()
+        current_call.record_concern("ALPHGB21", "PISP")
+        current_call.clear_concern()
 
     assert call.concern is None
 
@@ -64,7 +64,7 @@ def test_a_request_within_a_request_is_noted_apart() -> None:
 
     with track_call(outer):
         with track_call(inner):
-            current_call.concerns("BETADEF1", "AISP")
+            current_call.record_concern("BETADEF1", "AISP")
         current_call.record_failure("caller")
 
     assert (outer.concern, outer.fault) == (None, "caller")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.downtime import spans_down
+from chalicelib.statistics.downtime import downtime_spans
 from chalicelib.statistics.hourly_counters import HourlyCounters
 
 DAY = date(2026, 3, 2)
@@ -35,7 +35,7 @@ def slip_of(replies: Iterable[Reply]) -> list[HourlyCounters]:
 
 
 def down(*replies: Reply) -> tuple[tuple[int, int], ...]:
-    return spans_down(slip_of(replies), DAY)
+    return downtime_spans(slip_of(replies), DAY)
 
 
 def silence(*seconds: int) -> list[Reply]:
@@ -79,8 +79,8 @@ def test_a_series_is_that_of_all_instances_together() -> None:
     one = slip_of([*silence(100, 120, 140), (200, True)])
     other = slip_of(silence(110, 130))
 
-    assert spans_down([*one, *other], DAY) == spans_down([*other, *one], DAY) == ((100, 200),)
-    assert spans_down([*one, *other, *slip_of([(125, True)])], DAY) == ()
+    assert downtime_spans([*one, *other], DAY) == downtime_spans([*other, *one], DAY) == ((100, 200),)
+    assert downtime_spans([*one, *other, *slip_of([(125, True)])], DAY) == ()
 
 
 def test_a_series_that_began_the_day_before_counts_from_midnight_on() -> None:
@@ -95,13 +95,13 @@ def test_the_day_before_is_not_down_on_account_of_requests_after_it() -> None:
     early = slip_of(silence(86_390, 86_391, 86_392))
     late = slip_of(silence(86_400, 86_401, 86_402))
 
-    assert spans_down([*early, *late], DAY) == ()
-    assert spans_down([*early, *late], date(2026, 3, 3)) == ((0, END),)
+    assert downtime_spans([*early, *late], DAY) == ()
+    assert downtime_spans([*early, *late], date(2026, 3, 3)) == ((0, END),)
 
 
 def test_a_day_without_requests_is_not_down() -> None:
-    assert spans_down([], DAY) == ()
-    assert spans_down([HourlyCounters("ALPHGB21", MIDNIGHT)], DAY) == ()
+    assert downtime_spans([], DAY) == ()
+    assert downtime_spans([HourlyCounters("ALPHGB21", MIDNIGHT)], DAY) == ()
 
 
 def model(replies: Iterable[Reply]) -> list[int]:
@@ -126,7 +126,7 @@ near_midnight = st.lists(st.tuples(st.integers(-40, 60), st.booleans() | st.just
 @settings(deadline=None)
 @given(near_midnight)
 def test_it_is_as_a_model_says_that_goes_second_by_second(replies: list[Reply]) -> None:
-    spans = spans_down(slip_of(replies), DAY)
+    spans = downtime_spans(slip_of(replies), DAY)
 
     assert [second for since, until in spans for second in range(since, min(until, 100))] == model(replies)
     assert all(0 <= since < until <= END for since, until in spans)
@@ -142,7 +142,7 @@ def test_who_counted_what_and_in_which_order_slips_come_makes_no_difference(
     shuffled = list(slips)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
 
-    assert spans_down(shuffled, DAY) == spans_down(slips, DAY) == spans_down(slip_of(replies), DAY)
+    assert downtime_spans(shuffled, DAY) == downtime_spans(slips, DAY) == downtime_spans(slip_of(replies), DAY)
 
 
 @pytest.mark.parametrize("count", range(1, 8))

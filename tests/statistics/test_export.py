@@ -10,7 +10,7 @@ from decimal import Decimal
 from chalicelib.foundation import jsontext
 from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import DayRecord
-from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, rows
+from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, build_rows
 from chalicelib.statistics.histogram import Histogram
 from tests.documents import STATISTICS, section
 from tests.documents import rows as cells
@@ -43,7 +43,7 @@ KNOWN = DayRecord(
 
 
 def test_a_row_has_what_regulation_asks_for_first() -> None:
-    (row,) = rows([KNOWN])
+    (row,) = build_rows([KNOWN])
 
     assert list(row) == list(NAMES)
     assert [row[name] for name in NAMES[:11]] == [
@@ -62,7 +62,7 @@ def test_a_row_has_what_regulation_asks_for_first() -> None:
 
 
 def test_a_row_has_counts_percentiles_and_the_banks_own_report() -> None:
-    (row,) = rows([KNOWN])
+    (row,) = build_rows([KNOWN])
 
     assert {name: row[name] for name in NAMES[11:18]} == {
         "calls": 9,
@@ -84,13 +84,13 @@ def test_a_row_has_counts_percentiles_and_the_banks_own_report() -> None:
 def test_uptime_and_downtime_are_a_hundred_together() -> None:
     for until in (1, 43_200, 86_400, 28_801):
         record = DayRecord("A", "A", KNOWN.day, {"AISP": CallCounts(answered=1)}, {}, ((0, until),))
-        (row,) = rows([record])
+        (row,) = build_rows([record])
         assert row["uptime_percent"] + row["downtime_percent"] == 100  # type: ignore[operator]
 
 
 def test_what_is_unknown_is_empty_and_null_and_never_zero() -> None:
-    (row,) = csv.DictReader(io.StringIO(as_csv(rows([UNKNOWN]))))
-    (given,) = jsontext.loads(as_json(rows([UNKNOWN])))["days"]
+    (row,) = csv.DictReader(io.StringIO(as_csv(build_rows([UNKNOWN]))))
+    (given,) = jsontext.loads(as_json(build_rows([UNKNOWN])))["days"]
 
     counts = set(NAMES[11:18])
     assert {name for name, value in row.items() if value == ""} == {name for name in given if given[name] is None}
@@ -104,7 +104,7 @@ def test_what_is_unknown_is_empty_and_null_and_never_zero() -> None:
 
 
 def test_csv_is_read_back_as_it_was_written() -> None:
-    text = as_csv(rows([UNKNOWN, KNOWN]))
+    text = as_csv(build_rows([UNKNOWN, KNOWN]))
     read = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 
     assert text.startswith(",".join(NAMES) + "\r\n")
@@ -116,7 +116,7 @@ def test_csv_is_read_back_as_it_was_written() -> None:
 
 def test_a_name_that_a_spreadsheet_takes_for_a_formula_is_text_in_csv() -> None:
     for name in ("=1+1", "+1", "-1", "@SUM(A1)"):
-        given = list(rows([DayRecord("A", name, KNOWN.day)]))
+        given = list(build_rows([DayRecord("A", name, KNOWN.day)]))
         (read,) = csv.DictReader(io.StringIO(as_csv(given), newline=""))
 
         assert read["aspsp_name"] == f"'{name}"
@@ -124,22 +124,22 @@ def test_a_name_that_a_spreadsheet_takes_for_a_formula_is_text_in_csv() -> None:
 
 
 def test_json_and_csv_have_the_same_digits() -> None:
-    (row,) = csv.DictReader(io.StringIO(as_csv(rows([KNOWN])), newline=""))
-    (given,) = jsontext.loads(as_json(rows([KNOWN])))["days"]
+    (row,) = csv.DictReader(io.StringIO(as_csv(build_rows([KNOWN])), newline=""))
+    (given,) = jsontext.loads(as_json(build_rows([KNOWN])))["days"]
 
     assert {name: "" if value is None else str(value) for name, value in given.items()} == row
     assert type(given["uptime_percent"]) is jsontext.Number
-    assert '"uptime_percent":99.928,' in as_json(rows([KNOWN]))
+    assert '"uptime_percent":99.928,' in as_json(build_rows([KNOWN]))
 
 
 def test_without_a_record_there_are_columns_only() -> None:
-    assert as_csv(rows([])) == ",".join(NAMES) + "\r\n"
-    assert as_json(rows([])) == '{"days":[]}'
+    assert as_csv(build_rows([])) == ",".join(NAMES) + "\r\n"
+    assert as_json(build_rows([])) == '{"days":[]}'
 
 
 def test_no_column_is_a_binary_float() -> None:
     for record in (KNOWN, UNKNOWN):
-        (row,) = rows([record])
+        (row,) = build_rows([record])
         assert not [name for name, value in row.items() if isinstance(value, float)]
 
 

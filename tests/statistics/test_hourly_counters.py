@@ -43,7 +43,7 @@ def slip(events: list[Event]) -> HourlyCounters:
         elif what == "not_asked":
             tally.not_asked += 1
         else:
-            tally.blame(what)  # type: ignore[arg-type]
+            tally.count_failure(what)  # type: ignore[arg-type]
     return made
 
 

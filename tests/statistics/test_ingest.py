@@ -14,9 +14,9 @@ from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.daily_reports import DailyReport
 from chalicelib.statistics.day_records import TABLE
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.hourly_counter_reader import KeptCounters
+from chalicelib.statistics.hourly_counter_reader import StoredCounters
 from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters
-from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Incomplete, Ingested, compute_day
+from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
 from infra.local.event_runner import expression, schedule_event
 from tests.documents import OPERATIONS, STATISTICS, rows, section
 from tests.log_lines import Lines
@@ -32,9 +32,9 @@ BANK = ExpectedBank(ALPHA, "Bank of version 1", is_active=True)
 def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The hours whose slips are read."""
     read: list[int] = []
-    real = KeptCounters.of_hour
+    real = StoredCounters.of_hour
     monkeypatch.setattr(
-        KeptCounters, "of_hour", lambda slips, bic, hour: (read.append(hour), real(slips, bic, hour))[1]
+        StoredCounters, "of_hour", lambda slips, bic, hour: (read.append(hour), real(slips, bic, hour))[1]
     )
     return read
 
@@ -104,7 +104,7 @@ def test_a_bank_that_has_been_down_for_days_is_so_with_the_first_request_of_a_da
     counted(night.hub.store, ALPHA, DAY - timedelta(days=2), unanswered=["07:00:00"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"], answered=["18:00:00"])
 
-    (made,) = night.hub.statistics.ingest.days(BANK, [DAY])
+    (made,) = night.hub.statistics.ingest.ingest_days(BANK, [DAY])
 
     assert made.record.down == ((0, 18 * 3600),)
 
@@ -112,7 +112,7 @@ def test_a_bank_that_has_been_down_for_days_is_so_with_the_first_request_of_a_da
 def test_hours_before_the_last_answer_are_not_read(night: World, hours_read: list[int]) -> None:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["23:00:00"])
     counted(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
-    night.hub.statistics.ingest.days(BANK, [DAY])
+    night.hub.statistics.ingest.ingest_days(BANK, [DAY])
 
     assert sorted(hours_read) == [hours_of(DAY)[0] - 3600, *hours_of(DAY)]
 
@@ -123,7 +123,7 @@ def test_an_hour_of_many_slips_is_read_page_by_page(night: World, monkeypatch: p
     real = night.hub.store.query
     monkeypatch.setattr(night.hub.store, "query", lambda *of, **options: real(*of, **options, limit=2))
 
-    (made,) = night.hub.statistics.ingest.days(BANK, [DAY])
+    (made,) = night.hub.statistics.ingest.ingest_days(BANK, [DAY])
 
     assert made.record.total.answered == 5
 
@@ -131,7 +131,7 @@ def test_an_hour_of_many_slips_is_read_page_by_page(night: World, monkeypatch: p
 def test_each_hour_is_read_once_whichever_days_need_it(night: World, hours_read: list[int]) -> None:
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["09:00:00"])
-    night.hub.statistics.ingest.days(BANK, [DAY - timedelta(days=1), DAY])
+    night.hub.statistics.ingest.ingest_days(BANK, [DAY - timedelta(days=1), DAY])
 
     assert len(hours_read) == len(set(hours_read)) == 24 * (2 + ingesting.REACH_DAYS)
 
@@ -141,7 +141,7 @@ def test_what_was_before_the_last_answer_is_not_looked_at(night: World) -> None:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["07:00:00"])
     counted(night.hub.store, ALPHA, DAY, unanswered=["09:00:00"])
 
-    (made,) = night.hub.statistics.ingest.days(BANK, [DAY])
+    (made,) = night.hub.statistics.ingest.ingest_days(BANK, [DAY])
 
     assert made.record.down == ()
 
@@ -183,7 +183,7 @@ def test_a_day_gives_the_same_record_when_it_is_ingested_late(night: World) -> N
         night.hub.store.delete(TABLE, {"subject": item["subject"], "part": item["part"]})
 
     for bank in expected_banks(night.hub.openbanking.banks):
-        night.hub.statistics.ingest.days(bank, [DAY])
+        night.hub.statistics.ingest.ingest_days(bank, [DAY])
 
     assert items(night) == [item for item in before if item["day"] == DAY.isoformat()]
 
@@ -262,7 +262,7 @@ def test_the_records_of_a_bank_that_was_removed_stay_and_its_last_days_can_be_in
     night.hub.openbanking.banks.remove(ALPHA)
 
     ingest(night)
-    (made,) = night.hub.statistics.ingest.days(ExpectedBank(ALPHA, "Gone"), [DAY + timedelta(days=1)])
+    (made,) = night.hub.statistics.ingest.ingest_days(ExpectedBank(ALPHA, "Gone"), [DAY + timedelta(days=1)])
 
     assert made == Ingested(made.record, is_new=True)
     assert [(record.name, record.total.answered) for record in records(night).values()] == [
@@ -280,7 +280,7 @@ def test_a_day_that_is_not_over_is_refused(night: World, ahead: int) -> None:
     day = DAY + timedelta(days=1 + ahead)
 
     with pytest.raises(DayRefused, match=f"^{day} is not over yet"):
-        night.hub.statistics.ingest.days(BANK, [DAY, day])
+        night.hub.statistics.ingest.ingest_days(BANK, [DAY, day])
 
     assert items(night) == []
 
@@ -289,7 +289,7 @@ def test_a_day_whose_slips_have_expired_is_refused(night: World) -> None:
     turn_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED + 1), "00:00")
 
     with pytest.raises(DayRefused, match="2026-03-03 is more than 112 days ago") as refused:
-        night.hub.statistics.ingest.days(BANK, [DAY + timedelta(days=1), DAY])
+        night.hub.statistics.ingest.ingest_days(BANK, [DAY + timedelta(days=1), DAY])
 
     assert refused.value.day == DAY
     assert items(night) == []
@@ -329,7 +329,7 @@ def test_a_failure_half_way_spares_the_other_banks_and_is_made_up_for(
 
     with monkeypatch.context() as patch:
         patch.setattr(night.hub.store, "put", put)
-        with pytest.raises(Incomplete, match=ALPHA) as incomplete:
+        with pytest.raises(IngestIncomplete, match=ALPHA) as incomplete:
             ingest(night)
     assert incomplete.value.bics == (ALPHA,)
     assert [line["bic"] for line in lines.all() if line["message"] == "days not ingested"] == [ALPHA]
@@ -341,15 +341,15 @@ def test_a_failure_half_way_spares_the_other_banks_and_is_made_up_for(
 
 
 def test_a_run_whose_time_is_over_begins_no_other_bank(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = night.hub.statistics.ingest.due
+    real = night.hub.statistics.ingest.ingest_due
 
     def due(bank: ExpectedBank) -> list[Ingested]:
         night.clock.advance(ingesting.RUN_SECONDS)
         return real(bank)
 
-    monkeypatch.setattr(night.hub.statistics.ingest, "due", due)
+    monkeypatch.setattr(night.hub.statistics.ingest, "ingest_due", due)
 
-    with pytest.raises(Incomplete) as incomplete:
+    with pytest.raises(IngestIncomplete) as incomplete:
         ingest(night)
 
     (left,) = incomplete.value.bics
@@ -363,7 +363,7 @@ def test_where_time_is_too_short_it_is_not_always_for_the_same_banks(
     room = night.hub.statistics
     banks = [ExpectedBank(f"BANKGB{number:02}", "A bank") for number in range(10)]
     orders: list[list[str]] = []
-    monkeypatch.setattr(room.ingest, "due", lambda bank: (orders[-1].append(bank.bic), [])[1])
+    monkeypatch.setattr(room.ingest, "ingest_due", lambda bank: (orders[-1].append(bank.bic), [])[1])
     for _ in range(5):
         orders.append([])
         room.ingest.run(banks)

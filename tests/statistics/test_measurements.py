@@ -16,7 +16,7 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import current_call, measurements
 from chalicelib.statistics.call_counts import Blamed, CallCounts, Service
 from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
-from chalicelib.statistics.measurements import KEPT, SECONDS, TOGETHER, Measurements
+from chalicelib.statistics.measurements import BATCH_SIZE, MAX_UNWRITTEN, WRITE_INTERVAL, Measurements
 from tests.figures import counted, figures
 from tests.log_lines import Lines
 
@@ -36,7 +36,7 @@ class Table:
 
     def transact(self, operations: Sequence[Operation]) -> None:
         puts = [each for each in operations if isinstance(each, Put)]
-        assert len(puts) == len(operations) <= TOGETHER
+        assert len(puts) == len(operations) <= BATCH_SIZE
         assert all(put.table == TABLE and put.condition is None for put in puts)
         self.transactions.append(puts)
         self.before()
@@ -87,7 +87,7 @@ def ask(
 ) -> None:
     """A request of 0.25 s, of which the bank has 0.2."""
     with instance.measure() as call:
-        current_call.concerns(bic, service)
+        current_call.record_concern(bic, service)
         at = clock.time()
         clock.advance(0.2)
         current_call.record_bank_request(bic, service, at, outcome, 0.2)
@@ -129,7 +129,7 @@ def test_a_request_that_concerns_no_bank_writes_what_others_have_counted(
 ) -> None:
     for _ in range(2):
         ask(instance, clock)
-    clock.advance(SECONDS)
+    clock.advance(WRITE_INTERVAL)
 
     with instance.measure():
         pass
@@ -161,7 +161,7 @@ def test_a_request_that_lasts_beyond_the_hour_belongs_to_the_one_it_began_in_and
 ) -> None:
     clock.advance(3599)
     with instance.measure() as call:
-        current_call.concerns(BIC, "AISP")
+        current_call.record_concern(BIC, "AISP")
         clock.advance(2)
         current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0)
         call.status = 200
@@ -219,14 +219,14 @@ def test_a_failure_is_counted_once_by_what_was_noted_or_else_by_its_status(
     blamed: Blamed | None,
 ) -> None:
     with instance.measure() as call:
-        current_call.concerns(BIC, "CBPII")
+        current_call.record_concern(BIC, "CBPII")
         if noted:
             current_call.record_failure(noted)
         call.status = status
 
     expected = CallCounts(calls=1)
     if blamed:
-        expected.blame(blamed)
+        expected.count_failure(blamed)
     assert table.total == expected
 
 
@@ -243,7 +243,7 @@ def test_what_a_worker_asks_counts_without_being_a_request(instance: Measurement
 def test_a_request_that_breaks_off_is_counted_too(instance: Measurements, table: Table) -> None:
     def break_off() -> None:
         with instance.measure():
-            current_call.concerns(BIC, "AISP")
+            current_call.record_concern(BIC, "AISP")
             raise LookupError
 
     with pytest.raises(LookupError):
@@ -316,7 +316,7 @@ def test_a_request_is_answered_although_its_measurements_cannot_be_written(
     assert len(table.transactions) == 1  # who comes next does not wait for the same again
 
     table.before = lambda: None
-    clock.advance(SECONDS)
+    clock.advance(WRITE_INTERVAL)
     ask(instance, clock)
 
     (line,) = lines.all()
@@ -342,7 +342,7 @@ def test_what_cannot_be_written_for_long_is_dropped_from_the_oldest_on_and_said_
     instance: Measurements, table: Table, clock: ManualClock, lines: Lines
 ) -> None:
     table.before = fails
-    for number in range(KEPT + 3):
+    for number in range(MAX_UNWRITTEN + 3):
         ask(instance, clock, f"BANK{number:04}")
         if number % 250 == 0:
             instance.write()
@@ -350,11 +350,11 @@ def test_what_cannot_be_written_for_long_is_dropped_from_the_oldest_on_and_said_
     table.before = lambda: None
     instance.write()
 
-    assert len(table.items) == KEPT
+    assert len(table.items) == MAX_UNWRITTEN
     assert min(bic for bic, _ in table.items) == f"calls#BANK{3:04}#2026-03-02T09"
     dropped = [line["slips"] for line in lines.all() if line["message"] == "measurements dropped"]
     assert sum(dropped) == 3
-    assert {len(puts) for puts in table.transactions[-10:]} == {TOGETHER}
+    assert {len(puts) for puts in table.transactions[-10:]} == {BATCH_SIZE}
 
 
 def test_many_slips_are_written_a_hundred_at_a_time_and_what_failed_stays(
@@ -362,7 +362,7 @@ def test_many_slips_are_written_a_hundred_at_a_time_and_what_failed_stays(
 ) -> None:
     for number in range(250):
         with instance.measure():
-            current_call.concerns(f"BANK{number:04}", "AISP")
+            current_call.record_concern(f"BANK{number:04}", "AISP")
     table.transactions.clear()
     table.before = lambda: fails() if len(table.transactions) == 2 else None  # type: ignore[func-returns-value]
 
@@ -388,7 +388,7 @@ def test_a_defect_in_telling_figures_loses_no_slips(
 def test_an_answer_waits_only_so_long_for_a_storage_that_hangs(
     instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measurements, "PATIENCE", 0.01)
+    monkeypatch.setattr(measurements, "WRITE_TIMEOUT", 0.01)
     goes_on, went_on = threading.Event(), threading.Event()
     table.before = lambda: goes_on.wait(10)
     table.after = went_on.set
@@ -408,7 +408,7 @@ def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, cl
     def work(number: int) -> None:
         for turn in range(200):
             with instance.measure() as call:
-                current_call.concerns(BIC, "AISP")
+                current_call.record_concern(BIC, "AISP")
                 current_call.record_bank_request(
                     BIC, "AISP", HOUR + number, "answered" if turn % 2 else "unanswered", 0.001
                 )
@@ -435,7 +435,7 @@ def test_an_answer_that_fails_the_request_has_no_time_but_those_before_it_have(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     with instance.measure() as call:
-        current_call.concerns(BIC, "AISP")
+        current_call.record_concern(BIC, "AISP")
         current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0.1)
         current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0.002)
         current_call.record_failure("bank")

@@ -8,7 +8,7 @@ from decimal import Decimal
 from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS
-from chalicelib.statistics.summaries import Summary, summary
+from chalicelib.statistics.summaries import Summary, summarize
 
 BIC, DAY = "ALPHGB21", date(2026, 3, 2)
 
@@ -20,9 +20,9 @@ def test_several_days_are_added_up_and_what_nobody_asked_for_is_not_up() -> None
     bad = DayRecord(
         BIC, "A bank", bad.day, {"PISP": CallCounts(calls=1, unanswered=1, bank_failures=1)}, {}, ((0, seconds),)
     )
-    found = summary([busy, bad, quiet])
+    found = summarize([busy, bad, quiet])
 
     assert (found.availability, found.downtime) == (Decimal("99.500"), seconds)
     assert (found.error_rate, found.total.asked) == (Decimal("25.000"), 4)
-    assert summary([quiet]) == Summary(0, 0, CallCounts(), Latencies())
-    assert [summary([]).availability, summary([]).downtime, summary([]).error_rate] == [None] * 3
+    assert summarize([quiet]) == Summary(0, 0, CallCounts(), Latencies())
+    assert [summarize([]).availability, summarize([]).downtime, summarize([]).error_rate] == [None] * 3

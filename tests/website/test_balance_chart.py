@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.website.balance_chart import HEIGHT, WIDTH, chart
+from chalicelib.website.balance_chart import HEIGHT, WIDTH, balance_chart
 
 EUR = 978
 START = 1_772_442_000_000
@@ -22,7 +22,7 @@ def points(line: str) -> list[tuple[float, float]]:
 
 
 def test_a_balance_stays_as_it_is_until_the_next_movement() -> None:
-    made = chart([row(START + 1000, 100_00, 50_00), row(START, 100_00)], EUR, START + 1000)
+    made = balance_chart([row(START + 1000, 100_00, 50_00), row(START, 100_00)], EUR, START + 1000)
     assert made is not None
 
     then = points(made.available)[1][0]
@@ -34,7 +34,7 @@ def test_a_balance_stays_as_it_is_until_the_next_movement() -> None:
 
 
 def test_what_the_last_movement_left_is_seen() -> None:
-    made = chart([row(START + 12_000, 50_00), row(START, 100_00)], EUR, START + 86_400_000)
+    made = balance_chart([row(START + 12_000, 50_00), row(START, 100_00)], EUR, START + 86_400_000)
     assert made is not None
 
     assert made.last == START // 1000 + 13
@@ -43,7 +43,7 @@ def test_what_the_last_movement_left_is_seen() -> None:
 
 @pytest.mark.parametrize("apart", [1, 1000, 5_000_000_000])
 def test_a_movement_that_is_just_over_is_not_on_the_edge(apart: int) -> None:
-    made = chart([row(START + apart, 50_00), row(START, 100_00)], EUR, START + apart)
+    made = balance_chart([row(START + apart, 50_00), row(START, 100_00)], EUR, START + apart)
     assert made is not None
 
     assert WIDTH * 0.5 <= points(made.available)[1][0] <= WIDTH * 0.98
@@ -51,22 +51,22 @@ def test_a_movement_that_is_just_over_is_not_on_the_edge(apart: int) -> None:
 
 
 def test_movements_of_one_moment_are_seen() -> None:
-    made = chart([row(START, 50_00), row(START, 100_00)], EUR, START)
+    made = balance_chart([row(START, 50_00), row(START, 100_00)], EUR, START)
     assert made is not None
 
     assert points(made.settled) == [(0, 0), (0, 0), (0, HEIGHT / 2), (WIDTH, HEIGHT / 2)]
 
 
 def test_what_is_owed_stands_below_zero() -> None:
-    made = chart([row(START + 1000, -50_00), row(START, 50_00)], EUR, START)
+    made = balance_chart([row(START + 1000, -50_00), row(START, 50_00)], EUR, START)
     assert made is not None
 
     assert (made.lowest, made.zero) == ("\u221250.00 EUR", HEIGHT / 2)
 
 
 def test_one_movement_is_no_picture() -> None:
-    assert chart([row(START, 100_00)], EUR, START) is None
-    assert chart([], EUR, START) is None
+    assert balance_chart([row(START, 100_00)], EUR, START) is None
+    assert balance_chart([], EUR, START) is None
 
 
 @given(
@@ -78,7 +78,7 @@ def test_every_point_is_inside_and_none_goes_back_in_time(steps: list[tuple[int,
     for later, settled, held in steps:
         at += later
         rows.append(row(at, settled, held))
-    made = chart(rows[::-1], EUR, at + since)
+    made = balance_chart(rows[::-1], EUR, at + since)
     assert made is not None
 
     for line in (made.available, made.settled, made.area):

@@ -8,14 +8,14 @@ import pytest
 
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import client_choices
-from chalicelib.website.client_choices import newest_first, suggested
+from chalicelib.website.client_choices import newest_first, select_choices
 from tests.world import World
 
 
 @pytest.fixture
 def own(world: World, email: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[Client]:
     """Four clients, "4" the newest and "1" inactive; a form offers two."""
-    monkeypatch.setattr(client_choices, "SUGGESTED", 2)
+    monkeypatch.setattr(client_choices, "MAX_CHOICES", 2)
     for number in range(1, 5):
         world.hub.openbanking.clients.create(owner=email, title=str(number), active=number != 1)
         world.clock.advance(1)
@@ -48,4 +48,4 @@ def test_the_chosen_client_is_offered_wherever_it_stands(
 ) -> None:
     client_id = next((client.client_id for client in own if client.title == chosen), "")
 
-    assert titles(suggested(own, client_id, active=active)) == offered
+    assert titles(select_choices(own, client_id, active=active)) == offered

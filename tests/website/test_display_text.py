@@ -48,7 +48,7 @@ def test_a_message_becomes_a_sentence(text: str, said: str) -> None:
     ],
 )
 def test_a_field_is_called_by_its_label(member: str, message: str, said: str) -> None:
-    assert display_text.about_field(member, message) == said
+    assert display_text.field_error(member, message) == said
 
 
 @pytest.mark.parametrize("fault", Fault)
@@ -56,12 +56,12 @@ def test_every_refusal_says_what_went_wrong_and_what_to_do(fault: Fault) -> None
     told = display_text.refusal_advice(Refusal(fault, "it went wrong"))
 
     assert told.startswith("It went wrong. ")
-    assert told.removeprefix("It went wrong. ") == display_text.REFUSED.get(
+    assert told.removeprefix("It went wrong. ") == display_text.REFUSAL_ADVICE.get(
         fault, "Change the request, and run it again."
     )
 
 
-@pytest.mark.parametrize("error", [*display_text.BACK_WITHOUT_CODE, "anything", ""])
+@pytest.mark.parametrize("error", [*display_text.RETURN_ADVICE, "anything", ""])
 def test_every_way_back_without_a_code_says_how_to_go_on(error: str) -> None:
     assert display_text.return_advice(error).endswith(".")
 
@@ -74,4 +74,4 @@ def test_every_payment_status_has_words_and_an_unknown_one_none() -> None:
 
 
 def test_patience_says_how_long() -> None:
-    assert "wait 15 minutes" in display_text.patience(900)
+    assert "wait 15 minutes" in display_text.retry_advice(900)

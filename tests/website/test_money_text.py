@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.money_text import InvalidAmount, minor, money
+from chalicelib.website.money_text import InvalidAmount, money, parse_amount
 
 EUR, JPY, KWD = 978, 392, 414
 
@@ -38,7 +38,7 @@ def test_an_amount_has_the_decimals_of_its_currency(amount: int, currency: int, 
     ],
 )
 def test_what_people_write_is_taken_exactly(written: str, currency: int, amount: int) -> None:
-    assert minor(written, currency) == amount
+    assert parse_amount(written, currency) == amount
 
 
 NO_AMOUNTS = ["", "a lot", "-5", "1.234", "1e3", "٣", ".5", "5.", "1" * 14, "NaN", "1 000"]
@@ -49,9 +49,9 @@ MISPLACED = ["1,50", "12,34", "0,500", "1234,567", "1,2345", ",500", "1,234,56",
 @pytest.mark.parametrize("written", [*NO_AMOUNTS, *MISPLACED, "12,345,678,901,234"])
 def test_what_is_no_amount_is_refused_with_an_example(written: str) -> None:
     with pytest.raises(InvalidAmount, match=r"Write an amount of EUR like 25\.00"):
-        minor(written, EUR)
+        parse_amount(written, EUR)
 
 
 def test_a_currency_without_decimals_takes_none() -> None:
     with pytest.raises(InvalidAmount, match="of JPY like 2500"):
-        minor("10.5", JPY)
+        parse_amount("10.5", JPY)

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS, DayRange
-from chalicelib.website.performance_chart import HEIGHT, WIDTH, Axis, Chart, availability_chart, latency_chart
+from chalicelib.website.performance_chart import (
+    HEIGHT,
+    WIDTH,
+    Axis,
+    PerformanceChart,
+    availability_chart,
+    latency_chart,
+)
 
 FIRST = date(2026, 2, 1)
 TEN_DAYS = DayRange(FIRST, date(2026, 2, 10))
@@ -40,19 +47,19 @@ def quiet(number: int) -> DayRecord:
     return DayRecord("ALPHGB21", "A bank", FIRST + timedelta(days=number))
 
 
-def available(records: list[DayRecord], days: DayRange = TEN_DAYS) -> Chart:
+def available(records: list[DayRecord], days: DayRange = TEN_DAYS) -> PerformanceChart:
     made = availability_chart(records, days)
     assert made is not None
     return made
 
 
-def at_the_bank(records: list[DayRecord], days: DayRange = TEN_DAYS) -> Chart:
+def at_the_bank(records: list[DayRecord], days: DayRange = TEN_DAYS) -> PerformanceChart:
     made = latency_chart("Time at the bank", records, days, "bank")
     assert made is not None
     return made
 
 
-def path(made: Chart, name: str) -> str:
+def path(made: PerformanceChart, name: str) -> str:
     (found,) = [shape.path for shape in made.shapes if shape.name == name]
     return found
 
@@ -187,7 +194,7 @@ def test_the_scale_has_short_numbers(milliseconds: float, scale: list[str]) -> N
 )
 def test_some_days_are_named_the_first_and_the_last_among_them(since: str, until: str, words: list[str]) -> None:
     days = DayRange(date.fromisoformat(since), date.fromisoformat(until))
-    labels = Axis(days).dates()
+    labels = Axis(days).date_labels()
 
     assert [label.words for label in labels] == words
     outer = ["start", "end"] if len(days) > 8 else ["middle", "middle"]
@@ -197,7 +204,7 @@ def test_some_days_are_named_the_first_and_the_last_among_them(since: str, until
 
 def test_the_named_days_are_at_equal_distances_but_for_a_day_in_the_middle() -> None:
     for length in range(1, 367):
-        labels = Axis(DayRange(FIRST, FIRST + timedelta(days=length - 1))).dates()
+        labels = Axis(DayRange(FIRST, FIRST + timedelta(days=length - 1))).date_labels()
         named = [round(label.across * length / 100 - 0.5) for label in labels]
         if length > 8:
             named[0], named[-1] = 0, length - 1

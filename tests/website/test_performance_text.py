@@ -10,14 +10,14 @@ import pytest
 from chalicelib.statistics.days import DayRange
 from chalicelib.website.performance_text import (
     day,
+    describe_latency,
+    down_times,
     downtime,
     duration,
-    grouped,
-    latency_in_words,
-    latency_of,
+    group_thousands,
+    latency_text,
     percent,
     short_day,
-    when_down,
 )
 
 
@@ -60,21 +60,21 @@ def test_how_long_it_was_down_is_told_in_the_two_largest_units(seconds: int, wri
 def test_when_it_was_down_is_told_of_the_first_times() -> None:
     times = [(36120, 38640), (39000, 39030), (50000, 50060), (60000, 60060), (86000, 86400)]
 
-    assert when_down(times[:2]) == "10:02\u201310:44, 10:50:00\u201310:50:30"
-    assert when_down(times).endswith("13:53\u201313:54 and 2 more")
-    assert when_down(times[-1:]) == "23:53\u201324:00"
+    assert down_times(times[:2]) == "10:02\u201310:44, 10:50:00\u201310:50:30"
+    assert down_times(times).endswith("13:53\u201313:54 and 2 more")
+    assert down_times(times[-1:]) == "23:53\u201324:00"
 
 
 def test_days_and_numbers_are_written_for_people() -> None:
     assert (day(date(2026, 3, 2)), short_day(date(2026, 11, 21))) == ("2 Mar 2026", "21 Nov")
-    assert grouped(1234567) == "1,234,567"
+    assert group_thousands(1234567) == "1,234,567"
 
 
 def test_latencies_are_told_by_percentile() -> None:
     first, second = [[Decimal(each) for each in found] for found in (("107.6", "430.5", "3158.5"), ("10", "20", "30"))]
 
-    assert latency_of(first) == "p50 108 ms, p95 431 ms, p99 3,159 ms"
-    assert latency_in_words([first, second], DayRange(date(2026, 3, 1), date(2026, 3, 9))) == (
+    assert latency_text(first) == "p50 108 ms, p95 431 ms, p99 3,159 ms"
+    assert describe_latency([first, second], DayRange(date(2026, 3, 1), date(2026, 3, 9))) == (
         "On 2 of 9 days: p50 between 10.0 ms and 108 ms, p95 between 20.0 ms and 431 ms, "
         "p99 between 30.0 ms and 3,159 ms."
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
-from chalicelib.website.simulation_forms import InvalidForm, defaults, members, offers, refused_fields
+from chalicelib.website.simulation_forms import InvalidForm, build_defaults, build_offers, field_refusals, read_members
 from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, Simulation
 from tests.many import cases
 
@@ -35,7 +35,7 @@ def unchanged(simulation: Simulation) -> dict[str, str]:
 
 
 def meant(action: str, **written: str) -> dict[str, Any]:
-    return members(BY_ACTION[action], CARD, lambda name: written.get(name, ""))
+    return read_members(BY_ACTION[action], CARD, lambda name: written.get(name, ""))
 
 
 def test_every_form_is_sent_as_it_is_and_is_a_request() -> None:
@@ -44,7 +44,7 @@ def test_every_form_is_sent_as_it_is_and_is_a_request() -> None:
             with case(form.action):
                 action = {**ACTIONS, **SIMULATOR_ACTIONS}[form.action]
                 written = unchanged(form) | ({"amount": "5"} if form.action in ASKING else {})
-                made = members(form, CARD, lambda name, written=written: written.get(name, ""))
+                made = read_members(form, CARD, lambda name, written=written: written.get(name, ""))
                 action.request.read_fields(made)
                 assert {each.name for each in form.fields} <= action.request.model_fields.keys()
 
@@ -147,7 +147,7 @@ def test_everything_that_is_wrong_is_said_at_once_and_by_the_fields_names() -> N
 def test_what_the_service_says_of_fields_is_told_from_what_it_says_of_the_whole(
     message: str, errors: dict[str, str]
 ) -> None:
-    assert refused_fields(BY_ACTION["simulateAuthorization"], message) == errors
+    assert field_refusals(BY_ACTION["simulateAuthorization"], message) == errors
 
 
 def authorization(number: int, state: str, **members: Any) -> dict[str, Any]:
@@ -174,12 +174,12 @@ def test_a_collection_begins_with_all_that_is_left_of_what_is_held() -> None:
         authorization(5, "D"),
     )
 
-    assert links(offers(shown)["known"]) == [4, 3, 2, 1]
-    assert defaults(shown)["simulateClearing"] == {"amount": "1,234.50", "currency_ison": "840"}
+    assert links(build_offers(shown)["known"]) == [4, 3, 2, 1]
+    assert build_defaults(shown)["simulateClearing"] == {"amount": "1,234.50", "currency_ison": "840"}
 
 
 def test_a_collection_belongs_to_nothing_where_nothing_is_held() -> None:
-    assert defaults(card_with(authorization(1, "R")))["simulateClearing"] == {"trans_link": ""}
+    assert build_defaults(card_with(authorization(1, "R")))["simulateClearing"] == {"trans_link": ""}
 
 
 def test_money_is_given_back_of_what_was_collected_only() -> None:
@@ -190,6 +190,6 @@ def test_money_is_given_back_of_what_was_collected_only() -> None:
         authorization(4, "D", cleared=True),
     )
 
-    assert links(offers(shown)["cleared"]) == [2, 4]
-    assert defaults(shown)["simulateRefund"] == {"currency_ison": "840"}
-    assert defaults(card_with())["simulateRefund"] == {}
+    assert links(build_offers(shown)["cleared"]) == [2, 4]
+    assert build_defaults(shown)["simulateRefund"] == {"currency_ison": "840"}
+    assert build_defaults(card_with())["simulateRefund"] == {}

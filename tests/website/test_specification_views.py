@@ -203,7 +203,7 @@ def test_a_user_is_suggested_their_own_active_clients_the_newest_first(world: Wo
 def test_however_many_clients_a_user_has_the_page_stays_small(
     world: World, cookie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_choices, "SUGGESTED", 2)
+    monkeypatch.setattr(client_choices, "MAX_CHOICES", 2)
     for number in range(3):
         world.hub.openbanking.clients.create(owner=OWNER, title=f"Client {number}")
 

@@ -74,7 +74,7 @@ class AuthorizationCodeFlow:
         bank = self.banks.find(request.bic)
         if bank is None:
             raise refusals.BANK_UNKNOWN()
-        current_call.concerns(bank.bic, "authorization")
+        current_call.record_concern(bank.bic, "authorization")
         self._check_request(client, bank, request)
         new = NewAuthorizationRequest(
             client_id=client.client_id,

@@ -53,7 +53,7 @@ class CallbackStatus:
         client, consent = self._read_client_and_consent(payment)
         if client is None or callback_url not in client.callback_urls:
             return None
-        current_call.concerns(payment.bic, PAYMENT_SERVICE)
+        current_call.record_concern(payment.bic, PAYMENT_SERVICE)
         askable = payment.version.answers_status_queries and (consent is not None or payment.consent_id is None)
         if askable and self._count_query(payment, address):
             token = self.consents.bank_token(consent) if consent else None

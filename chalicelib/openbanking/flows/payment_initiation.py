@@ -67,7 +67,7 @@ class PaymentInitiation:
             Refusal: also the one that the same request got before.
         """
         caller = self.tpp_authentication.authenticate_bearer(credentials, [claim.key] if claim else [], or_spent=True)
-        current_call.concerns(caller.consent.bic, PAYMENT_SERVICE)
+        current_call.record_concern(caller.consent.bic, PAYMENT_SERVICE)
         kept = caller.items[0] if claim else None
         spent = caller.consent.status == "spent"
         if spent and (claim is None or kept is None or not claim.has_same_consent(kept)):
@@ -97,7 +97,7 @@ class PaymentInitiation:
         bank = self.banks.find(bic())
         if bank is None:
             raise refusals.BANK_UNKNOWN()
-        current_call.concerns(bank.bic, PAYMENT_SERVICE)
+        current_call.record_concern(bank.bic, PAYMENT_SERVICE)
         webhook = require_webhook(call, bank.version)
         return _new_order(call, client, None, bank, webhook, claim, request_id)
 
@@ -175,10 +175,10 @@ class PaymentInitiation:
             known = self.keys.find_outcome(claim, kept)
         except Refusal as refusal:
             if refusal.first is not None:
-                current_call.repeats()
+                current_call.clear_concern()
             raise
         if known is not None:
-            current_call.repeats()
+            current_call.clear_concern()
         return known
 
     def _claim_attempt(

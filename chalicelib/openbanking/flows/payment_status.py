@@ -94,7 +94,7 @@ class PaymentStatus:
             raise refusals.BEARER_OR_BIC_MISSING()
         key = payment_key(credentials.token.ids[2] if credentials.token else "", payment_id)
         caller = self.tpp_authentication.authenticate_bearer(credentials, [key], or_spent=True)
-        current_call.concerns(caller.consent.bic, PAYMENT_SERVICE)
+        current_call.record_concern(caller.consent.bic, PAYMENT_SERVICE)
         return PaymentLookup(caller.client, caller.consent, caller.items[0])
 
     def require_payment(self, lookup: PaymentLookup, query: Mapping[str, str]) -> Payment:
@@ -113,7 +113,7 @@ class PaymentStatus:
         payment = Payment.from_item(lookup.item) if lookup.item and not is_early(lookup.item) else None
         if payment is None or payment.client_id != lookup.client.client_id or not _is_at(payment, query.get("bic")):
             raise refusals.PAYMENT_UNKNOWN()
-        current_call.concerns(payment.bic, PAYMENT_SERVICE)
+        current_call.record_concern(payment.bic, PAYMENT_SERVICE)
         if lookup.consent is None and payment.consent_id is not None:
             raise refusals.PAYMENT_BEARER_MISSING()
         return payment

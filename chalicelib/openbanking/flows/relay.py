@@ -48,7 +48,7 @@ class Relay:
     def authorize(self, call: RelayedCall, credentials: TppCredentials) -> AuthorizedCall:
         """Check client, request id, bearer, version and scope, in this order. Raises: Refusal."""
         consent = self.tpp_authentication.authenticate_bearer(credentials).consent
-        current_call.concerns(consent.bic, call.service)
+        current_call.record_concern(consent.bic, call.service)
         return AuthorizedCall(consent, require_scope(call, consent))
 
     def build_request(self, authorized: AuthorizedCall, members: object, *, in_query: bool) -> RelayRequest:

@@ -70,7 +70,7 @@ class TokenFlow:
             raise refusals.CODE_INVALID()
         if consent.client_id != client.client_id:
             raise refusals.CODE_INVALID()
-        current_call.concerns(consent.bic, "authorization")
+        current_call.record_concern(consent.bic, "authorization")
         _check_redemption(grant, redirect_uri, verifier)
         if grant.code_redeemed_at is not None:
             raise self._end_misused_consent(consent, refusals.CODE_USED)
@@ -101,7 +101,7 @@ class TokenFlow:
             raise refusals.REFRESH_TOKEN_INVALID()
         if consent.client_id != client.client_id:
             raise refusals.REFRESH_TOKEN_INVALID()
-        current_call.concerns(consent.bic, "authorization")
+        current_call.record_concern(consent.bic, "authorization")
         if not consent.is_valid(self.clock.time()):
             raise refusals.REFRESH_TOKEN_INVALID()
         refresh_id = credential.ids[1]
@@ -129,7 +129,7 @@ class TokenFlow:
         consent = Consent.from_item(found[0])
         known = any(credential.matches(item["digest"]) for item in found[1:] if item)
         if known and consent.client_id == client.client_id:
-            current_call.concerns(consent.bic, "authorization")
+            current_call.record_concern(consent.bic, "authorization")
             self.end_consent(consent, "tpp", client)
         return {}
 
