@@ -43,7 +43,7 @@ class CardFlow:
 
     def activate_card(self, request: messages.ActivateCard, context: RequestContext) -> Outcome[None]:
         card = _require_card(context, request.card_id)
-        if not _is_checked(request):
+        if not request.members().keys() - {"card_id", "access_level"}:
             return _activate(context, card)
         if card.has_too_many_mismatches(ACTIVATION, context.now):
             raise Refused(Status.TOO_MANY_ATTEMPTS, "wrong card data were given too often today (UTC)")
@@ -179,10 +179,6 @@ def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, 
     )
     card.require(context.action, context.now)
     return Outcome(operations=[card.update(context.write_id, **{f"{kind}_id": group_id})], uses=[group])
-
-
-def _is_checked(request: messages.ActivateCard) -> bool:
-    return request.members().keys() - {"card_id", "access_level"} != set()
 
 
 def _reveal(context: RequestContext, card: Card, field: CardField, clear: str) -> str:

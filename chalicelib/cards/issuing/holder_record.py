@@ -55,12 +55,10 @@ class Holder(Record):
 
     def update_accounts(self, accounts: Sequence[int], write_id: str) -> Update:
         """The write that adds accounts; it fails when there would be too many."""
-        most = MOST_ACCOUNTS - len(accounts)
+        most, account_ids = MOST_ACCOUNTS - len(accounts), Attr("account_ids")
         return Update(
-            self.key(self.id)[0],
-            self.key(self.id)[1],
+            *self.place,
             set={"written_by": write_id},
             add={"account_ids": frozenset(accounts)},
-            condition=Attr("owner").exists()
-            & (Attr("account_ids").not_exists() | Attr("account_ids").size().lte(most)),
+            condition=Attr("owner").exists() & (account_ids.not_exists() | account_ids.size().lte(most)),
         )

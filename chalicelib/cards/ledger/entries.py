@@ -129,19 +129,13 @@ class Movement:
             written += [moving, Put(TABLE, self._ledger_row(after, entries), absent("owner"))]
         for account, transaction in self._transactions:
             at = self.account_after(account).last_at
-            written += put_transaction(
-                transaction, account, at, self._write_id, by_card=self._list_by_card(transaction, at)
-            )
+            by_card = transaction.card_id is not None
+            if by_card:
+                self._tally.note_listed(self._cards[f"card#{transaction.card_id}"], at)
+            written += put_transaction(transaction, account, at, self._write_id, by_card=by_card)
         return [*written, *self._tally.operations(self._write_id)]
 
     # -- inside
-
-    def _list_by_card(self, transaction: Transaction, at: int) -> bool:
-        """Whether a transaction is in the lists of a card; the card's order goes on from it."""
-        if transaction.card_id is None:
-            return False
-        self._tally.note_listed(self._cards[f"card#{transaction.card_id}"], at)
-        return True
 
     def _ledger_row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
         return {

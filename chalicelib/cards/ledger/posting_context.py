@@ -29,7 +29,9 @@ class OverLimit(Refused):
 
     def __init__(self, kept: Counters, exceeded: LimitExceeded) -> None:
         self.bound: Bound = exceeded.bound
-        super().__init__(Status.LIMIT_EXCEEDED, _message(kept, exceeded))
+        owner, bound = kept.owner.partition("#")[0], exceeded.bound.replace("_", " ")
+        name = f' "{exceeded.entry.name}"' if exceeded.entry.name else ""
+        super().__init__(Status.LIMIT_EXCEEDED, f"the {bound} of the {owner}'s limit{name} is exceeded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,3 @@ class PostingContext:
         if owner != "account":
             of = self.card if owner == "card" else self.holder
         return of.limit_group_id if of else None
-
-
-def _message(kept: Counters, exceeded: LimitExceeded) -> str:
-    """Which limit it was; a name is the operator's."""
-    name = f' "{exceeded.entry.name}"' if exceeded.entry.name else ""
-    return f"the {exceeded.bound.replace('_', ' ')} of the {kept.owner.partition('#')[0]}'s limit{name} is exceeded"

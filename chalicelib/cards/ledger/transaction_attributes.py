@@ -32,8 +32,7 @@ class TransactionAttributes:
 def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: TransactionAttributes) -> bool:
     """Whether a movement falls under an entry of a fee group."""
     return (
-        _has_its_type(entry, facts)
-        and _matches_entry(entry, facts)
+        _matches_entry(entry, facts)
         and in_country(entry, facts.country)
         and _in_region(catalogue, entry.region, facts.country)
     )
@@ -42,9 +41,8 @@ def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: TransactionAttribut
 def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: TransactionAttributes) -> bool:
     """Whether a movement falls under an entry of a limit group."""
     return (
-        _has_its_type(entry, facts)
+        _matches_entry(entry, facts)
         and _has_its_class(entry, facts)
-        and _matches_entry(entry, facts)
         and entry.currency in (0, facts.currency)
         and entry.holder_country in (0, facts.holder_country)
         and _in_region(catalogue, entry.holder_region, facts.holder_country)
@@ -56,8 +54,7 @@ def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: TransactionAttrib
 def is_in_risk_rule(catalogue: Catalogue, rule: RiskRule, facts: TransactionAttributes) -> bool:
     """Whether a movement is one that a risk rule is about, whatever its amount."""
     return (
-        _has_its_type(rule, facts)
-        and _matches_entry(rule, facts)
+        _matches_entry(rule, facts)
         and in_country(rule, facts.country)
         and _in_region(catalogue, rule.region, facts.country)
         and _has_its_region_type(catalogue, rule, facts)
@@ -76,10 +73,6 @@ def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | N
     return entry.mcc_low <= mcc <= entry.mcc_high
 
 
-def _has_its_type(entry: FeeEntry | LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
-    return entry.transaction_type in (values.ANY_TYPE, facts.transaction_type)
-
-
 def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
     """Returns are counted by no entry."""
     if entry.transaction_class != values.ANY_DEBIT:
@@ -89,8 +82,9 @@ def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
 
 
 def _matches_entry(entry: FeeEntry | LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
-    """Whether entry mode and merchant category are among those of an entry."""
-    return entry.entry_mode in (values.ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
+    """Whether transaction type, entry mode and merchant category are among those of an entry."""
+    is_of_type = entry.transaction_type in (values.ANY_TYPE, facts.transaction_type)
+    return is_of_type and entry.entry_mode in (values.ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
 
 
 def _in_region(catalogue: Catalogue, region: int | None, country: int | None) -> bool:

@@ -13,7 +13,7 @@ from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.event_payloads import mandate_event
-from chalicelib.cards.payments.payment_posting import Change, PaymentPosting, amounts
+from chalicelib.cards.payments.payment_posting import Change, PaymentPosting, count_payment
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
 from chalicelib.cards.payments.pending_index import due_members
 from chalicelib.cards.programs.catalogue import Catalogue
@@ -21,7 +21,7 @@ from chalicelib.cards.protocol.payment_messages import CancelExternalPaymentMand
 from chalicelib.cards.protocol.payment_states import CANCELLED, REJECTED
 from chalicelib.cards.protocol.states import PAYING_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, DIRECT_DEBIT, NO
+from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, NO
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import Key, WriteStamp
 from chalicelib.foundation.dynamodb.store import Item
@@ -85,12 +85,8 @@ class DirectDebits:
 
     def _pay(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp) -> Change:
         """Raises: Refused."""
-        facts = party.facts(DIRECT_DEBIT, payment.instructed_currency, payment.country)
-        charge = party.charge(facts, payment.instructed_amount, debit=True)
         tally = CounterChanges()
-        usage = party.count(facts, payment.instructed_amount, stamp.at // 1000, tally)
-        party.require_funds(charge.total)
-        members = amounts(charge) | {"counted": usage or None}
+        members = count_payment(payment, party, stamp.now, tally, debit=True)
         return self.posting.settle(replace(payment, **members), party, stamp, tally, **members)
 
 

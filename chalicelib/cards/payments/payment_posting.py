@@ -21,10 +21,10 @@ from chalicelib.cards.payments.pending_index import NOT_DUE
 from chalicelib.cards.protocol.payment_states import REJECTED, RESULT_RULES, RESULTS, RETURNED, SETTLED, PaymentKind
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Refused, Status, require_permitted
-from chalicelib.cards.protocol.values import EXTERNAL_IN, RETURN_TYPES
+from chalicelib.cards.protocol.values import RETURN_TYPES
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.foundation.dynamodb.store import Item, Operation
+from chalicelib.foundation.dynamodb.store import Operation
 
 CALLED: Mapping[PaymentKind, str] = {
     "out": "payment out",
@@ -117,12 +117,18 @@ class PaymentPosting:
         movement = _movement("settled", payment, party, stamp, tally)
         movement.hold(party.account, -payment.held)
         number = self.enter(movement, party.account, payment, original=original)
-        members = {"state": SETTLED, "held": 0, "transaction_id": number, **_not_due_members(payment), **members}
+        members = {
+            "state": SETTLED,
+            "held": 0,
+            "transaction_id": number,
+            **({} if payment.asks else NOT_DUE),
+            **members,
+        }
         return _change(payment, party.account, movement, stamp, members)
 
     def reject(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> Change:
         """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
-        members = {"state": REJECTED, "held": 0, "counted": None, **_not_due_members(payment), **members}
+        members = {"state": REJECTED, "held": 0, "counted": None, **({} if payment.asks else NOT_DUE), **members}
         tally = CounterChanges()
         party.release(payment.counted, tally)
         if not payment.held:
@@ -165,15 +171,19 @@ def credit(
         raise Refused(Status.WRONG_STATE, "the address is not active")
     if party.account.status not in CREDITED_ACCOUNT:
         raise Refused(Status.ACCOUNT_STATUS)
-    facts = party.facts(EXTERNAL_IN, payment.instructed_currency, payment.country)
-    charge = party.charge(facts, payment.instructed_amount, debit=False)
+    return replace(payment, state=SETTLED, **count_payment(payment, party, now, tally))
+
+
+def count_payment(
+    payment: ExternalPayment, party: PostingContext, now: int, tally: CounterChanges, *, debit: bool = False
+) -> dict[str, Any]:
+    """The members that follow from what a payment comes to on the account, counted in its limits. Raises: Refused."""
+    facts = party.facts(payment.transaction_type, payment.instructed_currency, payment.country)
+    charge = party.charge(facts, payment.instructed_amount, debit=debit)
     usage = party.count(facts, payment.instructed_amount, now, tally)
-    return replace(payment, state=SETTLED, counted=usage or None, **amounts(charge))
-
-
-def _not_due_members(payment: ExternalPayment) -> Item:
-    """What takes a payment from the index of due times, unless its request still waits for an answer."""
-    return {} if payment.asks else NOT_DUE
+    if debit:
+        party.require_funds(charge.total)
+    return {**amounts(charge), "counted": usage or None}
 
 
 def _movement(

@@ -48,12 +48,12 @@ class ReturnFlow:
         original = context.find(ExternalPayment, request.epm_transaction_id)
         if request.reason is None and original.scheme in RETURNS_WITH_REASON:
             raise refused_field("reason", "required", f"is required for {original.scheme}")
-        return self._send_back(context, original, _digits(request.reason), request.reference)
+        return self._send_back(context, original, request.reason, request.reference)
 
     def direct_credit_return(self, request: DirectCreditReturn, context: RequestContext) -> Outcome[None]:
         original = context.find(ExternalPayment, request.epm_transaction_id)
-        reason = _digits(request.return_reason_id)
-        return _without_data(self._send_back(context, original, reason, request.reference, direct_credit=True))
+        returned = self._send_back(context, original, request.return_reason_id, request.reference, direct_credit=True)
+        return _without_data(returned)
 
     def direct_debit_return(self, request: DirectDebitReturn, context: RequestContext) -> Outcome[None]:
         original = context.find(ExternalPayment, request.returned_epm_transaction_id)
@@ -65,7 +65,7 @@ class ReturnFlow:
         self,
         context: RequestContext,
         original: ExternalPayment,
-        reason: str | None,
+        reason: str | int | None,
         reference: str | None,
         *,
         direct_credit: bool = False,
@@ -115,7 +115,7 @@ class ReturnFlow:
         context: RequestContext,
         original: ExternalPayment,
         charge: Charge,
-        reason: str | None,
+        reason: str | int | None,
         reference: str | None,
     ) -> ExternalPayment:
         number = self.posting.sequences.next("external_payment")
@@ -140,7 +140,7 @@ class ReturnFlow:
             counterpart=None,
             other_side=None,
             cut_off=None,
-            reason=reason,
+            reason=None if reason is None else str(reason),
             **amounts(charge),
         )
 
@@ -168,10 +168,6 @@ def _return_at_home(
     ]
     events = [payment_event(each) for each in (payment, came.with_changes(**of_came), sent.with_changes(**of_sent))]
     return Outcome(serialize_payment(payment), operations, events=events)
-
-
-def _digits(reason: int | None) -> str | None:
-    return None if reason is None else str(reason)
 
 
 def _without_data(outcome: Outcome[TransferRecord]) -> Outcome[None]:

@@ -41,7 +41,7 @@ class SandboxProvider:
             raise provider.ProviderRefused("the method has another currency")
         if opening.account_name.upper().startswith(REFUSE):
             raise provider.ProviderRefused("the sandbox refuses this account name")
-        opened = _british(opening.address_id) if opening.method == UK else _european(opening)
+        opened = _find_numbers(opening)
         if opened is None:
             raise provider.ProviderRefused("all account numbers of the sandbox are taken")
         return opened
@@ -103,15 +103,10 @@ def _receipt(item: Item) -> provider.Receipt:
     return provider.Receipt(item["accepted"], item.get("reference"), item.get("scheme"), item.get("reason"))
 
 
-def _british(address_id: int) -> provider.OpenedAddress | None:
-    number = british_number(address_id)
-    if number is None:
-        return None
-    return provider.OpenedAddress(number, SORT_CODE, british_iban(number), None, BRITAIN)
-
-
-def _european(opening: provider.AddressRequest) -> provider.OpenedAddress | None:
+def _find_numbers(opening: provider.AddressRequest) -> provider.OpenedAddress | None:
+    """The numbers that belong to an address; ``None`` when all were given."""
+    if opening.method == UK:
+        number = british_number(opening.address_id)
+        return provider.OpenedAddress(number, SORT_CODE, british_iban(number), None, BRITAIN) if number else None
     iban = sepa_iban(opening.country, opening.address_id)
-    if iban is None:
-        return None
-    return provider.OpenedAddress(None, None, iban, f"{BANK}{iban[:2]}2X", SEPA_COUNTRIES[iban[:2]])
+    return provider.OpenedAddress(None, None, iban, f"{BANK}{iban[:2]}2X", SEPA_COUNTRIES[iban[:2]]) if iban else None

@@ -14,7 +14,7 @@ from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, find_key
 from chalicelib.cards.payments.event_payloads import payment_event
 from chalicelib.cards.payments.modulus_check import fits
-from chalicelib.cards.payments.payment_posting import PaymentPosting, amounts, credit
+from chalicelib.cards.payments.payment_posting import PaymentPosting, count_payment, credit
 from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
 from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
@@ -63,17 +63,13 @@ class TransferFlow:
         if request.currency_ison != address.currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address pays in its own currency")
         payment = self._payment(request, context, address, schemes)
-        facts = party.facts(EXTERNAL_OUT, request.currency_ison, payment.country)
-        charge = party.charge(facts, request.amount, debit=True)
         tally = CounterChanges()
-        usage = party.count(facts, request.amount, context.now, tally)
-        party.require_funds(charge.total)
-        payment = replace(payment, counted=usage or None, **amounts(charge))
+        payment = replace(payment, **count_payment(payment, party, context.now, tally, debit=True))
         if own is not None:
             outcome = self._transfer_internally(request, context, payment, party, own, tally)
             return replace(outcome, operations=[*outcome.operations, address.check_unchanged()])
         waiting = waiting_members(payment.id, context.action, context.claim, context.now)
-        payment = replace(payment, held=charge.total, **waiting)
+        payment = replace(payment, held=payment.charged.total, **waiting)
         movement = Movement("payment out held", context.at, context.write_id, tally, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
         operations = [payment.put(context.write_id), address.check_unchanged(), *movement.operations()]

@@ -114,7 +114,10 @@ class LedgerReader:
 
     def read(self) -> None:
         """Read the account, and the rows that it counts. Raises: Broken."""
-        account = _account(self.store, self.fold.owner)
+        item = self.store.get(*account_key(self.fold.owner))
+        if item is None:
+            raise LedgerMismatch(self.fold.owner, "it is not there any more")
+        account = with_row_count(item)
         self.beyond = None
         for row, shown in pair_rows(self.fold.owner, self._rows(account), self._transactions(account)):
             self.fold.take(row, shown)
@@ -186,10 +189,3 @@ def batches(whole: Iterable[T], size: int) -> Iterator[list[T]]:
             batch = []
     if batch:
         yield batch
-
-
-def _account(store: Store, owner: str) -> Item:
-    item = store.get(*account_key(owner))
-    if item is None:
-        raise LedgerMismatch(owner, "it is not there any more")
-    return with_row_count(item)

@@ -74,17 +74,15 @@ class AccountProof:
         """The next row, with the transactions that ``pair_rows`` gives it. Raises: Broken."""
         number = number_of(row)
         if lost := _MEMBERS - row.keys():
-            raise LedgerMismatch(self.owner, f"row {number} has no {', '.join(sorted(lost))}")
+            raise self._mismatch(f"row {number} has no {', '.join(sorted(lost))}")
         if number != self.rows + 1:
-            raise LedgerMismatch(self.owner, f"row {self.rows + 1} is missing before it", row)
+            raise self._mismatch(f"row {self.rows + 1} is missing before it", row)
         if row["at"] <= self.last_at:
-            raise LedgerMismatch(
-                self.owner, f"it is not later than the row before it, of {format_time(self.last_at)}", row
-            )
+            raise self._mismatch(f"it is not later than the row before it, of {format_time(self.last_at)}", row)
         entries = ledger.entries_of(row)
         if left := ledger.imbalance(entries):
             amounts = ", ".join(format_amount(amount, currency) for currency, amount in left.items())
-            raise LedgerMismatch(self.owner, f"its entries do not sum to zero but to {amounts}", row)
+            raise self._mismatch(f"its entries do not sum to zero but to {amounts}", row)
         changes = self._changes(row, entries)
         for name in ledger.BALANCES:
             self.balances[name] += changes[name]
@@ -100,14 +98,14 @@ class AccountProof:
     def compare(self, account: Item) -> None:
         """Hold the account's item against all its rows. Raises: Broken."""
         if account["movements"] != self.rows:
-            raise LedgerMismatch(self.owner, f"it counts {account['movements']} rows, and there are {self.rows}")
+            raise self._mismatch(f"it counts {account['movements']} rows, and there are {self.rows}")
         for name, amount in self.balances.items():
             if account[name] != amount:
                 said, summed = format_amount(account[name], self.currency), format_amount(amount, self.currency)
-                raise LedgerMismatch(self.owner, f"its {name} balance is {said}, its {self.rows} rows come to {summed}")
+                raise self._mismatch(f"its {name} balance is {said}, its {self.rows} rows come to {summed}")
         if account["last_at"] != self.last_at:
             noted, last = format_time(account["last_at"]), format_time(self.last_at)
-            raise LedgerMismatch(self.owner, f"it was last moved at {noted} as it says, and at {last} by its last row")
+            raise self._mismatch(f"it was last moved at {noted} as it says, and at {last} by its last row")
 
     # -- inside
 
@@ -117,12 +115,12 @@ class AccountProof:
         for entry in entries:
             owner, _, name = entry.book.rpartition(":")
             if entry.book not in COMMON and not (owner and name in ledger.BALANCES):
-                raise LedgerMismatch(self.owner, f"there is no book {entry.book!r}", row)
+                raise self._mismatch(f"there is no book {entry.book!r}", row)
             if owner != self.owner:
                 continue
             if entry.currency != self.currency:
-                raise LedgerMismatch(
-                    self.owner, f"{format_amount(entry.amount, entry.currency)} is not in the account's currency", row
+                raise self._mismatch(
+                    f"{format_amount(entry.amount, entry.currency)} is not in the account's currency", row
                 )
             changes[name] += entry.amount  # type: ignore[index]
         return changes
@@ -132,14 +130,10 @@ class AccountProof:
             return
         claim = reserved_amount(row, balance)
         if claim is None:
-            raise LedgerMismatch(
-                self.owner, f"it {VERBS[balance]} {format_amount(change, self.currency)} for nothing", row
-            )
+            raise self._mismatch(f"it {VERBS[balance]} {format_amount(change, self.currency)} for nothing", row)
         left = self.claims.pop(claim, 0) + change
         if left < 0:
-            raise LedgerMismatch(
-                self.owner, f"it releases {format_amount(-left, self.currency)} more than {claim} {balance}", row
-            )
+            raise self._mismatch(f"it releases {format_amount(-left, self.currency)} more than {claim} {balance}", row)
         if left:
             self.claims[claim] = left
 
@@ -149,13 +143,16 @@ class AccountProof:
             if transaction["at"] != row["at"]:
                 raise _without_row(self.owner, transaction)
             if transaction["written_by"] != row["written_by"]:
-                raise LedgerMismatch(self.owner, f"transaction {transaction['id']} was not written with it", row)
+                raise self._mismatch(f"transaction {transaction['id']} was not written with it", row)
         if (told := sum(map(_effect, shown))) != change:
             self._fail(row, "what it books", change, "its transactions come to", told)
 
+    def _mismatch(self, problem: str, row: Item | None = None) -> LedgerMismatch:
+        return LedgerMismatch(self.owner, problem, row)
+
     def _fail(self, row: Item, what: str, noted: int, instead: str, found: int) -> None:
         said, summed = format_amount(noted, self.currency), format_amount(found, self.currency)
-        raise LedgerMismatch(self.owner, f"{what} is {said}, {instead} {summed}", row)
+        raise self._mismatch(f"{what} is {said}, {instead} {summed}", row)
 
     def _count(self, entries: Sequence[ledger.Entry]) -> None:
         if min(owners_of(entries), default=self.owner) != self.owner:
@@ -191,16 +188,13 @@ def _without_row(owner: str, transaction: Item) -> LedgerMismatch:
 
 def check_pointer(transaction: Item, pointer: Item | None) -> None:
     """Hold a transaction against the item that its id leads to. Raises: Broken."""
-    owner, number = transaction["owner"], transaction["id"]
+    owner = transaction["owner"]
+    said = f"the id {transaction['id']} of its transaction of {format_time(transaction['at'])} leads"
     if pointer is None:
-        raise LedgerMismatch(
-            owner, f"the id {number} of its transaction of {format_time(transaction['at'])} leads nowhere"
-        )
+        raise LedgerMismatch(owner, f"{said} nowhere")
     leads_elsewhere = (pointer["account"], pointer["part_of_account"]) != (owner, transaction["part"])
     if leads_elsewhere or any(pointer.get(name) != transaction.get(name) for name in _AT_ITS_ID):
-        raise LedgerMismatch(
-            owner, f"the id {number} of its transaction of {format_time(transaction['at'])} leads to another one"
-        )
+        raise LedgerMismatch(owner, f"{said} to another one")
 
 
 def copies_of(transaction: Item) -> list[Key]:

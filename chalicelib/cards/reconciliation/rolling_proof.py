@@ -71,7 +71,8 @@ class RollingProof:
             if saved is None:
                 return progress
             progress = saved
-        self._compare(run, until + COMPARING_SECONDS)
+        for broken in find_missing(self.store, run.shared, self._has_time(until + COMPARING_SECONDS)):
+            run.broken.setdefault(broken.owner, broken)
         progress = progress.with_findings(frozenset(run.broken), frozenset())
         self._log_findings(progress, run, ended=progress.is_over and not was_over)
         return self._save(progress) or progress
@@ -148,11 +149,6 @@ class RollingProof:
         except Exception as error:  # a record that cannot be read must not keep the round from the others
             return _unreadable(account, error)
         return None
-
-    def _compare(self, run: _Run, until: float) -> None:
-        """Hold movements of several accounts against their rows in the others."""
-        for broken in find_missing(self.store, run.shared, self._has_time(until)):
-            run.broken.setdefault(broken.owner, broken)
 
     def _has_time(self, until: float) -> Callable[[], bool]:
         return lambda: self.clock.monotonic() < until

@@ -36,7 +36,7 @@ from chalicelib.cards.three_ds.authentication_record import (
     Authentication,
     proof,
 )
-from chalicelib.cards.three_ds.whitelist_record import LISTS, Purchase, WhitelistRule
+from chalicelib.cards.three_ds.whitelist_record import LISTS, WhitelistRule
 from chalicelib.foundation.dynamodb.store import Operation
 
 
@@ -76,7 +76,9 @@ class AcsFlow:
         card.require(context.action, context.now)
         if not asked.is_pending(context.now):
             raise Refused(Status.WRONG_STATE, "the request has expired, or was answered already")
-        if request.validation_value is not None and not self._is_right_value(asked, request.validation_value):
+        if request.validation_value is not None and not hmac.compare_digest(
+            proof(self.card_data, asked.id, request.validation_value), asked.proof
+        ):
             wrong = asked.wrong_values + 1
             members: dict[str, Any] = {"wrong_values": wrong} | ({"status": FAILED} if wrong >= TRIES else {})
             raise RefusedWith(
@@ -92,8 +94,8 @@ class AcsFlow:
         card = context.find(Card, request.card_id)
         if card.status(context.now) != ACTIVE:
             return Outcome(_answer(REJECTED))
-        purchase = Purchase(request.amount, request.currency_ison, _facts(request))
-        if any(rule.matches(purchase) for rule in whitelist_record.of_card(context.store, card.id)):
+        purchase = request.amount, request.currency_ison, _facts(request)
+        if any(rule.matches(*purchase) for rule in whitelist_record.of_card(context.store, card.id)):
             return Outcome(_answer(FRICTIONLESS))
         number, value = self.sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
         asked = Authentication(
@@ -111,11 +113,6 @@ class AcsFlow:
         event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))
         operations: list[Operation] = [asked.put(context.write_id), card.check_unchanged()]
         return Outcome(_answer(CHALLENGE, asked, value), operations, events=[event])
-
-    # -- inside
-
-    def _is_right_value(self, asked: Authentication, value: str) -> bool:
-        return hmac.compare_digest(proof(self.card_data, asked.id, value), asked.proof)
 
 
 def _answer(

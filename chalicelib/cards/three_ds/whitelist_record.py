@@ -20,15 +20,6 @@ _PREFIX = "rule#"
 
 
 @dataclass(frozen=True, slots=True)
-class Purchase:
-    """What a rule is held against: the members of ``LISTS`` that are known, amount and currency."""
-
-    amount: int
-    currency: int
-    facts: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class WhitelistRule:
     """A rule; ``lists`` has those of ``LISTS`` that it was given."""
 
@@ -37,11 +28,11 @@ class WhitelistRule:
     currency: int | None = None
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def matches(self, purchase: Purchase) -> bool:
-        """Whether every criterion fits, and the amount is not above the maximum."""
-        if self.maximum is not None and (purchase.currency != self.currency or purchase.amount > self.maximum):
+    def matches(self, amount: int, currency: int, facts: Mapping[str, str]) -> bool:
+        """Whether every criterion fits ``facts``, as ``LISTS`` names them, and the amount is not above the maximum."""
+        if self.maximum is not None and (currency != self.currency or amount > self.maximum):
             return False
-        return bool(self.lists) and all(purchase.facts.get(name) in entries for name, entries in self.lists.items())
+        return bool(self.lists) and all(facts.get(name) in entries for name, entries in self.lists.items())
 
 
 def put_rule(card_id: int, rule: WhitelistRule, name: str, code: Key | None, write_id: str) -> list[Operation]:
