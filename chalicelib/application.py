@@ -78,7 +78,7 @@ def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
     """What Chalice refused before, or outside, a view, in the format of the interface that ``route`` belongs to."""
     given = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("x-request-id", "")
     request_id = given if is_uuid(given) else new_uuid()
-    response = card_api.refused(status) if route in card_api.ROUTES else _open_banking_answer(route, status, request_id)
+    response = card_api.refusal(status) if route in card_api.ROUTES else _open_banking_answer(route, status, request_id)
     response.headers["X-Request-Id"] = request_id
     answer: dict[str, Any] = response.to_dict()
     return answer

@@ -27,10 +27,10 @@ def call(scene: Scene, action: str, members: Members) -> Envelope:
 
 def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
     """The objects in an answer's data, after a look at the shape that they come in."""
-    shape, paged, data = EVERY_ACTION[action].shape, EVERY_ACTION[action].paged, answer.data
+    shape, paged, data = EVERY_ACTION[action].shape, EVERY_ACTION[action].is_paged, answer.data
     assert answer.status == "success", answer.raw
     beside = ({"id"} if shape == "id" else set()) | ({"paginator"} if paged else set())
-    beside |= {"has_more_records"} if EVERY_ACTION[action].continued else set()
+    beside |= {"has_more_records"} if EVERY_ACTION[action].is_continued else set()
     assert set(answer.members) == {"status", "duplicated", "data"} | beside
     assert not paged or answer.members["paginator"] == {"total_items_count": len(data)}
     assert answer.members.get("has_more_records", "N") == "N"

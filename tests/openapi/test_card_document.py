@@ -104,8 +104,8 @@ def test_an_actions_answer_is_found_by_its_name_and_has_the_members_of_its_model
     found = schema(action, "Response")
     data = found["properties"]["data"]
     entry = data.get("items", data)
-    beside = ({"id"} if action.shape == "id" else set()) | ({"paginator"} if action.paged else set())
-    beside |= {"has_more_records"} if action.continued else set()
+    beside = ({"id"} if action.shape == "id" else set()) | ({"paginator"} if action.is_paged else set())
+    beside |= {"has_more_records"} if action.is_continued else set()
 
     assert {"$ref": f"#/components/schemas/{name_of(action, 'Response')}"} in content(
         operation(action)["responses"]["200"]

@@ -11,12 +11,12 @@ from chalicelib.foundation.http.web import JSON, Incoming, Routes, WrongMethod, 
 ROUTES = ("/api", "/simulator")
 
 
-def refused(status: int) -> Response:
+def refusal(status: int) -> Response:
     """What never came to a view, in an envelope; ``status`` is the HTTP status."""
     return _error("NOT_JSON" if status < 500 else "INTERNAL", status=status)
 
 
-def _failed(cards: CardContainer, incoming: Incoming, error: Exception) -> Response:
+def _answer_failure(cards: CardContainer, incoming: Incoming, error: Exception) -> Response:
     if isinstance(error, WrongMethod):
         return _error("NOT_JSON", "the card API takes POST only, with a JSON object as body")
     log.defect("failed", error)
@@ -30,8 +30,8 @@ def _error(code: str, message: str = "", status: int = 200) -> Response:
     return text_answer(envelope.error(Refused(Status[code], message)), JSON, status)
 
 
-card_routes = Routes[CardContainer](__name__, _failed)
-simulator_routes = Routes[CardContainer](f"{__name__}.simulator", _failed)
+card_routes = Routes[CardContainer](__name__, _answer_failure)
+simulator_routes = Routes[CardContainer](f"{__name__}.simulator", _answer_failure)
 
 
 @card_routes.post(ROUTES[0])

@@ -41,9 +41,9 @@ class CardEvents:
     programmes: Programmes
     outbox: Outbox
 
-    def record(self, manager_id: int, happened: Sequence[CardEvent]) -> RecordedDeliveries:
+    def record(self, manager_id: int, events: Sequence[CardEvent]) -> RecordedDeliveries:
         """The deliveries of what happened at a programme manager; none where no events are wanted."""
-        return sum((self._delivery(event.manager_id or manager_id, event) for event in happened), RecordedDeliveries())
+        return sum((self._delivery(event.manager_id or manager_id, event) for event in events), RecordedDeliveries())
 
     def dispatch(self, recorded: RecordedDeliveries) -> None:
         """Queue what was written."""

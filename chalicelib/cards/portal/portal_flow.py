@@ -50,7 +50,7 @@ class PortalFlow:
         rows, more = time_ordered.latest_page(context.store, lists, request.item_count, before)
         items = context.items([Card.key(row["card_id"]) for row in rows]) if rows else []
         cards = [Card.from_item(item) for item in items if item is not None and context.can_see(item)]
-        holders, accounts = _beside(context, cards)
+        holders, accounts = _holders_and_accounts(context, cards)
         listed: list[messages.ListedCard] = [
             {
                 **self._card(context, card),
@@ -60,11 +60,11 @@ class PortalFlow:
             }
             for card in cards
         ]
-        return _list(context, listed, more=more)
+        return _listing(context, listed, more=more)
 
     def show_card(self, request: messages.ShowCard, context: RequestContext) -> Outcome[messages.CardOverview]:
         card = context.find(Card, request.card_id)
-        holders, accounts = _beside(context, [card])
+        holders, accounts = _holders_and_accounts(context, [card])
         of_card, lists = activity_record.of_card(card.id), [_lists(account) for account in accounts.values()]
         asked, *rows = together(
             [
@@ -77,7 +77,9 @@ class PortalFlow:
             ]
         )
         booked_rows, moved_rows = rows[::2], rows[1::2]
-        authorizations, addresses = _further(context, card.id, asked, booked_rows, accounts.values())
+        authorizations, addresses = _authorizations_and_addresses(
+            context, card.id, asked, booked_rows, accounts.values()
+        )
         shown_accounts: list[messages.AccountOverview] = [
             {
                 **_account(account),
@@ -110,7 +112,7 @@ class PortalFlow:
         if request.before_at is not None and request.before_id is not None:
             before = timelines[0].part(request.before_at, request.before_id)
         rows, more = time_ordered.latest_page(context.store, timelines, request.item_count, before)
-        return _list(context, [_message(row) for row in rows if context.can_see(row)], more=more)
+        return _listing(context, [_message(row) for row in rows if context.can_see(row)], more=more)
 
     # -- inside
 
@@ -122,11 +124,13 @@ class PortalFlow:
         return {**serialize_card(card, context.now, None), "pan": number, "program_name": programme}
 
 
-def _list(context: RequestContext, rows: list[A], *, more: bool) -> Outcome[list[A]]:
+def _listing(context: RequestContext, rows: list[A], *, more: bool) -> Outcome[list[A]]:
     return Outcome(rows, beside={"programme_manager": context.catalogue.name, "has_more_records": "Y" if more else "N"})
 
 
-def _beside(context: RequestContext, cards: Sequence[Card]) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
+def _holders_and_accounts(
+    context: RequestContext, cards: Sequence[Card]
+) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
     """The holders of cards, and the first accounts of each, by their ids; those that the caller may see."""
     holders = list(dict.fromkeys(card.holder_id for card in cards))
     accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[: messages.ACCOUNTS]))
@@ -144,7 +148,7 @@ def _lists(account: Account) -> tuple[Rows, Rows]:
     return booked, Rows(booked.table, account.owner, MOVEMENT)
 
 
-def _further(
+def _authorizations_and_addresses(
     context: RequestContext, card_id: int, asked: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
 ) -> tuple[list[messages.AuthorizationSummary], list[AddressRecord]]:
     """The authorizations that messages and transactions belong to, and the addresses that lead to accounts."""

@@ -168,7 +168,7 @@ def _set_up(manager_id: int, rows: Iterable[Item]) -> SetUp:
         head.get("name", ""),
         tuple(head.get("currencies", ())),
         tuple(head.get("test_bins", ())),
-        _rates(head.get("rates", {})),
+        _read_rates(head.get("rates", {})),
         head.get("events_url"),
         head.get("events_encryption_key"),
         head.get("delivers_validation_values", False),
@@ -177,12 +177,12 @@ def _set_up(manager_id: int, rows: Iterable[Item]) -> SetUp:
     return SetUp(catalogue, head.get("revision", 0), frozenset(used), credentials)
 
 
-def _rates(kept: Mapping[str, Any]) -> dict[tuple[int, int], Rate]:
+def _read_rates(kept: Mapping[str, Any]) -> dict[tuple[int, int], Rate]:
     pairs = ((key.split("/"), rate) for key, rate in kept.items())
-    return {(int(source), int(target)): _rate(rate) for (source, target), rate in pairs}
+    return {(int(source), int(target)): _read_rate(rate) for (source, target), rate in pairs}
 
 
-def _rate(kept: Mapping[str, str] | str) -> Rate:
+def _read_rate(kept: Mapping[str, str] | str) -> Rate:
     """A rate that is only text was kept before there were markups."""
     if isinstance(kept, str):
         return Rate(Decimal(kept), Decimal(0))

@@ -31,9 +31,9 @@ from chalicelib.cards.protocol.message import (
     Needs,
     NeedsOne,
     Request,
-    absent,
-    equals,
-    given,
+    if_absent,
+    if_equal,
+    if_given,
 )
 from chalicelib.cards.protocol.values import LONGEST_VALIDITY
 from chalicelib.foundation.fields.problems import Problem
@@ -51,7 +51,7 @@ DELIVERY_MANDATORY = (
 
 BULK_MANDATORY = ("bulk_address_line_1", "bulk_country_ison", "bulk_zipcode", "bulk_city")
 
-BULK_CONDITION = Needs(BULK_MANDATORY, (given("order_delivery_code"),))
+BULK_CONDITION = Needs(BULK_MANDATORY, (if_given("order_delivery_code"),))
 
 
 class WithDelivery(Request):
@@ -90,7 +90,7 @@ TRACK_NAME = 26
 """So long may both track data names be together."""
 
 
-def track_names(values: Members) -> Iterator[Problem]:
+def check_track_names(values: Members) -> Iterator[Problem]:
     """Both track data names have a length together."""
     if sum(len(values.get(name) or "") for name in ("track_data_first_name", "track_data_last_name")) > TRACK_NAME:
         reason = f"and track_data_last_name must have at most {TRACK_NAME} characters together"
@@ -100,19 +100,19 @@ def track_names(values: Members) -> Iterator[Problem]:
 class WithEmbossing(WithDelivery):
     """What is written upon a card and into its chip."""
 
-    further: ClassVar[tuple[Check, ...]] = (track_names,)
+    further: ClassVar[tuple[Check, ...]] = (check_track_names,)
 
     card_name_line_3: ANS[3, 26]
     track_data_first_name: ANS[1, 26] | None = None
     track_data_last_name: ANS[1, 26] | None = None
 
 
-def _password_length(values: Members) -> Iterator[Problem]:
+def check_password_length(values: Members) -> Iterator[Problem]:
     if len((values.get("acs_password") or "").encode()) > LONGEST_BYTES:
         yield Problem("acs_password", "length", f"must have at most {LONGEST_BYTES} bytes in UTF-8")
 
 
-def _owners(values: Members) -> Iterator[Problem]:
+def check_owners(values: Members) -> Iterator[Problem]:
     """Each account has its owner."""
     accounts, owners = values.get("account_id"), values.get("account_owner_id")
     if accounts and owners and len(accounts) != len(owners):
@@ -128,14 +128,14 @@ class CreateCard(WithHolder, WithEmbossing):
 
     conditions: ClassVar = (
         Excludes("card_currency_ison", "account_id"),
-        Needs(("account_owner_id",), (given("account_id"),)),
-        Needs(("account_id",), (given("account_owner_id"),)),
+        Needs(("account_owner_id",), (if_given("account_id"),)),
+        Needs(("account_id",), (if_given("account_owner_id"),)),
         *HOLDER_CONDITIONS,
-        Needs(DELIVERY_MANDATORY, (equals("card_virtual", 0, default=1),)),
+        Needs(DELIVERY_MANDATORY, (if_equal("card_virtual", 0, default=1),)),
         BULK_CONDITION,
     )
-    ignored: ClassVar = (*HOLDER_IGNORED, Ignores(_OF_PHYSICAL, equals("card_virtual", 1)))
-    further: ClassVar = (track_names, _owners, _password_length)
+    ignored: ClassVar = (*HOLDER_IGNORED, Ignores(_OF_PHYSICAL, if_equal("card_virtual", 1)))
+    further: ClassVar = (check_track_names, check_owners, check_password_length)
     lists: ClassVar = ("card_currency_ison", "account_id", "account_owner_id")
 
     card_program_id: Id
@@ -167,10 +167,10 @@ class ReissueCard(WithEmbossing):
 
     conditions: ClassVar = (BULK_CONDITION,)
     ignored: ClassVar = (
-        Ignores(_OF_PHYSICAL, equals("virtual", 1)),
-        Ignores(frozenset(("card_pin",)), equals("generate_new_pin", 0, default=1)),
+        Ignores(_OF_PHYSICAL, if_equal("virtual", 1)),
+        Ignores(frozenset(("card_pin",)), if_equal("generate_new_pin", 0, default=1)),
     )
-    late: ClassVar = Late(_OF_PHYSICAL, absent("virtual"))
+    late: ClassVar = Late(_OF_PHYSICAL, if_absent("virtual"))
 
     card_id: Id
     generate_new_pan: fields.KeptOrNew | None = None
@@ -245,7 +245,7 @@ class SetPin(Request):
 
 
 class ChangeCardAcsPassword(Request):
-    further: ClassVar = (_password_length,)
+    further: ClassVar = (check_password_length,)
 
     card_id: Id
     acs_password: ANS[6, 128]
@@ -271,8 +271,8 @@ class CreateCardAcsMerchantWhitelistRule(Request):
 
     conditions: ClassVar = (
         NeedsOne(("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")),
-        Needs(("maximum_amount_currency_ison",), (given("maximum_amount"),)),
-        Needs(("maximum_amount",), (given("maximum_amount_currency_ison"),)),
+        Needs(("maximum_amount_currency_ison",), (if_given("maximum_amount"),)),
+        Needs(("maximum_amount",), (if_given("maximum_amount_currency_ison"),)),
     )
 
     rule_name: ANS[1, 70]

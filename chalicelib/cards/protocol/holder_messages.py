@@ -12,9 +12,9 @@ from chalicelib.cards.protocol.message import (
     Needs,
     NeedsOne,
     Request,
-    absent,
-    equals,
-    given,
+    if_absent,
+    if_equal,
+    if_given,
 )
 
 HOLDER_CONDITIONS: tuple[Condition, ...] = (
@@ -28,9 +28,9 @@ HOLDER_CONDITIONS: tuple[Condition, ...] = (
             "holder_city",
             "holder_phone_number",
         ),
-        (absent("holder_id"),),
+        (if_absent("holder_id"),),
     ),
-    Needs(("holder_business_name",), (absent("holder_id"), equals("holder_type", 1))),
+    Needs(("holder_business_name",), (if_absent("holder_id"), if_equal("holder_type", 1))),
 )
 
 
@@ -66,7 +66,7 @@ class WithHolder(Request):
 
 HOLDER_BLOCK = tuple(name for name in WithHolder.model_fields if name not in ("access_level", "holder_id"))
 """What describes a new holder in createAccount and createCard; ignored when ``holder_id`` names one."""
-HOLDER_IGNORED = (Ignores(frozenset(HOLDER_BLOCK), given("holder_id")),)
+HOLDER_IGNORED = (Ignores(frozenset(HOLDER_BLOCK), if_given("holder_id")),)
 
 
 class HolderFields(Request):
@@ -99,7 +99,7 @@ class HolderFields(Request):
 class CreateHolder(HolderFields):
     """createHolder: registers a holder."""
 
-    conditions: ClassVar = (Needs(("business_name",), (equals("holder_type", 1),)),)
+    conditions: ClassVar = (Needs(("business_name",), (if_equal("holder_type", 1),)),)
 
     holder_type: HolderType | None = None
     ip_address: Ipv4 | None = None

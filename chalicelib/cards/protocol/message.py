@@ -56,15 +56,15 @@ class When:
         return f"{self.field} is {self.value}"
 
 
-def given(field: str) -> When:
+def if_given(field: str) -> When:
     return When(field)
 
 
-def absent(field: str) -> When:
+def if_absent(field: str) -> When:
     return When(field, present=False)
 
 
-def equals(field: str, value: int, default: int = 0) -> When:
+def if_equal(field: str, value: int, default: int = 0) -> When:
     """Of a number; one that is absent counts as ``default``."""
     return When(field, value, default=default)
 
@@ -155,21 +155,21 @@ class Request(Message):
         if len(body) > _MEMBERS:
             raise refused_fields([Problem("", "unknown", f"the request has more than {_MEMBERS} fields")])
         members, nulls = cls._read_members(body)
-        request, problems = cls._checked(members)
+        request, problems = cls._validate(members)
         problems += [
             Problem(printable_name(name), "unknown", "is not known here") for name in body if not _is_text(name)
         ]
         late = cls.late.select(problems, members) if cls.late else []
         if len(late) < len(problems):
-            raise refused_fields(_ordered(cls, [problem for problem in problems if problem not in late]))
+            raise refused_fields(_sort_problems(cls, [problem for problem in problems if problem not in late]))
         if request is None:
-            request = cls.model_validate({name: members[name] for name in members.keys() - _fields(late)})
+            request = cls.model_validate({name: members[name] for name in members.keys() - _faulty_fields(late)})
         if late or (nulls and cls.emptied):
             request.keep_notes(late, nulls)
         return request
 
     @classmethod
-    def _checked(cls: type[R], members: Members) -> tuple[R | None, list[Problem]]:
+    def _validate(cls: type[R], members: Members) -> tuple[R | None, list[Problem]]:
         """The request if each field is right by itself, and all that is wrong."""
         request: R | None = None
         problems: list[Problem] = []
@@ -177,7 +177,7 @@ class Request(Message):
             request = cls.model_validate(members)
         except ValidationError as error:
             problems = list(problems_of(cls, error))
-        problems += cls._unmet_conditions(members, _fields(problems))
+        problems += cls._unmet_conditions(members, _faulty_fields(problems))
         values = cls._valid_values(members, problems) if request is None else request.__dict__
         problems += [problem for check in cls.further for problem in check(values)]
         return request, problems
@@ -240,11 +240,11 @@ def _is_text(name: str) -> bool:
     return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
-def _fields(problems: Iterable[Problem]) -> frozenset[str]:
+def _faulty_fields(problems: Iterable[Problem]) -> frozenset[str]:
     return frozenset(problem.field for problem in problems)
 
 
-def _ordered(model: type[Request], problems: list[Problem]) -> list[Problem]:
+def _sort_problems(model: type[Request], problems: list[Problem]) -> list[Problem]:
     """In the order of the specification's tables: the action's own fields, then those of the blocks it shares."""
     own = [name for name in model.__annotations__ if name in model.model_fields]
     places = {name: place for place, name in enumerate(dict.fromkeys([*own, *model.model_fields]))}

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Id, LimitType, N, Paginator
-from chalicelib.cards.protocol.message import Answer, Needs, NeedsOne, Request, absent, given
+from chalicelib.cards.protocol.message import Answer, Needs, NeedsOne, Request, if_absent, if_given
 
 
 class CreateCustomFee(Request):
@@ -14,8 +14,8 @@ class CreateCustomFee(Request):
 
     conditions: ClassVar = (
         NeedsOne(("card_id", "account_id")),
-        Needs(("account_currency",), (absent("transaction_id"), absent("account_id"))),
-        Needs(("currency_ison",), (given("amount"),)),
+        Needs(("account_currency",), (if_absent("transaction_id"), if_absent("account_id"))),
+        Needs(("currency_ison",), (if_given("amount"),)),
     )
 
     card_id: Id | None = None

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, ExtList, Flag, Iban, Id, Level, N
-from chalicelib.cards.protocol.message import Answer, Members, Needs, Request, absent, given
+from chalicelib.cards.protocol.message import Answer, Members, Needs, Request, if_absent, if_given
 from chalicelib.foundation.fields.problems import Problem
 
 
@@ -68,7 +68,7 @@ class ChangeExternalPaymentAddressStatus(Request):
     note: ANS[1, 255] | None = None
 
 
-def some_amount(members: Members) -> Iterator[Problem]:
+def check_amount(members: Members) -> Iterator[Problem]:
     """No payment is of nothing."""
     if members.get("amount") == 0:
         yield Problem("amount", "value", "must be more than 0")
@@ -78,11 +78,11 @@ class TransferToExternalPayment(Request):
     """transferToExternalPayment: pays from an address; the amount is in minor units of the address's currency."""
 
     conditions: ClassVar = (
-        Needs(("destination_sort_code",), (given("destination_account_number"),)),
-        Needs(("destination_account_number",), (given("destination_sort_code"),)),
-        Needs(("destination_iban",), (absent("destination_account_number"), absent("destination_sort_code"))),
+        Needs(("destination_sort_code",), (if_given("destination_account_number"),)),
+        Needs(("destination_account_number",), (if_given("destination_sort_code"),)),
+        Needs(("destination_iban",), (if_absent("destination_account_number"), if_absent("destination_sort_code"))),
     )
-    further: ClassVar = (some_amount,)
+    further: ClassVar = (check_amount,)
 
     epm_address_id: Id
     destination_account_number: AN[1, 26] | None = None

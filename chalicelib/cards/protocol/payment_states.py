@@ -46,7 +46,7 @@ MANDATE_RULES: Mapping[str, Rule] = {"cancelExternalPaymentMandate": {"A": None,
 """By action, then by the mandate's state."""
 
 
-def _of(kind: PaymentKind, state: str) -> Mapping[tuple[PaymentKind, str], Status | None]:
+def _only_from(kind: PaymentKind, state: str) -> Mapping[tuple[PaymentKind, str], Status | None]:
     """A rule that one kind of payment passes in one state: returned ones are known to be."""
     kinds: tuple[PaymentKind, ...] = ("out", "in", "debit", "return")
     rule: dict[tuple[PaymentKind, str], Status | None] = {
@@ -58,10 +58,10 @@ def _of(kind: PaymentKind, state: str) -> Mapping[tuple[PaymentKind, str], Statu
 
 
 PAYMENT_RULES: Mapping[str, Mapping[tuple[PaymentKind, str], Status | None]] = {
-    "inboundReturn": _of("in", SETTLED),
-    "directCreditReturn": _of("in", SETTLED),
-    "directDebitReturn": _of("debit", SETTLED),
-    "changeDDExternalPaymentStatus": _of("debit", PENDING),
-    "simulateDirectDebit": _of("debit", PENDING),
+    "inboundReturn": _only_from("in", SETTLED),
+    "directCreditReturn": _only_from("in", SETTLED),
+    "directDebitReturn": _only_from("debit", SETTLED),
+    "changeDDExternalPaymentStatus": _only_from("debit", PENDING),
+    "simulateDirectDebit": _only_from("debit", PENDING),
 }
 """By action, then by the payment's kind and state. Which inbound payments are direct credits their scheme says."""

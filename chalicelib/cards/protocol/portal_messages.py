@@ -10,7 +10,7 @@ from typing import ClassVar
 from chalicelib.cards.protocol.account_messages import AccountRecord
 from chalicelib.cards.protocol.card_records import CardDetails
 from chalicelib.cards.protocol.fields import Id, ItemCount, N, Range
-from chalicelib.cards.protocol.message import Answer, Needs, Request, given
+from chalicelib.cards.protocol.message import Answer, Needs, Request, if_given
 from chalicelib.cards.protocol.payment_messages import AddressRecord
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, TransactionRecord
 
@@ -43,7 +43,10 @@ class ListActivity(Request):
     A message is named by its time (Unix milliseconds) and its number.
     """
 
-    conditions: ClassVar = (Needs(("before_at",), (given("before_id"),)), Needs(("before_id",), (given("before_at"),)))
+    conditions: ClassVar = (
+        Needs(("before_at",), (if_given("before_id"),)),
+        Needs(("before_id",), (if_given("before_at"),)),
+    )
 
     item_count: ItemCount
     card_id: Id | None = None

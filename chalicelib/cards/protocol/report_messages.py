@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Flag, Id, ItemCount, N
-from chalicelib.cards.protocol.message import Answer, Members, Needs, NeedsOne, Request, absent
+from chalicelib.cards.protocol.message import Answer, Members, Needs, NeedsOne, Request, if_absent
 from chalicelib.foundation.fields.problems import Problem
 
 _SPANS = (("date_from", "date_to"), ("date_imported_from", "date_imported_to"))
 
 
-def dates_in_order(members: Members) -> Iterator[Problem]:
+def check_dates(members: Members) -> Iterator[Problem]:
     """No span ends before it begins."""
     for first, last in _SPANS:
         if members.get(first) is not None and members.get(last) is not None and members[first] > members[last]:
@@ -27,7 +27,7 @@ def dates_in_order(members: Members) -> Iterator[Problem]:
 class ReportRequest(Request):
     """A page of a list: so many rows, after the row ``last_id`` if one is named."""
 
-    further: ClassVar = (dates_in_order,)
+    further: ClassVar = (check_dates,)
 
     item_count: ItemCount
     last_id: Id | None = None
@@ -54,7 +54,7 @@ class GetTransactions(ReportRequest):
 
     conditions: ClassVar = (
         NeedsOne(("card_id", "account_id")),
-        Needs(("date_from", "date_to"), (absent("transaction_id"),)),
+        Needs(("date_from", "date_to"), (if_absent("transaction_id"),)),
     )
 
     card_id: Id | None = None

@@ -197,7 +197,7 @@ class OneOfRule(ValueRule):
     def check(self, value: Any) -> int:
         number = int(digits_of(value, 1, self.digits))
         if number not in self.meanings:
-            fault("value", f"must be {_either(map(str, self.meanings))}")
+            fault("value", f"must be {_join_alternatives(map(str, self.meanings))}")
         return number
 
     def json_schema(self) -> Json:
@@ -233,7 +233,7 @@ class CodeWordRule(ValueRule):
         if self.shortest:
             word = next((each for each in self.meanings if each.lower() == word.lower()), word)
         if word not in self.meanings:
-            fault("value", f"must be {_either(self.meanings)}")
+            fault("value", f"must be {_join_alternatives(self.meanings)}")
         return word
 
     def json_schema(self) -> Json:
@@ -326,6 +326,6 @@ def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _either(values: Any) -> str:
+def _join_alternatives(values: Any) -> str:
     *first, last = values
     return f"{', '.join(first)} or {last}" if first else str(last)

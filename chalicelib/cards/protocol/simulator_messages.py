@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N, Range
-from chalicelib.cards.protocol.message import Answer, Excludes, Members, Needs, NeedsOne, Request, given
-from chalicelib.cards.protocol.payment_messages import some_amount
+from chalicelib.cards.protocol.message import Answer, Excludes, Members, Needs, NeedsOne, Request, if_given
+from chalicelib.cards.protocol.payment_messages import check_amount
 from chalicelib.cards.protocol.values import MOST_AMOUNT
 from chalicelib.foundation.fields.problems import Problem
 
@@ -32,7 +32,7 @@ class SimulateAuthentication(AtMerchant):
     acquirer_bin: Digits[4, 11] | None = None
 
 
-def together_in_the_field(members: Members) -> Iterator[Problem]:
+def check_total_amount(members: Members) -> Iterator[Problem]:
     """Amount and cashback are one amount for the network."""
     amount, cashback = members.get("amount"), members.get("cashback_amount")
     if isinstance(amount, int) and isinstance(cashback, int) and amount + cashback > MOST_AMOUNT:
@@ -43,7 +43,7 @@ class _CardUse(AtMerchant):
     """What the network tells of the use of a card; amounts in minor units of ``currency_ison``."""
 
     conditions: ClassVar = (NeedsOne(("card_id", "pan")), Excludes("pan", "card_id"))
-    further: ClassVar = (together_in_the_field,)
+    further: ClassVar = (check_total_amount,)
 
     card_id: Id | None = None
     pan: Digits[16, 19] | None = None
@@ -75,7 +75,7 @@ class SimulateAdvice(_CardUse):
 class SimulateIncrement(Request):
     """simulateIncrement: the shop asks for more on top of what was approved."""
 
-    further: ClassVar = (some_amount,)
+    further: ClassVar = (check_amount,)
 
     trans_link: Digits[12]
     amount: N[1, 15]
@@ -84,7 +84,7 @@ class SimulateIncrement(Request):
 class SimulateReversal(Request):
     """simulateReversal: the shop gives up what was approved, or ``amount`` of it."""
 
-    further: ClassVar = (some_amount,)
+    further: ClassVar = (check_amount,)
 
     trans_link: Digits[12]
     amount: N[1, 15] | None = None
@@ -100,7 +100,7 @@ class SimulateClearing(AtMerchant):
     """simulateClearing: the shop collects, with an authorization or without one."""
 
     conditions: ClassVar = (NeedsOne(("trans_link", "card_id")), Excludes("card_id", "trans_link"))
-    further: ClassVar = (some_amount,)
+    further: ClassVar = (check_amount,)
 
     trans_link: Digits[12] | None = None
     card_id: Id | None = None
@@ -116,7 +116,7 @@ class SimulateRefund(SimulateClearing):
 class SimulateDispute(Request):
     """simulateDispute: the holder disputes a transaction, and wins or loses."""
 
-    further: ClassVar = (some_amount,)
+    further: ClassVar = (check_amount,)
 
     transaction_id: N[1, 11]
     step: fields.DisputeStep
@@ -188,7 +188,7 @@ class Disputed(Answer):
 class SimulateInboundPayment(Request):
     """simulateInboundPayment: another bank pays to an address."""
 
-    further: ClassVar = (some_amount,)
+    further: ClassVar = (check_amount,)
 
     epm_address_id: Id
     amount: N[1, 15]
@@ -213,9 +213,9 @@ class SimulateDirectDebit(Request):
         NeedsOne(("epm_mandate_id", "epm_transaction_id")),
         Excludes("epm_transaction_id", "epm_mandate_id"),
         Excludes("amount", "epm_transaction_id"),
-        Needs(("amount",), (given("epm_mandate_id"),)),
+        Needs(("amount",), (if_given("epm_mandate_id"),)),
     )
-    further: ClassVar = (some_amount,)
+    further: ClassVar = (check_amount,)
 
     epm_mandate_id: Id | None = None
     amount: N[1, 15] | None = None

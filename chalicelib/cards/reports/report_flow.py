@@ -40,11 +40,13 @@ class ReportFlow:
         self, request: messages.GetCardsActivity, context: RequestContext
     ) -> Outcome[list[messages.CardActivityRecord]]:
         if request.card_id is not None:
-            return _of_card(
+            return _card_page(
                 request, context, request.card_id, activity_record.of_card(request.card_id), serializers.activity
             )
-        [last] = _items(context, _key(Authorization.key, request.last_id))
-        after = _after(request, context, last, lambda item: context.can_see(item) and _is_listed(ACTIVITY, item))
+        [last] = _read_items(context, _key(Authorization.key, request.last_id))
+        after = _find_position(
+            request, context, last, lambda item: context.can_see(item) and _is_listed(ACTIVITY, item)
+        )
         span = Span.of_seconds(request.date_from, request.date_to, after)
         return _sharded_page(
             request, context, activity_record.of_manager(context.manager_id), span, serializers.activity
@@ -53,18 +55,18 @@ class ReportFlow:
     def get_financial_authorizes(
         self, request: messages.GetFinancialAuthorizes, context: RequestContext
     ) -> Outcome[list[messages.FinancialAuthorizeRecord]]:
-        return _of_card(
+        return _card_page(
             request,
             context,
             request.card_id,
             activity_record.authorizes_of_card(request.card_id),
-            serializers.authorize,
+            serializers.financial_authorize,
         )
 
     def get_transactions(
         self, request: messages.GetTransactions, context: RequestContext
     ) -> Outcome[list[messages.TransactionRecord]]:
-        of_card, of_account, wanted, last = _items(
+        of_card, of_account, wanted, last = _read_items(
             context,
             _key(Card.key, request.card_id),
             _key(Account.key, request.account_id),
@@ -76,7 +78,7 @@ class ReportFlow:
         if card is not None and account is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         belongs = partial(_belongs, card, account)
-        span = Span.of_seconds(request.date_from, request.date_to, _after(request, context, last, belongs))
+        span = Span.of_seconds(request.date_from, request.date_to, _find_position(request, context, last, belongs))
         if request.transaction_id is None:
             timeline = transaction_record.timeline(account.owner if account else None, request.card_id)
             return _page(request, context, [timeline], span, serializers.transaction)
@@ -88,10 +90,10 @@ class ReportFlow:
         self, request: messages.GetFinancialDetailAddendums, context: RequestContext
     ) -> Outcome[list[messages.AddendumRecord]]:
         number = request.transaction_id
-        transaction, last = _items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
+        transaction, last = _read_items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
         if number is not None and not context.can_see(transaction):
             raise Refused(Status.NO_TRANSACTION)
-        after = _after(
+        after = _find_position(
             request, context, last, lambda item: context.can_see(item) and number in (None, item["transaction_id"])
         )
         span = Span.of_seconds(request.date_imported_from, request.date_imported_to, after)
@@ -104,7 +106,7 @@ class ReportFlow:
     def simulate_addendum(
         self, request: messages.SimulateAddendum, context: RequestContext
     ) -> Outcome[messages.NewAddendum]:
-        [transaction] = _items(context, transaction_key(request.transaction_id))
+        [transaction] = _read_items(context, transaction_key(request.transaction_id))
         if transaction is None or not context.can_see(transaction):
             raise Refused(Status.NO_TRANSACTION)
         addendum = Addendum(
@@ -123,14 +125,14 @@ def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
     return None if number is None else kind(number)
 
 
-def _items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
+def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
     """The items that the request names, read together with its claim; ``None`` in place of a key that there is not."""
     named = [key for key in keys if key is not None]
     found = iter(context.items(named) if named or context.claim is not None else ())
     return [None if key is None else next(found) for key in keys]
 
 
-def _after(
+def _find_position(
     request: ReportRequest, context: RequestContext, last: Item | None, belongs: Callable[[Item], bool]
 ) -> Position | None:
     """Where the row ``last_id`` stands that the page follows, if there is to be one. Raises: Refused."""
@@ -165,7 +167,7 @@ def _single_transaction_page(
     return _outcome([serializers.transaction(row)], more=False)
 
 
-def _of_card(
+def _card_page(
     request: messages.GetCardsActivity | messages.GetFinancialAuthorizes,
     context: RequestContext,
     card_id: int,
@@ -173,9 +175,9 @@ def _of_card(
     serialize: Serializer[A],
 ) -> Outcome[list[A]]:
     """A page of the network's messages about a card."""
-    found, last = _items(context, Card.key(card_id), _key(Authorization.key, request.last_id))
+    found, last = _read_items(context, Card.key(card_id), _key(Authorization.key, request.last_id))
     card = context.require_visible(Card, found)
-    after = _after(
+    after = _find_position(
         request, context, last, lambda item: item.get("card_id") == card.id and _is_listed(timeline.name, item)
     )
     return _page(request, context, [timeline], Span.of_seconds(request.date_from, request.date_to, after), serialize)

@@ -34,7 +34,7 @@ def activity(row: Item) -> CardActivityRecord:
     return _record(CardActivityRecord, row)
 
 
-def authorize(row: Item) -> FinancialAuthorizeRecord:
+def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
     """The same row as a financial authorize.
 
     ``currency_conversion_fee`` is there when something else than ``holder_amount`` has it in it, ``transaction_fee``
@@ -58,7 +58,7 @@ def transaction(row: Item) -> TransactionRecord:
     ``holder_amount`` has in it, in the account's currency, and the day of recording, on which it is settled.
     """
     network: Mapping[str, Any] = row.get("network") or {}
-    books = _booked(row) | _amounts(row) | _outside(row)
+    books = _identification(row) | _amounts(row) | _reconciliation(row)
     members = {**_UNCHECKED, **network, **_merchant(row, network), **without_none(books), **row.get("counterparty", {})}
     null = ("card_id",) if row["transaction_type"] in values.EXTERNAL_TYPES else ()
     return _record(TransactionRecord, members, null)
@@ -84,7 +84,7 @@ def _mti(row: Item) -> int:
     return int(row.get("mti", _MTI_OF_TYPE.get(row["transaction_type"], values.PRESENTMENT)))
 
 
-def _booked(row: Item) -> dict[str, Any]:
+def _identification(row: Item) -> dict[str, Any]:
     """What it is, and what it belongs to: ``transaction_log_id`` is the authorization."""
     return {
         "transaction_id": row["id"],
@@ -133,7 +133,7 @@ def _amounts(row: Item) -> dict[str, Any]:
     }
 
 
-def _outside(row: Item) -> dict[str, Any]:
+def _reconciliation(row: Item) -> dict[str, Any]:
     """What is reconciled with the network or the provider: the amount, in its own currency. Fees are taken in house.
 
     A return is of the whole original amount.

@@ -81,12 +81,12 @@ class Action(Generic[Q]):
         return "list" if get_origin(self._data) is list else "object"
 
     @property
-    def paged(self) -> bool:
+    def is_paged(self) -> bool:
         """Whether a ``paginator`` stands beside the data, as it does in the request."""
         return "paginator" in self.request.model_fields
 
     @property
-    def continued(self) -> bool:
+    def is_continued(self) -> bool:
         """Whether ``has_more_records`` stands beside the data: the next page follows the row ``last_id``."""
         return "last_id" in self.request.model_fields
 

@@ -45,7 +45,7 @@ _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PendingRequest:
     """A request that may be carried out, with its claim if it has a reference, and its place in queues."""
 
     credential: Credential
@@ -60,7 +60,7 @@ class _Written:
     """What was written: the answer, or what finds it out, and the events that go with it."""
 
     answer: str | Callable[[], str]
-    told: RecordedDeliveries = field(default_factory=RecordedDeliveries)
+    deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +112,10 @@ class Dispatcher:
             return self._carry_out(credential, action, request, claim, until)
         except Repeated as repeated:
             if repeated.answer is None:  # only the claim of a reveal is kept
-                return envelope.as_repeat(self._carry_out(credential, action, request, None, until))
-            answer = envelope.without_expiry(repeated.answer) if repeated.other_view else repeated.answer
+                return envelope.mark_as_repeat(self._carry_out(credential, action, request, None, until))
+            answer = envelope.remove_expiry(repeated.answer) if repeated.other_view else repeated.answer
             _audit(credential, request, jsontext.loads(answer).get("data"))
-            return envelope.as_repeat(answer)
+            return envelope.mark_as_repeat(answer)
 
     def _credential(self, members: Mapping[str, Any]) -> Credential:
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
@@ -144,18 +144,18 @@ class Dispatcher:
         """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, until)
         try:
-            written = self._retry(_Asked(credential, action, request, claim, queue_place))
+            written = self._retry(_PendingRequest(credential, action, request, claim, queue_place))
         finally:
             queue_place.leave()
-        self.events.dispatch(written.told)
+        self.events.dispatch(written.deliveries)
         return written.answer if isinstance(written.answer, str) else written.answer()
 
-    def _retry(self, asked: _Asked) -> _Written:
+    def _retry(self, asked: _PendingRequest) -> _Written:
         """Attempt until something is written. Raises: Refused, Repeated, StoreError."""
         started = self.clock.time()
         for attempt in count():
             if attempt >= _ATTEMPTS:
-                asked.queue_place.end()
+                asked.queue_place.stop_waiting()
             context = self._context(asked)
             try:
                 return self._attempt(asked, context)
@@ -168,16 +168,16 @@ class Dispatcher:
                 self.store.wait(4)
         raise AssertionError("unreachable")
 
-    def _wait(self, asked: _Asked, attempt: int, failure: Exception) -> None:
+    def _wait(self, asked: _PendingRequest, attempt: int, failure: Exception) -> None:
         """Wait for the next attempt; the last ones end what is late. Raises: Refused, if there is none."""
         place, is_last = asked.queue_place, asked.queue_place.is_over or attempt + 1 >= _ATTEMPTS
-        is_given_up = place.has_ended and (place.left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
+        is_given_up = place.has_stopped and (place.seconds_left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
         if is_last and (asked.action.late is None or is_given_up):
             raise Refused(Status.CONFLICT) from None
-        if not is_last and (place.in_vain or not isinstance(failure, ConditionFailed)):
-            self.store.wait(min(attempt + 2, 6), place.left)
+        if not is_last and (place.lost_turns or not isinstance(failure, ConditionFailed)):
+            self.store.wait(min(attempt + 2, 6), place.seconds_left)
 
-    def _context(self, asked: _Asked) -> RequestContext:
+    def _context(self, asked: _PendingRequest) -> RequestContext:
         credential, action = asked.credential, asked.action
         level = credential.access_level
         if asked.request.access_level is not None and not action.creates:
@@ -195,7 +195,7 @@ class Dispatcher:
             claim=asked.claim,
         )
 
-    def _attempt(self, asked: _Asked, context: RequestContext) -> _Written:
+    def _attempt(self, asked: _PendingRequest, context: RequestContext) -> _Written:
         """One attempt, after which everything is written.
 
         Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
@@ -207,7 +207,7 @@ class Dispatcher:
             counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
             if refusal.status.is_kept:
                 self._write(asked, context, counted, answer, None)
-            elif context.claim is not None and not context.has_looked:
+            elif context.claim is not None and not context.has_read_claim:
                 self._check_repeat(context.claim, context.now)  # a repeat comes before what is wrong with it now
             return _Written(answer)
         self.programmes.mark_used(context.catalogue, outcome.uses)
@@ -219,24 +219,24 @@ class Dispatcher:
         answer = envelope.success(outcome.data, outcome.beside)
         kept, whole = answer, None
         if asked.action.seals and context.claim is not None:
-            kept, whole = envelope.success(envelope.without_card_data(outcome.data or {}), {}), answer
+            kept, whole = envelope.success(envelope.remove_card_data(outcome.data or {}), {}), answer
         self._write(asked, context, operations, kept, whole)
         _audit(asked.credential, asked.request, outcome.data)
         return _Written(answer, told)
 
-    def _decide(self, asked: _Asked, context: RequestContext) -> Outcome[Any]:
+    def _decide(self, asked: _PendingRequest, context: RequestContext) -> Outcome[Any]:
         """What the flow decides, or says when an action that has to end in time is late by then. Raises: Refused."""
         place, late = asked.queue_place, asked.action.late
         if late is None or not place.is_over:
             outcome = self._method(asked.action.handler)(asked.request, context)
             if late is None or not place.is_over:
                 return outcome
-        place.end()
+        place.stop_waiting()
         return self._method(late)(asked.request, context)
 
     def _write(
         self,
-        asked: _Asked,
+        asked: _PendingRequest,
         context: RequestContext,
         operations: Sequence[Operation],
         answer: str | None,
@@ -263,7 +263,7 @@ class Dispatcher:
                 self._check_repeat(claim, context.now)
             if not (failure.repeated and _is_own(context, failure)):
                 if claim is None or 0 not in failure.failed:  # nobody queues for claims
-                    asked.queue_place.contend(all_operations[failure.failed[0]])
+                    asked.queue_place.queue_for(all_operations[failure.failed[0]])
                 raise
         return None
 

@@ -23,17 +23,17 @@ def error(refusal: Refused) -> str:
     return f'{{"status":"error",{_FIRST},"status_code":{int(refusal.status)},"message":{message}}}'
 
 
-def as_repeat(answer: str) -> str:
+def mark_as_repeat(answer: str) -> str:
     """The same answer to a repeated request."""
     return answer.replace(_FIRST, _REPEAT, 1)
 
 
-def without_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
+def remove_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of an answer for long."""
     return {name: value for name, value in data.items() if name not in KEPT_SHORTLY}
 
 
-def without_expiry(answer: str) -> str:
+def remove_expiry(answer: str) -> str:
     """A kept answer for a credential that by now is shown card data in another way."""
     members = jsontext.loads(answer)
     if isinstance(members.get("data"), dict):

@@ -77,7 +77,7 @@ class RequestContext:
     queue_place: QueuePlace
     claim: IdempotencyClaim | None = None
     write_id: str = field(default_factory=new_id)
-    has_looked: bool = False
+    has_read_claim: bool = False
     at: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,13 +95,13 @@ class RequestContext:
     def items(self, keys: Sequence[Key]) -> list[Item | None]:
         """Items, strongly consistent. The first time the claim is read along. Raises: Repeated, Refused."""
         if self.is_write:
-            self.queue_place.approach(keys)
-        claim = None if self.has_looked else self.claim
+            self.queue_place.wait_for_others(keys)
+        claim = None if self.has_read_claim else self.claim
         own = self.references.keys(claim) if claim else []
         found = self._read([*own, *keys])
         self.at = milliseconds(self.clock)
         if claim is not None:
-            self.has_looked = True
+            self.has_read_claim = True
             self.references.check_repeat(claim, found[: len(own)], self.now)
         return found[len(own) :]
 

@@ -54,8 +54,8 @@ class QueuePlace:
     ``until`` is a time of the clock's ``monotonic``.
 
     Attributes:
-        in_vain: how often the request was not first although it had queued: other processes are in the way.
-        has_ended: whether it was told to wait no more.
+        lost_turns: how often the request was not first although it had queued: other processes are in the way.
+        has_stopped: whether it was told to wait no more.
     """
 
     def __init__(self, queues: HotKeyQueues, clock: Clock, until: float) -> None:
@@ -64,37 +64,37 @@ class QueuePlace:
         self._until = until
         self._queue: _Queue | None = None
         self._is_mine = False
-        self.in_vain = 0
-        self.has_ended = False
+        self.lost_turns = 0
+        self.has_stopped = False
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds that the request may still wait; below zero, since when it may not."""
         return self._until - self._clock.monotonic()
 
     @property
     def is_over(self) -> bool:
-        return self.left <= 0
+        return self.seconds_left <= 0
 
-    def end(self) -> None:
+    def stop_waiting(self) -> None:
         """Wait no more."""
         self.leave()
-        self.has_ended = True
+        self.has_stopped = True
         self._until = min(self._until, self._clock.monotonic())
 
-    def approach(self, keys: Sequence[Key]) -> None:
+    def wait_for_others(self, keys: Sequence[Key]) -> None:
         """Before items are read: wait for the requests that queue for one of them."""
         for table, key in keys if self._queue is None and not self.is_over else ():
             self._wait(self._queues.join(_name(table, key), opening=False))
             if self._queue is not None:
                 return
 
-    def contend(self, operation: Operation) -> None:
+    def queue_for(self, operation: Operation) -> None:
         """Queue for an item that somebody else has changed."""
         key = operation.item if isinstance(operation, Put) else operation.key
         name = _name(operation.table, key)
         if self._queue is not None and self._queue.name == name:
-            self.in_vain += 1
+            self.lost_turns += 1
             return
         self.leave()
         self._wait(self._queues.join(name, opening=True))
@@ -111,7 +111,7 @@ class QueuePlace:
     def _wait(self, queue: _Queue | None) -> None:
         if queue is not None:
             self._queue = queue
-            self._is_mine = queue.front.acquire(timeout=max(0, self.left))
+            self._is_mine = queue.front.acquire(timeout=max(0, self.seconds_left))
 
 
 def _name(table: str, item: dict[str, Any]) -> Name:

@@ -64,8 +64,8 @@ def _without(body: Json, *beginnings: str) -> Json:
 def answer(action: Action) -> Json:
     """The body of a successful answer."""
     beside: Json = {"id": HOLDER_ID} if action.shape == "id" else {}
-    beside |= {"paginator": {"total_items_count": 1}} if action.paged else {}
-    beside |= {"has_more_records": "N"} if action.continued else {}
+    beside |= {"paginator": {"total_items_count": 1}} if action.is_paged else {}
+    beside |= {"has_more_records": "N"} if action.is_continued else {}
     return {"status": "success", "duplicated": 0, **beside, "data": _data(action)}
 
 

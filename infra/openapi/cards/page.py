@@ -170,8 +170,8 @@ def _answer(action: Action) -> Iterator[str]:
         said = {"empty": "is `[]`", "empty object": "is `{}`", "id": "is `[]`, with `id` beside it"}
         yield f"`data` {said[action.shape]}."
         return
-    beside = ", with a `paginator` of `total_items_count` beside it" if action.paged else ""
-    beside += ", with `has_more_records`, `Y` or `N`, beside it" if action.continued else ""
+    beside = ", with a `paginator` of `total_items_count` beside it" if action.is_paged else ""
+    beside += ", with `has_more_records`, `Y` or `N`, beside it" if action.is_continued else ""
     yield f"`data` is {'a list of objects' if action.shape == 'list' else 'an object'}{beside}:"
     yield table(("Answer field", "", "Type", "Meaning"), list(_answer_rows(answer, "")))
     yield _block(examples.answer(action))

@@ -169,13 +169,13 @@ NOTES: Mapping[str, str] = {
 }
 
 FURTHER: Mapping[str, str] = {
-    "track_names": "`track_data_first_name` and `track_data_last_name` have at most "
+    "check_track_names": "`track_data_first_name` and `track_data_last_name` have at most "
     f"{TRACK_NAME} characters together (2003).",
-    "some_amount": "`amount` is more than 0 (2005).",
-    "together_in_the_field": "`amount` and `cashback_amount` have at most 15 digits together (2003).",
-    "dates_in_order": "No span ends before it begins (2005).",
-    "_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
-    "_password_length": f"`acs_password` has at most {LONGEST_BYTES} bytes in UTF-8 (2003).",
+    "check_amount": "`amount` is more than 0 (2005).",
+    "check_total_amount": "`amount` and `cashback_amount` have at most 15 digits together (2003).",
+    "check_dates": "No span ends before it begins (2005).",
+    "check_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
+    "check_password_length": f"`acs_password` has at most {LONGEST_BYTES} bytes in UTF-8 (2003).",
 }
 """What models check of fields that are right each by itself, by the name of the check."""
 

@@ -141,9 +141,9 @@ class CardSchemas:
             "duplicated": _DUPLICATED,
             "data": self._data(action),
         }
-        if action.paged:
+        if action.is_paged:
             properties |= {"paginator": _PAGINATOR}
-        if action.continued:
+        if action.is_continued:
             properties |= {"has_more_records": _MORE}
         if action.shape == "id":
             properties |= {"id": {**_rule_schema(fields.rule_of(fields.Id), "answered"), "description": "The holder"}}

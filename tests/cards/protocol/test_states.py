@@ -66,9 +66,9 @@ def request(action: str, cast: whole_requests.Cast) -> Members:
 
 def page(action: str) -> Members:
     """What a read that answers a page needs besides."""
-    if EVERY_ACTION[action].continued:
+    if EVERY_ACTION[action].is_continued:
         return {"date_from": 0, "date_to": 1, "item_count": 1}
-    return {"paginator": {"item_count": 1, "offset": 0}} if EVERY_ACTION[action].paged else {}
+    return {"paginator": {"item_count": 1, "offset": 0}} if EVERY_ACTION[action].is_paged else {}
 
 
 def status_of(place: Placed) -> str:

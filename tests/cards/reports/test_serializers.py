@@ -103,9 +103,9 @@ def test_a_member_of_a_financial_authorize_is_the_messages_and_left_out_without_
     common = {"authorize_id": 5, "card_id": 44}
     row = WHOLE_MESSAGE | common | FEES_APART
     expected = as_written(row) | {"currency_convertion_fee": 28}
-    least = serializers.authorize(LEAST_MESSAGE | common)
+    least = serializers.financial_authorize(LEAST_MESSAGE | common)
 
-    assert dict(serializers.authorize(row))[name] == expected[name]
+    assert dict(serializers.financial_authorize(row))[name] == expected[name]
     assert (name in least) is (name in mandatory(AUTHORIZE) | {"card_present"})
 
 
@@ -121,7 +121,7 @@ def test_a_member_of_a_transaction_is_the_networks_or_the_books_and_left_out_wit
     ("record", "table"),
     [
         (serializers.activity(WHOLE_MESSAGE | {"authorize_id": 5, "card_id": 44}), ACTIVITY),
-        (serializers.authorize(WHOLE_MESSAGE | {"authorize_id": 5, "card_id": 44} | FEES_APART), AUTHORIZE),
+        (serializers.financial_authorize(WHOLE_MESSAGE | {"authorize_id": 5, "card_id": 44} | FEES_APART), AUTHORIZE),
         (serializers.transaction(WHOLE_TRANSACTION), TRANSACTION),
     ],
     ids=["activity", "authorize", "transaction"],
@@ -141,7 +141,7 @@ def test_a_conversions_fee_is_shown_of_an_authorize_where_nothing_has_it_in_it()
         "none": LEAST_MESSAGE | {"is_conversion_fee_blended": 0, "currency_conversion_fee": 0},
     }
 
-    assert {name: both & serializers.authorize(row).keys() for name, row in rows.items()} == {
+    assert {name: both & serializers.financial_authorize(row).keys() for name, row in rows.items()} == {
         "apart": both,
         "blended": set(),
         "none": set(),
@@ -156,7 +156,7 @@ def test_a_fee_is_shown_of_an_authorize_where_no_transaction_of_its_own_shows_it
         "none": LEAST_MESSAGE,
     }
 
-    assert {name: serializers.authorize(row).get("transaction_fee") for name, row in rows.items()} == {
+    assert {name: serializers.financial_authorize(row).get("transaction_fee") for name, row in rows.items()} == {
         "blended": 60,
         "apart": None,
         "of both kinds": 60,
@@ -168,7 +168,7 @@ def test_nothing_but_the_records_members_is_shown() -> None:
     kept = {"written_by": "x", "owner": "card#1", "part": "activity#1", "manager_id": 1, "access_level": 0, "at": AT}
 
     assert serializers.activity(LEAST_MESSAGE | kept).keys() <= ACTIVITY.keys()
-    assert serializers.authorize(LEAST_MESSAGE | kept).keys() <= AUTHORIZE.keys()
+    assert serializers.financial_authorize(LEAST_MESSAGE | kept).keys() <= AUTHORIZE.keys()
     assert serializers.transaction(LEAST_TRANSACTION | kept).keys() <= TRANSACTION.keys()
 
 

@@ -26,8 +26,8 @@ def test_nobody_waits_where_nobody_has_met() -> None:
     queues = HotKeyQueues()
     first, second = place_in(queues), place_in(queues)
 
-    first.approach([ACCOUNT, OTHER])
-    second.approach([ACCOUNT])
+    first.wait_for_others([ACCOUNT, OTHER])
+    second.wait_for_others([ACCOUNT])
 
     assert waiting_in(queues) == 0
 
@@ -35,10 +35,10 @@ def test_nobody_waits_where_nobody_has_met() -> None:
 def test_who_came_second_queues_and_newcomers_wait_for_it() -> None:
     queues, order = HotKeyQueues(), []
     late, newcomer = place_in(queues), place_in(queues)
-    late.contend(CHANGE)
+    late.queue_for(CHANGE)
 
     def come() -> None:
-        newcomer.approach([OTHER, ACCOUNT])
+        newcomer.wait_for_others([OTHER, ACCOUNT])
         order.append("newcomer")
         newcomer.leave()
 
@@ -59,11 +59,11 @@ def test_a_put_and_an_update_of_one_item_share_a_queue() -> None:
     queues = HotKeyQueues()
     place = place_in(queues)
 
-    place.contend(CHANGE)
-    place.contend(Put("cards", {**ACCOUNT[1], "held": 2}))
+    place.queue_for(CHANGE)
+    place.queue_for(Put("cards", {**ACCOUNT[1], "held": 2}))
 
     assert waiting_in(queues) == 1
-    assert place.in_vain == 1
+    assert place.lost_turns == 1
 
 
 def test_a_request_waits_in_one_queue_only() -> None:
@@ -71,12 +71,12 @@ def test_a_request_waits_in_one_queue_only() -> None:
     queues = HotKeyQueues()
     place = place_in(queues)
 
-    place.contend(CHANGE)
-    place.contend(Update(*OTHER, set={"held": 1}))
-    place.approach([ACCOUNT])
+    place.queue_for(CHANGE)
+    place.queue_for(Update(*OTHER, set={"held": 1}))
+    place.wait_for_others([ACCOUNT])
 
     assert waiting_in(queues) == 1
-    assert place.in_vain == 0
+    assert place.lost_turns == 0
     place.leave()
     place.leave()
     assert waiting_in(queues) == 0
@@ -85,9 +85,9 @@ def test_a_request_waits_in_one_queue_only() -> None:
 def test_a_request_that_has_waited_long_enough_goes_on() -> None:
     queues = HotKeyQueues()
     first, second = place_in(queues), place_in(queues, patience=0)
-    first.contend(CHANGE)
+    first.queue_for(CHANGE)
 
-    second.contend(CHANGE)
+    second.queue_for(CHANGE)
 
     second.leave()
     first.leave()
