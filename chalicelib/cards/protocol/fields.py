@@ -179,18 +179,10 @@ Iban = Annotated[
 ]
 """Small letters stand for capitals."""
 _PRINTABLE = str.isprintable, "printable text"
+_EMAIL_PATTERN = "^[^@ ]{1,64}@[^@ ]+[.][^@ ]+$"
 Email = Annotated[
     str,
-    FormRule(
-        6,
-        100,
-        *_PRINTABLE,
-        "^[^@ ]{1,64}@[^@ ]+[.][^@ ]+$",
-        "zoe@example.com",
-        _reader(_EMAIL),
-        "an email address",
-        "email",
-    ),
+    FormRule(6, 100, *_PRINTABLE, _EMAIL_PATTERN, "zoe@example.com", _reader(_EMAIL), "an email address", "email"),
 ]
 Ipv4 = Annotated[
     str,

@@ -7,8 +7,6 @@ leads to. The programme manager's rows are spread over partitions, so that none 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
@@ -16,25 +14,11 @@ from chalicelib.cards.authorization.activity_record import TABLE
 from chalicelib.cards.ledger.transaction_record import transaction_key
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.time_ordered import Timeline, shard_of, shards
-from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
 
 _DIGITS = 20
 _LAST_AT = "last_addendum_at"
 """The member of a transaction's item that gives its addendums their order."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Addendum:
-    """One addendum; ``data`` is an object of whatever members, ``at`` is in Unix milliseconds."""
-
-    id: int
-    manager_id: int
-    access_level: int
-    transaction_id: int
-    addendum_type: str
-    data: dict[str, Any]
-    at: int
 
 
 def of_transaction(number: int) -> Timeline:
@@ -57,21 +41,22 @@ def next_at(transaction: Item, at: int) -> int:
     return max(at, int(transaction.get(_LAST_AT, 0)) + 1)
 
 
-def put_addendum(addendum: Addendum, transaction: Item, write_id: str) -> Sequence[Operation]:
-    """The writes of a new addendum; they fail if the transaction's item is not as it was read any more."""
-    members = {name: getattr(addendum, name) for name in Addendum.__slots__}
-    row = members | {"data": jsontext.dumps(addendum.data), "written_by": write_id}
-    found = {name: members[name] for name in ("manager_id", "access_level", "transaction_id", "at")}
-    lists = [of_transaction(addendum.transaction_id), of_manager(addendum.manager_id)[shard_of(addendum.id)]]
-    places = [each.key(addendum.at, addendum.id) for each in lists]
+def put_addendum(addendum: Item, transaction: Item) -> Sequence[Operation]:
+    """The writes of a new addendum; they fail if the transaction's item is not as it was read any more.
+
+    ``data`` of an addendum is JSON, ``at`` in Unix milliseconds.
+    """
+    number, of, at = addendum["id"], addendum["transaction_id"], addendum["at"]
+    found = {name: addendum[name] for name in ("manager_id", "access_level", "transaction_id", "at", "written_by")}
+    lists = [of_transaction(of), of_manager(addendum["manager_id"])[shard_of(number)]]
     last_at = transaction.get(_LAST_AT)
     as_read = Attr(_LAST_AT).not_exists() if last_at is None else Attr(_LAST_AT).eq(last_at)
     return [
         Update(
-            *transaction_key(addendum.transaction_id),
-            set={_LAST_AT: addendum.at},
+            *transaction_key(of),
+            set={_LAST_AT: at},
             condition=Attr("owner").exists() & as_read,
         ),
-        *(Put(table, {**key, **row}, absent("owner")) for table, key in places),
-        Put(TABLE, {**addendum_key(addendum.id)[1], **found, "written_by": write_id}, absent("owner")),
+        *(Put(table, {**key, **addendum}, absent("owner")) for table, key in [each.key(at, number) for each in lists]),
+        Put(TABLE, {**addendum_key(number)[1], **found}, absent("owner")),
     ]

@@ -19,11 +19,12 @@ from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import ReportRequest
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.reports import addendum_record, serializers
-from chalicelib.cards.reports.addendum_record import Addendum, addendum_key
+from chalicelib.cards.reports.addendum_record import addendum_key
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, certain_rows, page
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item
 
 A = TypeVar("A", bound=Answer)
@@ -40,12 +41,10 @@ class ReportFlow:
         self, request: messages.GetCardsActivity, context: RequestContext
     ) -> Outcome[list[messages.CardActivityRecord]]:
         if request.card_id is not None:
-            return _card_page(
-                request, context, request.card_id, activity_record.of_card(request.card_id), serializers.activity
-            )
+            return _card_page(request, context, activity_record.of_card(request.card_id), serializers.activity)
         [last] = _read_items(context, _key(Authorization.key, request.last_id))
         after = _find_position(
-            request, context, last, lambda item: context.can_see(item) and _is_listed(ACTIVITY, item)
+            request, context, last, lambda item: context.can_see(item) and ACTIVITY in item.get("lists", ())
         )
         span = Span.of_seconds(request.date_from, request.date_to, after)
         return _sharded_page(
@@ -56,11 +55,7 @@ class ReportFlow:
         self, request: messages.GetFinancialAuthorizes, context: RequestContext
     ) -> Outcome[list[messages.FinancialAuthorizeRecord]]:
         return _card_page(
-            request,
-            context,
-            request.card_id,
-            activity_record.authorizes_of_card(request.card_id),
-            serializers.financial_authorize,
+            request, context, activity_record.authorizes_of_card(request.card_id), serializers.financial_authorize
         )
 
     def get_transactions(
@@ -109,16 +104,17 @@ class ReportFlow:
         [transaction] = _read_items(context, transaction_key(request.transaction_id))
         if transaction is None or not context.can_see(transaction):
             raise Refused(Status.NO_TRANSACTION)
-        addendum = Addendum(
-            id=self.sequences.next("addendum"),
-            manager_id=context.manager_id,
-            access_level=transaction["access_level"],
-            transaction_id=request.transaction_id,
-            addendum_type=request.addendum_type,
-            data=request.data,
-            at=addendum_record.next_at(transaction, context.at),
-        )
-        return Outcome({"id": addendum.id}, addendum_record.put_addendum(addendum, transaction, context.write_id))
+        addendum = {
+            "id": self.sequences.next("addendum"),
+            "manager_id": context.manager_id,
+            "access_level": transaction["access_level"],
+            "transaction_id": request.transaction_id,
+            "addendum_type": request.addendum_type,
+            "data": jsontext.dumps(request.data),
+            "at": addendum_record.next_at(transaction, context.at),
+            "written_by": context.write_id,
+        }
+        return Outcome({"id": addendum["id"]}, addendum_record.put_addendum(addendum, transaction))
 
 
 def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
@@ -143,11 +139,6 @@ def _find_position(
     return last["at"], request.last_id
 
 
-def _is_listed(name: str, found: Item) -> bool:
-    """Whether the message that an item stands for is in a list of that name."""
-    return name in found.get("lists", ())
-
-
 def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
     """Whether the transaction that an item stands for is one of the card and of the account that are named."""
     if card is not None and found.get("card_id") != card.id:
@@ -170,15 +161,15 @@ def _single_transaction_page(
 def _card_page(
     request: messages.GetCardsActivity | messages.GetFinancialAuthorizes,
     context: RequestContext,
-    card_id: int,
     timeline: Timeline,
     serialize: Serializer[A],
 ) -> Outcome[list[A]]:
     """A page of the network's messages about a card."""
-    found, last = _read_items(context, Card.key(card_id), _key(Authorization.key, request.last_id))
+    assert request.card_id is not None
+    found, last = _read_items(context, Card.key(request.card_id), _key(Authorization.key, request.last_id))
     card = context.require_visible(Card, found)
     after = _find_position(
-        request, context, last, lambda item: item.get("card_id") == card.id and _is_listed(timeline.name, item)
+        request, context, last, lambda item: item.get("card_id") == card.id and timeline.name in item.get("lists", ())
     )
     return _page(request, context, [timeline], Span.of_seconds(request.date_from, request.date_to, after), serialize)
 

@@ -84,7 +84,6 @@ class Dispatcher:
 
     def answer(self, body: bytes) -> str:
         """The envelope that answers a request body, as JSON."""
-
         came = self.clock.monotonic()
 
         def asked() -> str:

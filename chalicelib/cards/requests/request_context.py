@@ -63,7 +63,7 @@ class RequestContext:
         queue_place: the request's place among others of this process that change the same items.
         claim: with a ``request_reference_id``, where repeats find the answer.
         write_id: names this attempt in the records that it writes.
-        has_looked: whether the claim was read.
+        has_read_claim: whether the claim was read.
     """
 
     store: Store
@@ -107,8 +107,6 @@ class RequestContext:
 
     def _read(self, keys: Sequence[Key]) -> list[Item | None]:
         """In one round trip: more than are read together are read at the same time."""
-        if len(keys) <= MOST_TOGETHER:
-            return self.store.batch_get(keys)
         parts = together([partial(self.store.batch_get, piece) for piece in pieces(keys, MOST_TOGETHER)])
         return [item for part in parts for item in part]
 
