@@ -38,14 +38,7 @@ class WrongPassword(Exception):
 class AccountFlow:
     """Accounts, and the one-time secrets that change them."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        store: Store,
-        clock: Clock,
-        users: Users,
-        outbox: Outbox,
-    ) -> None:
+    def __init__(self, settings: Settings, store: Store, clock: Clock, users: Users, outbox: Outbox) -> None:
         self._settings = settings
         self._store = store
         self._clock = clock

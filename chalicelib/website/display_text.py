@@ -112,11 +112,7 @@ def retry_advice(seconds: int) -> str:
     return f"Too many attempts. Please wait {span(whole)} and try again; nothing was tried now."
 
 
-SERVICES: Mapping[Service, str] = {
-    "AISP": "Account information",
-    "PISP": "Payments",
-    "CBPII": "Confirmation of funds",
-}
+SERVICES: Mapping[Service, str] = {"AISP": "Account information", "PISP": "Payments", "CBPII": "Confirmation of funds"}
 """The roles that scopes belong to."""
 
 FILTERS: Mapping[str, Callable[..., Any]] = {

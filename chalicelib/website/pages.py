@@ -134,14 +134,7 @@ def page(
 
 
 def message_page(
-    visit: Visit,
-    title: str,
-    what: str,
-    next_step: str,
-    *,
-    status: int,
-    link: str = "",
-    label: str = "",
+    visit: Visit, title: str, what: str, next_step: str, *, status: int, link: str = "", label: str = ""
 ) -> Response:
     """A page that says what happened and what to do; ``link`` and ``label`` lead on."""
     return page(

@@ -146,13 +146,7 @@ SIMULATIONS: tuple[Simulation, ...] = (
         (_HELD, FormField("amount", "More", "amount", "5.00")),
         otherwise=_NOTHING_HELD,
     ),
-    Simulation(
-        "simulateReversal",
-        "Reversal: the shop gives up",
-        "Give up",
-        (_HELD, _PART),
-        otherwise=_NOTHING_HELD,
-    ),
+    Simulation("simulateReversal", "Reversal: the shop gives up", "Give up", (_HELD, _PART), otherwise=_NOTHING_HELD),
     Simulation(
         "simulateExpiry", "Expiry: the time of a hold is over", "End the hold", (_HELD,), otherwise=_NOTHING_HELD
     ),
