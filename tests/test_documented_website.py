@@ -11,12 +11,12 @@ from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.pages import cookie
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS, TITLE_LENGTH
 from chalicelib.statistics import current_day
-from chalicelib.statistics.histogram import PERCENTILES, STEPS
-from chalicelib.website import client_choices, pagination, performance_views
-from chalicelib.website.navigation import SCREENS
+from chalicelib.statistics.call_counts import PERCENTILES, STEPS
+from chalicelib.website import pagination, performance_views
+from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.page_links import PAGES
 from chalicelib.website.pages import COOKIE, static_files
-from chalicelib.website.records import attempts, journeys, known_browsers, one_time_secrets, sessions
+from chalicelib.website.records import attempts, journeys, one_time_secrets, sessions
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DOCUMENTS, OPERATIONS, blocks, rows, section, tables
 from tests.website.person import Person, known
@@ -59,8 +59,8 @@ def test_the_rules_for_passwords_and_sessions_are_the_codes() -> None:
 def test_how_long_a_browser_is_known_is_the_codes() -> None:
     text = section(WEBSITE, "### Attempts")
 
-    assert f"`{known_browsers.COOKIE}…`" in text
-    assert f"{known_browsers.LIFETIME // DAYS} days from" in text
+    assert f"`{sessions.BROWSER_COOKIE}…`" in text
+    assert f"{sessions.BROWSER_LIFETIME // DAYS} days from" in text
 
 
 def test_the_limits_to_attempts_are_the_codes() -> None:
@@ -82,7 +82,7 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Deliveries"))
 
     assert f"{pagination.PAGE} a page" in section(WEBSITE, "## Clients")
-    assert f"newest {client_choices.MAX_CHOICES} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
+    assert f"newest {pagination.MAX_CHOICES} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
     assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is fi
     from chalicelib.statistics.current_day import CurrentDay
     from chalicelib.statistics.daily_reports import DailyReports
     from chalicelib.statistics.day_records import DayRecords
-    from chalicelib.statistics.hourly_counter_reader import StoredCounters
+    from chalicelib.statistics.hourly_counters import StoredCounters
     from chalicelib.statistics.ingest import ExpectedBank, Ingest
 
 
@@ -54,6 +54,6 @@ class StatisticsContainer:
 
     @property
     def _counters(self) -> StoredCounters:
-        from chalicelib.statistics.hourly_counter_reader import StoredCounters
+        from chalicelib.statistics.hourly_counters import StoredCounters
 
         return StoredCounters(self.shared.store)

@@ -8,11 +8,16 @@ from datetime import date
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.statistics.call_counts import CallCounts, Latencies
+from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, day_of, hours_of
 from chalicelib.statistics.downtime import downtime_spans
-from chalicelib.statistics.hourly_counter_reader import Hour, HourlyCounterReader, StoredCounters
-from chalicelib.statistics.hourly_counters import HourlyCounters, sum_by_service
-from chalicelib.statistics.summaries import Summary
+from chalicelib.statistics.hourly_counters import (
+    Hour,
+    HourlyCounterReader,
+    HourlyCounters,
+    StoredCounters,
+    sum_by_service,
+)
 
 CACHED_SECONDS = 60
 """So long today's figures are not read again; instances tell theirs once a minute."""

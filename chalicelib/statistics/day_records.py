@@ -1,4 +1,4 @@
-"""Day records: what a bank's interface was like on one UTC day, kept for good, by quarter."""
+"""Day records: what a bank's interface was like on one UTC day, kept for good, by quarter; and summaries of several."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from typing import Literal
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item, Put, Store
 from chalicelib.foundation.parallel import together
-from chalicelib.statistics.call_counts import SERVICES, CallCounts, Latencies, Service
+from chalicelib.statistics.call_counts import SERVICES, CallCounts, Latencies, Service, percent, round_half_up
 from chalicelib.statistics.days import DAY_SECONDS, DayRange, Span, quarter_of
-from chalicelib.statistics.rounding import percent, round_half_up
 
 TABLE = "statistics"
 Reported = Literal["received", "missing", "not_expected"]
@@ -156,3 +155,47 @@ class DayRecords:
 
     def _rows(self, quarter: str, between: tuple[str, str, str]) -> list[Item]:
         return list(self.store.each(TABLE, ("subject", quarter_subject(quarter)), between=between))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was measured in some time.
+
+    Attributes:
+        seconds: of the time that it is known of whether the interface was up; none when the bank was not asked.
+        down_seconds: of those, when it was not.
+        total: counts of all services together.
+        latency: of all services together.
+    """
+
+    seconds: int = 0
+    down_seconds: int = 0
+    total: CallCounts = field(default_factory=CallCounts)
+    latency: Latencies = field(default_factory=Latencies)
+
+    @property
+    def availability(self) -> Decimal | None:
+        """Percent, with three decimal places."""
+        return percent(self.seconds - self.down_seconds, self.seconds)
+
+    @property
+    def downtime(self) -> int | None:
+        """Seconds."""
+        return self.down_seconds if self.seconds else None
+
+    @property
+    def error_rate(self) -> Decimal | None:
+        """As of a ``CallCounts``."""
+        return self.total.error_rate
+
+
+def summarize(records: Iterable[DayRecord]) -> Summary:
+    """What was measured on several days together."""
+    records = list(records)
+    known = [record for record in records if record.availability is not None]
+    return Summary(
+        DAY_SECONDS * len(known),
+        sum(record.down_seconds for record in known),
+        CallCounts.total(record.total for record in records),
+        Latencies.total(record.latency for record in records),
+    )

@@ -14,9 +14,8 @@ from decimal import Decimal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import timestamp
-from chalicelib.statistics.call_counts import COUNTED, Latencies, Service
+from chalicelib.statistics.call_counts import COUNTED, PERCENTILES, Histogram, Latencies, Service
 from chalicelib.statistics.day_records import DayRecord
-from chalicelib.statistics.histogram import PERCENTILES, Histogram
 
 Value = str | int | Decimal | None
 Row = dict[str, Value]

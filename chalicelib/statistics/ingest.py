@@ -20,8 +20,14 @@ from chalicelib.statistics.daily_reports import OLDEST_DAYS, DailyReport, DailyR
 from chalicelib.statistics.day_records import DayRecord, DayRecords, Reported
 from chalicelib.statistics.days import DayRange, hours_of, yesterday
 from chalicelib.statistics.downtime import downtime_spans
-from chalicelib.statistics.hourly_counter_reader import REACH_DAYS, HourlyCounterReader, StoredCounters
-from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters, sum_by_service
+from chalicelib.statistics.hourly_counters import (
+    KEPT_DAYS,
+    REACH_DAYS,
+    HourlyCounterReader,
+    HourlyCounters,
+    StoredCounters,
+    sum_by_service,
+)
 
 AGAIN_DAYS = 2
 """The last days are ingested by the schedule whatever is there: instances that were frozen write slips late."""

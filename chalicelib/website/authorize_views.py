@@ -15,10 +15,9 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.website.client_choices import newest_first, select_choices
 from chalicelib.website.display_text import refusal_advice
 from chalicelib.website.pages import Visit, page
-from chalicelib.website.pagination import paginate
+from chalicelib.website.pagination import newest_first, paginate, select_choices
 from chalicelib.website.web_tpp_flow import AuthorizationChoice
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chalicelib.website.money_text import money
+from chalicelib.website.card_text import money
 
 WIDTH, HEIGHT = 600, 160
 _AFTERWARDS = 12

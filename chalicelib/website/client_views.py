@@ -20,10 +20,9 @@ from chalicelib.openbanking.records.clients import (
     InvalidClient,
     UnknownClient,
 )
-from chalicelib.website.client_choices import newest_first
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, question_page
-from chalicelib.website.pagination import paginate
+from chalicelib.website.pagination import newest_first, paginate
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _DONE = {

@@ -12,10 +12,9 @@ from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, PAGE, NotR
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.website.client_choices import newest_first, select_choices
 from chalicelib.website.display_text import retry_advice
 from chalicelib.website.pages import Visit, message_page, page
-from chalicelib.website.pagination import clamp_page_number
+from chalicelib.website.pagination import clamp_page_number, newest_first, select_choices
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _DONE = {

@@ -1,9 +1,12 @@
-"""The addresses of the web interface, and where a form may send the browser."""
+"""The addresses of the web interface, its menu, and where a form may send the browser."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chalicelib.website.openapi_documents import SCREENS
 
 PAGES: Mapping[str, Sequence[str]] = {
     "/": ("GET",),
@@ -41,3 +44,31 @@ def is_own_page(address: str) -> bool:
     """Whether an address is that of a page of the web interface: a path without a host, and perhaps a query."""
     path, _, query = address.partition("?")
     return any(page.fullmatch(path) for page in _PAGES) and _QUERY.fullmatch(query) is not None
+
+
+_MENU = (
+    ("/clients", "Clients"),
+    ("/authorize", "Authorize"),
+    (f"/specifications/{SCREENS[0].name}", "API"),
+    ("/deliveries", "Deliveries"),
+    ("/cards", "Cards"),
+    ("/performance", "Performance"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MenuItem:
+    """An entry of the menu; ``is_current`` where the page is, or belongs below it."""
+
+    place: str
+    title: str
+    is_current: bool
+
+
+def build_menu(place: str) -> Sequence[MenuItem]:
+    """The menu as it stands on the page at ``place``."""
+    return [MenuItem(target, title, _section(place) == _section(target)) for target, title in _MENU]
+
+
+def _section(place: str) -> str:
+    return f"{place}/".split("/")[1]

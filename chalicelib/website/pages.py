@@ -17,9 +17,8 @@ from chalicelib.foundation.http.static_files import StaticFiles
 from chalicelib.foundation.http.templates import Templates
 from chalicelib.website import card_text, display_text, performance_text
 from chalicelib.website.container import WebsiteContainer
-from chalicelib.website.navigation import build_menu
-from chalicelib.website.records import known_browsers
-from chalicelib.website.records.sessions import LIFETIME, Session
+from chalicelib.website.page_links import build_menu
+from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Session, cookie_name
 from chalicelib.website.records.users import User
 
 COOKIE = "causeway_session"
@@ -103,9 +102,7 @@ class Visit(pages.Visit):
         """The Set-Cookie value by which a browser is known when it signs in again; it is sent nowhere else."""
         settings = self.website.shared.settings
         place = f"{settings.public_path}/sign-in"
-        return pages.cookie(
-            known_browsers.cookie_name(email), value, known_browsers.LIFETIME, path=place, secure=not settings.is_local
-        )
+        return pages.cookie(cookie_name(email), value, BROWSER_LIFETIME, path=place, secure=not settings.is_local)
 
 
 def page(

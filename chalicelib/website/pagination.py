@@ -1,10 +1,13 @@
-"""Lists that are shown page by page."""
+"""Lists that are shown page by page, and the clients that a form offers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import Clients
 
 PAGE = 20
 
@@ -32,3 +35,18 @@ def clamp_page_number(asked: str, last: int) -> int:
         return 1
     digits = asked.lstrip("0")
     return last if len(digits) > len(str(last)) else min(max(int(digits or "0"), 1), last)
+
+
+MAX_CHOICES = 100
+"""So many clients can be chosen from in a form: a page stays small."""
+
+
+def newest_first(clients: Clients, owner: str) -> Sequence[Client]:
+    """All clients of a user."""
+    return sorted(clients.all(owner), key=lambda client: client.created_at, reverse=True)
+
+
+def select_choices(own: Sequence[Client], chosen: str = "", *, active: bool = False) -> Sequence[Client]:
+    """The first of a user's clients, with the ``chosen`` one wherever it stands; only ``active`` ones, if asked."""
+    fitting = [client for client in own if client.active or not active]
+    return fitting[:MAX_CHOICES] + [client for client in fitting[MAX_CHOICES:] if client.client_id == chosen]

@@ -12,9 +12,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
+from chalicelib.statistics.call_counts import PERCENTILES, Histogram
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange
-from chalicelib.statistics.histogram import PERCENTILES, Histogram
 from chalicelib.website.performance_text import (
     availability_text,
     day,

@@ -10,9 +10,9 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from chalicelib.statistics.call_counts import PERCENTILES
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, Span, clock_time
-from chalicelib.statistics.histogram import PERCENTILES
 
 DASH = "\u2013"
 """Also what stands for something that is not known."""

@@ -11,11 +11,9 @@ from chalice.app import Response
 from chalicelib.foundation.http.web import JSON, text_answer
 from chalicelib.openbanking.protocol.own_answers import BankEntry
 from chalicelib.statistics import export
-from chalicelib.statistics.call_counts import Service
-from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
+from chalicelib.statistics.day_records import DayRecord, summarize
 from chalicelib.statistics.days import DayRange, parse_day, yesterday
-from chalicelib.statistics.histogram import MAIN_PERCENTILE, PERCENTILES
-from chalicelib.statistics.summaries import summarize
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
 from chalicelib.website.performance_text import day as written

@@ -12,9 +12,8 @@ from typing import Any
 from chalicelib.cards.protocol.schemes import DEFAULT_SCHEMES, METHOD_CURRENCIES
 from chalicelib.cards.protocol.states import CLEARED, DECLINED, HELD, OVER, REVERSED
 from chalicelib.cards.protocol.values import PRESENTMENT
-from chalicelib.website.card_text import bank_details
+from chalicelib.website.card_text import InvalidAmount, amount_text, bank_details, currency_code, money, parse_amount
 from chalicelib.website.display_text import sentence
-from chalicelib.website.money_text import InvalidAmount, amount_text, currency_code, money, parse_amount
 from chalicelib.website.simulations import Choices, FormField, Offer, Simulation
 
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")

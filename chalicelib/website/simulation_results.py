@@ -9,8 +9,7 @@ from typing import Any
 from chalicelib.cards.protocol.payment_states import PAYMENT_STATES
 from chalicelib.cards.protocol.states import DISPUTE_STEPS
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS
-from chalicelib.website.card_text import bank_details, is_approved, response_meaning, risk_summary
-from chalicelib.website.money_text import money
+from chalicelib.website.card_text import bank_details, is_approved, money, response_meaning, risk_summary
 
 Members = Mapping[str, Any]
 

@@ -1,4 +1,4 @@
-"""What stands at the addresses of the web interface, and who may go there."""
+"""What stands at the addresses of the web interface, and who may go there; the first page and the terms."""
 
 from __future__ import annotations
 
@@ -17,20 +17,38 @@ from chalicelib.website import (
     card_views,
     client_views,
     delivery_views,
-    home_views,
-    password_views,
     performance_views,
     specification_views,
 )
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.page_links import SIMULATOR
-from chalicelib.website.pages import Visit, error_page, message_page
+from chalicelib.website.pages import Visit, error_page, message_page, page
+
+
+def show_home(visit: Visit) -> Response:
+    """``GET /``: what this is and, for a user, what to do next."""
+    clients = visit.website.openbanking.clients.all(visit.email) if visit.email else []
+    journeys = visit.website.journeys.list_latest(visit.email) if visit.email else []
+    return page(
+        visit,
+        "home.html",
+        bank_base=visit.website.shared.settings.bank_api_url,
+        banks=sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank["name"].casefold()),
+        clients=clients,
+        journeys=journeys,
+    )
+
+
+def show_terms(visit: Visit) -> Response:
+    """``GET /terms``."""
+    return page(visit, "terms.html")
+
 
 View = Callable[[Visit], Response]
 
 FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
-    ("GET", "/"): home_views.show_home,
-    ("GET", "/terms"): home_views.show_terms,
+    ("GET", "/"): show_home,
+    ("GET", "/terms"): show_terms,
     ("GET", "/register"): account_views.registration_form,
     ("POST", "/register"): account_views.register,
     ("GET", "/sign-in"): account_views.sign_in_form,
@@ -39,10 +57,10 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("POST", "/sign-out"): account_views.sign_out,
     ("GET", "/confirm/{secret}"): account_views.confirmation_form,
     ("POST", "/confirm/{secret}"): account_views.confirm_registration,
-    ("GET", "/forgotten"): password_views.forgotten_password_form,
-    ("POST", "/forgotten"): password_views.request_password_reset,
-    ("GET", "/reset/{secret}"): password_views.password_reset_form,
-    ("POST", "/reset/{secret}"): password_views.reset_password,
+    ("GET", "/forgotten"): account_views.forgotten_password_form,
+    ("POST", "/forgotten"): account_views.request_password_reset,
+    ("GET", "/reset/{secret}"): account_views.password_reset_form,
+    ("POST", "/reset/{secret}"): account_views.reset_password,
     ("GET", "/authorize/callback"): callback_views.authorization_callback,
     ("GET", "/payments/callback"): callback_views.payment_callback,
     ("GET", "/specifications/{screen}"): specification_views.show_specification,
@@ -52,8 +70,8 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
 """Method, address and view of the pages that need no user."""
 
 FOR_USERS: Mapping[tuple[str, str], View] = {
-    ("GET", "/account"): password_views.show_account,
-    ("POST", "/account"): password_views.change_account,
+    ("GET", "/account"): account_views.show_account,
+    ("POST", "/account"): account_views.change_account,
     ("GET", "/clients"): client_views.list_clients,
     ("GET", "/clients/new"): client_views.new_client_form,
     ("POST", "/clients/new"): client_views.create_client,

@@ -13,10 +13,9 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.website.client_choices import newest_first, select_choices
-from chalicelib.website.navigation import SCREENS, SpecificationScreen
-from chalicelib.website.openapi_documents import load_document
+from chalicelib.website.openapi_documents import SCREENS, SpecificationScreen, load_document
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
+from chalicelib.website.pagination import newest_first, select_choices
 from chalicelib.website.records.journeys import Journey
 
 _PICTURES = "'self' data:"

@@ -80,7 +80,7 @@ class Scenes:
         monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)  # calls are made one after the other, and here
         sharded_index = "chalicelib.foundation.dynamodb.sharded_index"
         monkeypatch.setattr(f"{sharded_index}.SHARDS", 2)  # each is one more call like the others
-        reader = "chalicelib.statistics.hourly_counter_reader"
+        reader = "chalicelib.statistics.hourly_counters"
         monkeypatch.setattr(f"{reader}.hours_of", lambda day: hours_of(day)[8:10])  # and so is each of these
         monkeypatch.setattr("chalicelib.delivery.sealed_bodies.PART_BYTES", _PART_BYTES)
         monkeypatch.setattr("chalicelib.delivery.worker.any_slot", lambda receiver: Slot(receiver, 0))

@@ -11,8 +11,8 @@ import pytest
 from chalicelib.foundation.dynamodb.store import Page
 from chalicelib.statistics.call_counts import CallCounts
 from chalicelib.statistics.current_day import CACHED_SECONDS, PAGES, REMEMBERED, SETTLED_SECONDS, DayToDate
+from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.summaries import Summary
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import keeping, slip
 from tests.world import World

@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 
 from chalicelib.foundation import parallel
-from chalicelib.statistics.call_counts import CallCounts, Latencies
-from chalicelib.statistics.day_records import DayRecord, DayRecords
-from chalicelib.statistics.histogram import Histogram
+from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
+from chalicelib.statistics.day_records import DayRecord, DayRecords, Summary, summarize
+from chalicelib.statistics.days import DAY_SECONDS
 from tests.world import World
 
 DAY = date(2026, 3, 31)
@@ -108,3 +108,21 @@ def test_records_are_found_by_bank_and_day_over_the_end_of_a_quarter(
         *(record(bic, day) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L") for day in days[2:4]),
         *(record(bic, days[4]) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L")),
     ]
+
+
+BIC = "ALPHGB21"
+
+
+def test_several_days_are_added_up_and_what_nobody_asked_for_is_not_up() -> None:
+    seconds = DAY_SECONDS // 100
+    busy, bad, quiet = (DayRecord(BIC, "A bank", DAY + timedelta(days=number)) for number in range(3))
+    busy.tallies["AISP"] = CallCounts(calls=3, answered=3)
+    bad = DayRecord(
+        BIC, "A bank", bad.day, {"PISP": CallCounts(calls=1, unanswered=1, bank_failures=1)}, {}, ((0, seconds),)
+    )
+    found = summarize([busy, bad, quiet])
+
+    assert (found.availability, found.downtime) == (Decimal("99.500"), seconds)
+    assert (found.error_rate, found.total.asked) == (Decimal("25.000"), 4)
+    assert summarize([quiet]) == Summary(0, 0, CallCounts(), Latencies())
+    assert [summarize([]).availability, summarize([]).downtime, summarize([]).error_rate] == [None] * 3

@@ -8,10 +8,9 @@ from datetime import date
 from decimal import Decimal
 
 from chalicelib.foundation import jsontext
-from chalicelib.statistics.call_counts import CallCounts, Latencies
+from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, build_rows
-from chalicelib.statistics.histogram import Histogram
 from tests.documents import STATISTICS, section
 from tests.documents import rows as cells
 

@@ -14,8 +14,7 @@ from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.daily_reports import DailyReport
 from chalicelib.statistics.day_records import TABLE
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.hourly_counter_reader import StoredCounters
-from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters
+from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters, StoredCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
 from infra.local.event_runner import expression, schedule_event
 from tests.documents import OPERATIONS, STATISTICS, rows, section

@@ -14,7 +14,7 @@ import pytest
 from chalicelib import website
 from chalicelib.foundation.crypto import passwords
 from chalicelib.website.pages import COOKIE
-from chalicelib.website.records import known_browsers
+from chalicelib.website.records import sessions
 from chalicelib.website.records.attempts import LIMITS, RateLimit
 from chalicelib.website.records.sessions import LIFETIME
 from chalicelib.website.records.users import user_key
@@ -301,7 +301,7 @@ def test_a_new_password_by_a_link_is_a_way_in_while_strangers_guess(
 
 
 def known_cookie(person: Person) -> tuple[str, str]:
-    ((name, value),) = [each for each in person.cookies.items() if each[0].startswith(known_browsers.COOKIE)]
+    ((name, value),) = [each for each in person.cookies.items() if each[0].startswith(sessions.BROWSER_COOKIE)]
     return name, value
 
 
@@ -318,11 +318,11 @@ def test_only_a_browser_that_signed_in_to_this_account_is_known(
     elif forged == "altered":
         value = f"{'1' if value[0] == '0' else '0'}{value[1:]}"
     elif forged == "too old":
-        world.clock.advance(known_browsers.LIFETIME)
+        world.clock.advance(sessions.BROWSER_LIFETIME)
     else:
         value = forged
 
-    assert name == known_browsers.cookie_name(registered)
+    assert name == sessions.cookie_name(registered)
     assert browsers.find(registered, value) is None
 
 
@@ -333,7 +333,7 @@ def test_the_cookie_of_a_known_browser_signs_nobody_in_and_names_nobody(
     name, value = known_cookie(visitor)
     (sent,) = [each for each in visitor.set_cookies if each.startswith(name)]
 
-    assert sent.endswith(f"; Path=/sign-in; Max-Age={known_browsers.LIFETIME}; HttpOnly; SameSite=Lax")
+    assert sent.endswith(f"; Path=/sign-in; Max-Age={sessions.BROWSER_LIFETIME}; HttpOnly; SameSite=Lax")
     assert registered not in sent
     assert Person(world, {name: value}).get("/clients").status == 303
     world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")

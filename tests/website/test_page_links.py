@@ -1,10 +1,10 @@
-"""Destinations: a form leads to pages of ours only."""
+"""Destinations: a form leads to pages of ours only; and the menu, which marks where a page belongs."""
 
 from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.page_links import PAGES, is_own_page
+from chalicelib.website.page_links import PAGES, build_menu, is_own_page
 
 
 @pytest.mark.parametrize("place", PAGES)
@@ -37,3 +37,23 @@ def test_every_page_may_be_come_back_to(place: str) -> None:
 )
 def test_no_other_address_may(address: str) -> None:
     assert not is_own_page(address)
+
+
+@pytest.mark.parametrize(
+    ("place", "marked"),
+    [
+        ("/", []),
+        ("/clients", ["Clients"]),
+        ("/clients/new", ["Clients"]),
+        ("/authorize/callback", ["Authorize"]),
+        ("/specifications/payments", ["API"]),
+        ("/deliveries/some-id", ["Deliveries"]),
+        ("/cards/{card_id}", ["Cards"]),
+        ("/specifications/cards", ["API"]),
+        ("/performance", ["Performance"]),
+        ("/payments/callback", []),
+        ("", []),
+    ],
+)
+def test_the_entry_that_a_page_belongs_to_is_marked(place: str, marked: list[str]) -> None:
+    assert [entry.title for entry in build_menu(place) if entry.is_current] == marked

@@ -13,8 +13,8 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.statistics import export
 from chalicelib.statistics.call_counts import CallCounts
 from chalicelib.statistics.current_day import CurrentDay, DayToDate
+from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.summaries import Summary
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
 from tests.statistics.made_up import keeping, record, slip

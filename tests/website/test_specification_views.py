@@ -16,9 +16,8 @@ from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.references import REFERENCES
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.website import client_choices, specification_views
-from chalicelib.website.navigation import SCREENS
-from chalicelib.website.openapi_documents import load_document
+from chalicelib.website import pagination, specification_views
+from chalicelib.website.openapi_documents import SCREENS, load_document
 from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
 from infra.openapi.cards import purposes
@@ -203,7 +202,7 @@ def test_a_user_is_suggested_their_own_active_clients_the_newest_first(world: Wo
 def test_however_many_clients_a_user_has_the_page_stays_small(
     world: World, cookie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_choices, "MAX_CHOICES", 2)
+    monkeypatch.setattr(pagination, "MAX_CHOICES", 2)
     for number in range(3):
         world.hub.openbanking.clients.create(owner=OWNER, title=f"Client {number}")
 

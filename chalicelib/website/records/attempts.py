@@ -18,8 +18,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Item, Store, Update
-from chalicelib.website.records.known_browsers import KnownBrowsers
-from chalicelib.website.records.sessions import TABLE
+from chalicelib.website.records.sessions import TABLE, KnownBrowsers
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ LIMITS: Mapping[str, RateLimit] = {
     "mails": RateLimit(30, 3600),
     "mailbox": RateLimit(5, 3600),
 }
-"""Failed sign-ins to an account: of a browser that signed in to it before (see ``known_browsers``), and of all such
+"""Failed sign-ins to an account: of a browser that signed in to it before (see ``KnownBrowsers``), and of all such
 browsers, which nobody can be who never had the password; of all others from one address, from one address to all
 accounts, and from all addresses. Registrations
 from an address, the test events and repeated events of a user, a user's codes for the operator, a user's wrong

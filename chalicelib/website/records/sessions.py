@@ -6,23 +6,28 @@ in always takes a new secret, so that one which somebody else has put into the b
 A session counts as long as the record of its user says so, which is read together with it: it ends at once when the
 user is deactivated or gets another password. For that the cookie names the user; cookies of earlier versions do not,
 and cost a second reading.
+
+A browser that has signed in also keeps a signed cookie for each account, which signs nobody in: its failed sign-ins are
+counted for it alone (see ``attempts``), so that strangers cannot lock it out by guessing the password.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.store import Item, Store, absent
-from chalicelib.foundation.identifiers import digest, new_secret
+from chalicelib.foundation.identifiers import digest, new_id, new_secret
 from chalicelib.website.records.users import User, user_key
 
 if TYPE_CHECKING:
     from itsdangerous import Signer
+
 
 TABLE = "website"
 LIFETIME = 12 * 3600
@@ -70,7 +75,7 @@ class Sessions:
         from itsdangerous import BadSignature
 
         try:
-            secret = self._signer("session").unsign(cookie).decode()
+            secret = _signer(self._keyring, "session").unsign(cookie).decode()
         except BadSignature:
             return None
         if secret.startswith(_VISITOR):
@@ -88,23 +93,17 @@ class Sessions:
 
     def end(self, session: Session) -> None:
         """Sign the user out; the cookie is worth nothing any more, wherever it is."""
-        secret = self._signer("session").unsign(session.cookie).decode()
+        secret = _signer(self._keyring, "session").unsign(session.cookie).decode()
         self._store.delete(TABLE, _key(secret))
 
     def accepts(self, session: Session, form_token: str) -> bool:
         """Whether a form that was sent is one of this session."""
-        secret = self._signer("session").unsign(session.cookie)
-        return self._signer("form").verify_signature(secret, form_token)
+        secret = _signer(self._keyring, "session").unsign(session.cookie)
+        return _signer(self._keyring, "form").verify_signature(secret, form_token)
 
     def _signed_session(self, secret: str, user: User | None) -> Session:
-        token = self._signer("form").get_signature(secret).decode()
-        return Session(self._signer("session").sign(secret).decode(), token, user)
-
-    def _signer(self, purpose: str) -> Signer:
-        from itsdangerous import Signer  # few requests need it
-
-        keys = self._keyring.derived_keys(f"website/{purpose}")
-        return Signer(keys, salt=f"website/{purpose}", digest_method=hashlib.sha256)
+        token = _signer(self._keyring, "form").get_signature(secret).decode()
+        return Session(_signer(self._keyring, "session").sign(secret).decode(), token, user)
 
 
 def _key(secret: str) -> Item:
@@ -118,3 +117,49 @@ def _encode_email(email: str) -> str:
 
 def _decode_email(hidden: str) -> str:
     return base64.urlsafe_b64decode(hidden + "=" * (-len(hidden) % 4)).decode()
+
+
+BROWSER_LIFETIME = 180 * 24 * 3600
+"""How long a browser is known after it has signed in, in seconds."""
+BROWSER_COOKIE = "causeway_known_"
+"""How the names of the cookies begin; a digest of the account's email follows."""
+_VALUE = re.compile(r"([0-9a-f]{22})-([0-9]{1,12})\.([A-Za-z0-9_-]+)")
+
+
+class KnownBrowsers:
+    """Makes the cookies, and recognises them."""
+
+    def __init__(self, keyring: Keyring, clock: Clock) -> None:
+        self._keyring = keyring
+        self._clock = clock
+
+    def cookie_value(self, email: str, browser: str | None = None) -> str:
+        """The value of the cookie of a browser that has signed in now; one that was known keeps its id."""
+        browser_id = f"{browser or new_id()}-{self._clock.time()}"
+        return f"{browser_id}.{_signer(self._keyring, 'known-browser').get_signature(_signed_text(browser_id, email)).decode()}"
+
+    def find(self, email: str, value: str) -> str | None:
+        """The id of a browser that has signed in to this account before; ``None`` for any other value."""
+        found = _VALUE.fullmatch(value)
+        if found is None or self._clock.time() >= int(found[2]) + BROWSER_LIFETIME:
+            return None
+        is_ours = _signer(self._keyring, "known-browser").verify_signature(
+            _signed_text(f"{found[1]}-{found[2]}", email), found[3]
+        )
+        return found[1] if is_ours else None
+
+
+def cookie_name(email: str) -> str:
+    """The name of the cookie for an account."""
+    return f"{BROWSER_COOKIE}{digest(email)[:16]}"
+
+
+def _signer(keyring: Keyring, purpose: str) -> Signer:
+    from itsdangerous import Signer  # few requests need it
+
+    keys = keyring.derived_keys(f"website/{purpose}")
+    return Signer(keys, salt=f"website/{purpose}", digest_method=hashlib.sha256)
+
+
+def _signed_text(browser_id: str, email: str) -> str:
+    return f"{browser_id} {email}"

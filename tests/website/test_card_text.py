@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.money_text import InvalidAmount, money, parse_amount
+from chalicelib.website.card_text import InvalidAmount, money, parse_amount
 
 EUR, JPY, KWD = 978, 392, 414
 
