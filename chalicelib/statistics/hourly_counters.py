@@ -1,4 +1,4 @@
-"""Slips: what one instance of a function has counted of one bank in one hour, written once and never changed; and reading them.
+"""Slips: what one instance of a function has counted of one bank in an hour, written once; and reading them.
 
 Slips of an hour are added up in any order and come to the same, so that no instance waits for another: each writes
 slips of its own. To tell when a bank was down the order of its answers matters; a slip keeps it to the second.

@@ -1,4 +1,4 @@
-"""Lists: every row stands on one page, and every page that is asked for is one that exists; and the clients of forms."""
+"""Lists: every row stands on one page, and every page that is asked for is one that exists; clients of forms."""
 
 from __future__ import annotations
 

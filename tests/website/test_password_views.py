@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.website.account_flow import WrongPassword
 from chalicelib.website.records.attempts import LIMITS
-from chalicelib.website.records.sessions import LIFETIME
+from chalicelib.website.records.sessions import LIFETIME, cookie_signer
 from chalicelib.website.records.users import User
 from tests.website.person import PASSWORD, Person, known
 from tests.world import World
@@ -123,7 +123,9 @@ def test_a_session_of_an_earlier_version_goes_on_and_ends_with_a_new_password(
     now = world.clock.time()
     record = {"email": email, "created_at": now, "expires_at": now + LIFETIME}
     world.hub.store.put("website", {"owner": f"session#{digest(secret)}", "part": "session", **record})
-    visitor.cookies = {"causeway_session": world.hub.website.sessions._signer("session").sign(secret).decode()}
+    visitor.cookies = {
+        "causeway_session": cookie_signer(world.hub.website.shared.keyring, "session").sign(secret).decode()
+    }
     assert visitor.get("/clients").status == 200
     secret_of_link = reset_link(world, email).rpartition("/")[2]
     world.hub.website.account_flow.reset_password(secret_of_link, PASSWORD, terms_accepted=True)

@@ -75,7 +75,7 @@ class Sessions:
         from itsdangerous import BadSignature
 
         try:
-            secret = _signer(self._keyring, "session").unsign(cookie).decode()
+            secret = cookie_signer(self._keyring, "session").unsign(cookie).decode()
         except BadSignature:
             return None
         if secret.startswith(_VISITOR):
@@ -93,17 +93,17 @@ class Sessions:
 
     def end(self, session: Session) -> None:
         """Sign the user out; the cookie is worth nothing any more, wherever it is."""
-        secret = _signer(self._keyring, "session").unsign(session.cookie).decode()
+        secret = cookie_signer(self._keyring, "session").unsign(session.cookie).decode()
         self._store.delete(TABLE, _key(secret))
 
     def accepts(self, session: Session, form_token: str) -> bool:
         """Whether a form that was sent is one of this session."""
-        secret = _signer(self._keyring, "session").unsign(session.cookie)
-        return _signer(self._keyring, "form").verify_signature(secret, form_token)
+        secret = cookie_signer(self._keyring, "session").unsign(session.cookie)
+        return cookie_signer(self._keyring, "form").verify_signature(secret, form_token)
 
     def _signed_session(self, secret: str, user: User | None) -> Session:
-        token = _signer(self._keyring, "form").get_signature(secret).decode()
-        return Session(_signer(self._keyring, "session").sign(secret).decode(), token, user)
+        token = cookie_signer(self._keyring, "form").get_signature(secret).decode()
+        return Session(cookie_signer(self._keyring, "session").sign(secret).decode(), token, user)
 
 
 def _key(secret: str) -> Item:
@@ -136,14 +136,15 @@ class KnownBrowsers:
     def cookie_value(self, email: str, browser: str | None = None) -> str:
         """The value of the cookie of a browser that has signed in now; one that was known keeps its id."""
         browser_id = f"{browser or new_id()}-{self._clock.time()}"
-        return f"{browser_id}.{_signer(self._keyring, 'known-browser').get_signature(_signed_text(browser_id, email)).decode()}"
+        signature = cookie_signer(self._keyring, "known-browser").get_signature(_signed_text(browser_id, email))
+        return f"{browser_id}.{signature.decode()}"
 
     def find(self, email: str, value: str) -> str | None:
         """The id of a browser that has signed in to this account before; ``None`` for any other value."""
         found = _VALUE.fullmatch(value)
         if found is None or self._clock.time() >= int(found[2]) + BROWSER_LIFETIME:
             return None
-        is_ours = _signer(self._keyring, "known-browser").verify_signature(
+        is_ours = cookie_signer(self._keyring, "known-browser").verify_signature(
             _signed_text(f"{found[1]}-{found[2]}", email), found[3]
         )
         return found[1] if is_ours else None
@@ -154,7 +155,7 @@ def cookie_name(email: str) -> str:
     return f"{BROWSER_COOKIE}{digest(email)[:16]}"
 
 
-def _signer(keyring: Keyring, purpose: str) -> Signer:
+def cookie_signer(keyring: Keyring, purpose: str) -> Signer:
     from itsdangerous import Signer  # few requests need it
 
     keys = keyring.derived_keys(f"website/{purpose}")
