@@ -26,7 +26,7 @@ from chalicelib.cards.protocol.message import ENVELOPE, Request
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.requests import dispatch, idempotency
 from chalicelib.cards.requests.action import Action
-from chalicelib.cards.three_ds import authentication_record
+from chalicelib.cards.three_ds import acs_record
 from infra.openapi.cards.answer_models import answer_of, data_of
 from infra.openapi.cards.tables import LISTS
 from tests.documents import DOCUMENTS, blocks, rows, section, tables
@@ -217,15 +217,15 @@ def test_the_response_codes_of_cards_that_are_not_active_are_those_of_the_author
 def test_the_states_of_a_request_of_3_d_secure_are_those_of_the_record() -> None:
     found = table("### 3-D Secure", "State of the request")
     stored = {
-        authentication_record.WAITING,
-        authentication_record.CONFIRMED,
-        authentication_record.REFUSED,
-        authentication_record.FAILED,
+        acs_record.WAITING,
+        acs_record.CONFIRMED,
+        acs_record.REFUSED,
+        acs_record.FAILED,
     }
 
     assert {word for cell in found for word in cell.split(", ")} == {*stored, "expired"}
-    assert found["failed"][1].startswith(f"{authentication_record.TRIES} wrong")
-    assert found["expired"][1].startswith(f"{authentication_record.VALID_SECONDS} seconds")
+    assert found["failed"][1].startswith(f"{acs_record.TRIES} wrong")
+    assert found["expired"][1].startswith(f"{acs_record.VALID_SECONDS} seconds")
 
 
 # -- Rules in words

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from chalicelib.cards.ledger.charges import fees_of
 from chalicelib.cards.ledger.conversion import DOWN, NEAREST, UP, conversion, round_exact
-from chalicelib.cards.ledger.fees import fees_of
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.payments import pending_index, sandbox_provider
 from chalicelib.cards.protocol import schemes, values

@@ -23,9 +23,8 @@ from chalicelib.cards.ledger.limit_flow import LimitFlow
 from chalicelib.cards.payments.address_flow import AddressFlow
 from chalicelib.cards.payments.direct_debits import DirectDebits
 from chalicelib.cards.payments.payment_posting import PaymentPosting
-from chalicelib.cards.payments.provider_completion import ProviderCompletion
+from chalicelib.cards.payments.provider_completion import ProviderCompletion, ProviderRecovery
 from chalicelib.cards.payments.provider_orders import AddressOpening, PaymentOrders
-from chalicelib.cards.payments.provider_recovery import ProviderRecovery
 from chalicelib.cards.payments.return_flow import ReturnFlow
 from chalicelib.cards.payments.simulator_flow import PaymentSimulatorFlow
 from chalicelib.cards.payments.transfer_flow import TransferFlow

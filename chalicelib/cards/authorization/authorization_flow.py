@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import NetworkMessage, flags
@@ -77,11 +78,8 @@ class AuthorizationFlow:
         message = _first_message(number, values.AUTHORIZATION, card_context.card, asked, decision, charge)
         stamp = WriteStamp(time_out_of_turn(context.at, card_context.of_card.last_at), context.write_id)
         authorization = _authorization(message, account, stamp, is_held=False)
-        return Outcome(
-            _answer(context, message, 0, account),
-            [authorization.put(context.write_id), *message.put_rows(stamp, in_turn=False)],
-            events=event_payloads.message_events(message, stamp.now, account, {}, card_context.card),
-        )
+        operations = [authorization.put(context.write_id), *message.put_rows(stamp, in_turn=False)]
+        return _outcome(context, message, 0, account, operations, stamp)
 
     def simulate_advice(
         self, request: SimulateAdvice, context: RequestContext
@@ -148,7 +146,6 @@ class AuthorizationFlow:
         tally: CounterChanges,
         kind: int,
     ) -> Outcome[simulator_messages.Authorization]:
-        """A new authorization."""
         card, account = card_context.card, decision.account
         charge = decision.charge or self.authorizer.price(card_context, account, asked)
         number, until = self.sequences.next("authorization"), context.now + values.HOLD_SECONDS
@@ -175,11 +172,8 @@ class AuthorizationFlow:
                 **due_members(number, until),
             )
         after = movement.account_after(account) if held else account
-        return Outcome(
-            _answer(context, message, decision.amount, after),
-            [authorization.put(context.write_id), *message.put_rows(stamp), *operations],
-            events=event_payloads.message_events(message, stamp.now, after, decision.card_changes, card),
-        )
+        operations = [authorization.put(context.write_id), *message.put_rows(stamp), *operations]
+        return _outcome(context, message, decision.amount, after, operations, stamp, decision.card_changes)
 
     def _record_increment(
         self,
@@ -225,11 +219,8 @@ class AuthorizationFlow:
             holds_until=until if decision.is_approved else None,
         )
         after = movement.account_after(account) if more else account
-        return Outcome(
-            _answer(context, message, decision.amount, after),
-            [as_read, put_message_number(message, authorization, stamp), *message.put_rows(stamp), *operations],
-            events=event_payloads.message_events(message, stamp.now, after, {}, card_context.card),
-        )
+        listed = [put_message_number(message, authorization, stamp), *message.put_rows(stamp)]
+        return _outcome(context, message, decision.amount, after, [as_read, *listed, *operations], stamp)
 
 
 CALLED: Mapping[int, str] = {
@@ -319,10 +310,16 @@ def _auth_code() -> str:
     return f"{secrets.randbelow(10**6):06}"
 
 
-def _answer(
-    context: RequestContext, message: NetworkMessage, approved: int, account: LedgerAccount
-) -> simulator_messages.Authorization:
-    """What the network is answered; the balances of an account that the caller may see."""
+def _outcome(
+    context: RequestContext,
+    message: NetworkMessage,
+    approved: int,
+    account: LedgerAccount,
+    operations: Sequence[Operation],
+    stamp: WriteStamp,
+    card_changes: Mapping[str, Any] | None = None,
+) -> Outcome[simulator_messages.Authorization]:
+    """What the network is answered, with the balances of an account that the caller may see; writes and events."""
     charge = message.charge if message.is_approved and message.use.moves else None
     answer: simulator_messages.Authorization = {
         "authorize_id": message.number,
@@ -337,4 +334,5 @@ def _answer(
         "security_checks": [{name: message.use.checks[name] for name in values.SECURITY_CHECKS}],
         **account.visible_balances(context.level),
     }
-    return leave_out_none(answer)
+    events = event_payloads.message_events(message, stamp.now, account, card_changes or {})
+    return Outcome(leave_out_none(answer), operations, events=events)

@@ -82,8 +82,6 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Authorizer:
-    """Decides upon a card and its context as they were read."""
-
     proof: CardholderVerification
 
     def decide(
@@ -237,7 +235,6 @@ def _decide_price(
     *,
     rejected: bool,
 ) -> Decision:
-    """The decision upon price, limits and balance."""
     account = party.account
     assert isinstance(account, Account), "a card context has accounts of holders"
     if not asked.use.moves:

@@ -40,7 +40,6 @@ class CardUse:
 
     @classmethod
     def of_request(cls, request: Any) -> CardUse:
-        """That of a request for an authorization, or of an advice."""
         return cls(
             transaction_type=request.transaction_type,
             entry_mode=request.entry_mode_type or 0,
@@ -52,7 +51,6 @@ class CardUse:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The same as an item keeps it."""
         return without_none(asdict(self))
 
     @property

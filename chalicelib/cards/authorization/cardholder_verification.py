@@ -17,8 +17,6 @@ CVC2 = "cvc2"
 
 @dataclass(frozen=True, slots=True)
 class PresentedData:
-    """What a terminal or shop presents."""
-
     expiry_year: int | None = None
     expiry_month: int | None = None
     pin: str | None = field(default=None, repr=False)
@@ -32,8 +30,6 @@ class PresentedData:
 
 @dataclass(frozen=True, slots=True)
 class CardholderVerification:
-    """Looks at what is presented."""
-
     secrets: CardSecrets
 
     def decline_code(self, card: Card, presented: PresentedData, now: int) -> tuple[str | None, dict[str, Any]]:

@@ -44,8 +44,6 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 @dataclass(frozen=True, slots=True)
 class ClearingFlow:
-    """simulateClearing and simulateRefund."""
-
     sequences: Sequences
 
     def simulate_clearing(self, request: SimulateClearing, context: RequestContext) -> Outcome[Cleared]:

@@ -33,8 +33,6 @@ CALLED: Mapping[str, str] = {DISPUTE_OPENED: "dispute opened", DISPUTE_WON: "dis
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What a step is about, as it was read."""
-
     lead: Item
     row: Item
     dispute: Dispute | None
@@ -45,8 +43,6 @@ class _Case:
 
 @dataclass(frozen=True, slots=True)
 class DisputeFlow:
-    """simulateDispute."""
-
     sequences: Sequences
 
     def simulate_dispute(self, request: SimulateDispute, context: RequestContext) -> Outcome[Disputed]:

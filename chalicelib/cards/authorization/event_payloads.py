@@ -8,22 +8,21 @@ from typing import Any
 from chalicelib.cards.authorization.activity_record import NetworkMessage
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.account_record import LedgerAccount
-from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.issuing.event_payloads import card_status_changed
+from chalicelib.cards.issuing.serializers import card_status_changed
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.protocol.card_events import CardAuthorizationEvent, CardClearingEvent
 from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
 
 
 def message_events(
-    message: NetworkMessage, now: int, account: LedgerAccount, card_changes: Mapping[str, Any], card: Card
+    message: NetworkMessage, now: int, account: LedgerAccount, card_changes: Mapping[str, Any]
 ) -> list[CardEvent]:
     """The events of a message, after which the account stands as ``account``."""
     data: CardAuthorizationEvent = {
         "authorize_id": message.number,
         "authorize_type": message.kind,
         "trans_link": message.trans_link,
-        "card_id": card.id,
+        "card_id": message.card.id,
         "account_id": account.id,
         "response_code": message.code,
         "transaction_type": message.use.transaction_type,
@@ -40,6 +39,7 @@ def message_events(
     }
     events = [CardEvent("card.authorization", data)]
     if (status := card_changes.get("stored_status")) is not None:
+        card = message.card
         events += card_status_changed(card, card.status(now), status, card_changes.get("reason_code"))
     return events
 

@@ -105,7 +105,7 @@ class HoldRelease:
             *message.put_rows(at),
             *movement.operations(),
         ]
-        events = event_payloads.message_events(message, at.now, after, {}, card_context.card)
+        events = event_payloads.message_events(message, at.now, after, {})
         return Release(message.number, released, after, operations, events)
 
     # -- inside
@@ -142,8 +142,6 @@ class HoldRelease:
 
 @dataclass(frozen=True, slots=True)
 class HoldExpiry:
-    """Looks through the index of due times."""
-
     store: Store
     clock: Clock
     metrics: Metrics

@@ -8,10 +8,9 @@ from typing import Any
 
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import MOST_ACCOUNTS, Card
-from chalicelib.cards.issuing.event_payloads import program_changed
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.onboarding import new_account, new_holder
-from chalicelib.cards.issuing.serializers import serialize_account
+from chalicelib.cards.issuing.serializers import program_changed, serialize_account
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme
 from chalicelib.cards.protocol import account_messages as messages
@@ -25,8 +24,6 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 @dataclass(frozen=True, slots=True)
 class AccountFlow:
-    """Opens, changes and shows accounts."""
-
     sequences: Sequences
 
     def create_account(

@@ -102,7 +102,6 @@ class Account(LedgerAccount):
 
     @property
     def uses(self) -> list[EntryId]:
-        """The entries of the programme manager's set-up that it stands on."""
         named = {
             "account_programme": self.program_id,
             "fee_group": self.fee_group_id,

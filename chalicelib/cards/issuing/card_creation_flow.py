@@ -15,9 +15,9 @@ from chalicelib.cards.issuing import card_production, card_record
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
-from chalicelib.cards.issuing.event_payloads import card_created
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.onboarding import new_account, new_holder
+from chalicelib.cards.issuing.serializers import card_created
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import CreateCard
@@ -32,8 +32,6 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 @dataclass(frozen=True, slots=True)
 class CardCreationFlow:
-    """Makes cards."""
-
     sequences: Sequences
     secrets: CardSecrets
 

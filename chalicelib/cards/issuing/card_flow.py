@@ -11,20 +11,10 @@ from typing import Any
 
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
-from chalicelib.cards.issuing.event_payloads import card_activated, card_status_changed
-from chalicelib.cards.issuing.serializers import serialize_card
+from chalicelib.cards.issuing.serializers import card_activated, card_status_changed, serialize_card
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.protocol import card_messages as messages
-from chalicelib.cards.protocol.card_records import (
-    AcsPassword,
-    CardDetails,
-    CardField,
-    CardNumber,
-    CardStatusAnswer,
-    Cvc2,
-    Design,
-    Pin,
-)
+from chalicelib.cards.protocol import card_records as records
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
@@ -37,8 +27,6 @@ ACTIVATION = "activation"
 
 @dataclass(frozen=True, slots=True)
 class CardFlow:
-    """Changes, shows and reveals cards."""
-
     secrets: CardSecrets
 
     def activate_card(self, request: messages.ActivateCard, context: RequestContext) -> Outcome[None]:
@@ -61,16 +49,16 @@ class CardFlow:
         events = card_status_changed(card, before, request.status, request.reason_code)
         return Outcome(operations=[card.update(context.write_id, **members)], events=events)
 
-    def get_card_status(self, request: messages.OfCard, context: RequestContext) -> Outcome[CardStatusAnswer]:
+    def get_card_status(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.CardStatusAnswer]:
         card = context.find(Card, request.card_id)
-        answer: CardStatusAnswer = {
+        answer: records.CardStatusAnswer = {
             "card_status": card.status(context.now),
             "reason_code": card.reason_code,
             "note": card.note,
         }
         return Outcome(leave_out_none(answer))
 
-    def get_card_details(self, request: messages.OfCard, context: RequestContext) -> Outcome[CardDetails]:
+    def get_card_details(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.CardDetails]:
         card = context.find(Card, request.card_id)
         expiry = disclosure.disclose_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
         return Outcome(serialize_card(card, context.now, expiry))
@@ -121,25 +109,25 @@ class CardFlow:
     ) -> Outcome[None]:
         return _assign_group(context, request.card_id, "risk_group", "risk_rules_group_id", request.risk_rules_group_id)
 
-    def get_card_number(self, request: messages.OfCard, context: RequestContext) -> Outcome[CardNumber]:
+    def get_card_number(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.CardNumber]:
         card = context.find(Card, request.card_id)
         return Outcome({"pan": _reveal(context, card, "pan", self.secrets.number(card))})
 
-    def get_cvc2(self, request: messages.OfCard, context: RequestContext) -> Outcome[Cvc2]:
+    def get_cvc2(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.Cvc2]:
         card = context.find(Card, request.card_id)
         return Outcome({"cvc2": _reveal(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))})
 
-    def get_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[Pin]:
+    def get_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.Pin]:
         """A virtual card's PIN is told to nobody."""
         card = context.find(Card, request.card_id)
         pin = None if card.virtual else self.secrets.pin(card)
         return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
 
-    def get_card_acs_password(self, request: messages.OfCard, context: RequestContext) -> Outcome[AcsPassword]:
+    def get_card_acs_password(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.AcsPassword]:
         card = context.find(Card, request.card_id)
         return Outcome({"acs_password": _reveal(context, card, "acs_password", self.secrets.password(card))})
 
-    def get_design(self, request: messages.GetDesign, context: RequestContext) -> Outcome[list[Design]]:
+    def get_design(self, request: messages.GetDesign, context: RequestContext) -> Outcome[list[records.Design]]:
         programme = group_resolution.card_programme(context.catalogue, request.program_id)
         designs = [context.catalogue.designs[number] for number in programme.design_ids]
         return Outcome(
@@ -181,7 +169,7 @@ def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, 
     return Outcome(operations=[card.update(context.write_id, **{f"{kind}_id": group_id})], uses=[group])
 
 
-def _reveal(context: RequestContext, card: Card, field: CardField, clear: str) -> str:
+def _reveal(context: RequestContext, card: Card, field: records.CardField, clear: str) -> str:
     shown = disclosure.disclose(context.credential, card.id, field, clear)
     assert shown is not None, "who is never shown a field is refused before"
     return shown

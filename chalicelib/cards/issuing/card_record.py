@@ -161,7 +161,6 @@ def row_part(card_id: int) -> str:
 
 
 def put_row(card: Card, write_id: str) -> Put:
-    """The write of a new card's row."""
     owner = shards(card.manager_id)[shard_of(card.id)]
     row = {"owner": owner, "part": row_part(card.id), "card_id": card.id, "written_by": write_id}
     return Put(TABLE, row, absent("owner"))

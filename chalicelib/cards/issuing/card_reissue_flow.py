@@ -14,7 +14,7 @@ from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.issuing import card_production
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number, put_retired_number
 from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets, require_good
-from chalicelib.cards.issuing.event_payloads import card_created
+from chalicelib.cards.issuing.serializers import card_created
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import ReissueCard
@@ -30,8 +30,6 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 @dataclass(frozen=True, slots=True)
 class CardReissueFlow:
-    """Issues cards anew."""
-
     sequences: Sequences
     secrets: CardSecrets
 

@@ -31,8 +31,6 @@ LEVEL = 0
 
 @dataclass(frozen=True, slots=True)
 class HolderFlow:
-    """Registers, changes and shows holders."""
-
     sequences: Sequences
 
     def create_holder(self, request: CreateHolder, context: RequestContext) -> Outcome[None]:

@@ -44,7 +44,6 @@ class Holder(Record):
 
     @property
     def uses(self) -> list[EntryId]:
-        """The entries of the programme manager's set-up that it stands on."""
         return [*without_none({"limit_group": self.limit_group_id}).items()]
 
     def require_room(self, accounts: int) -> None:

@@ -28,7 +28,6 @@ class ClearedAmount:
 
     @classmethod
     def of_clearing(cls, conversion: Conversion) -> Self:
-        """The amounts after a first clearing."""
         return cls(conversion.amount, conversion.holder_amount, conversion.base_rate)
 
     @property
@@ -41,7 +40,6 @@ class ClearedAmount:
         return self.credited + credit <= self.debited
 
     def add_clearing(self, conversion: Conversion) -> Self:
-        """The amounts after a further clearing."""
         return replace(
             self,
             amount=self.amount + conversion.amount,
@@ -50,7 +48,6 @@ class ClearedAmount:
         )
 
     def add_refund(self, conversion: Conversion) -> Self:
-        """The amounts after a refund."""
         after = self.give_back(conversion.amount, conversion.holder_amount)
         return replace(after, rate=self._common_rate(conversion))
 

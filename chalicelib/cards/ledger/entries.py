@@ -170,5 +170,4 @@ def imbalance(entries: Sequence[Entry]) -> dict[int, int]:
 
 
 def entries_of(row: Item) -> list[Entry]:
-    """The entries of a row of the ledger."""
     return [Entry(*each) for each in row["entries"]]

@@ -8,9 +8,9 @@ from decimal import Decimal
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.charges import entry_of, price_of
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
 from chalicelib.cards.ledger.entries import CONVERSION, FEES, Movement
-from chalicelib.cards.ledger.fees import entry_of, price_of
 from chalicelib.cards.ledger.transaction_record import Transaction, transaction_key
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs import group_resolution
@@ -36,8 +36,6 @@ class _Price:
 
 @dataclass(frozen=True, slots=True)
 class FeeFlow:
-    """Takes and shows fees."""
-
     sequences: Sequences
 
     def create_custom_fee(

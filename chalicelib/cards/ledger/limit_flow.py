@@ -25,8 +25,6 @@ _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] =
 
 
 class LimitFlow:
-    """Shows limits."""
-
     def get_limits(
         self, request: messages.GetLimits, context: RequestContext
     ) -> Outcome[list[messages.LimitEntryRecord]]:

@@ -41,7 +41,6 @@ class WindowUsage:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The same as an item keeps it."""
         return without_none(asdict(self))
 
 

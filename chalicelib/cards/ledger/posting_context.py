@@ -9,10 +9,9 @@ from typing import Any
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.ledger.charges import Charge, convert_movement, fees_within
+from chalicelib.cards.ledger.charges import Charge, convert_movement, fees_of, fees_within
 from chalicelib.cards.ledger.cleared_amounts import ClearedAmount
 from chalicelib.cards.ledger.conversion import NoRate, conversion
-from chalicelib.cards.ledger.fees import fees_of
 from chalicelib.cards.ledger.limits import Bound, LimitExceeded, WindowUsage, count_movement
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters

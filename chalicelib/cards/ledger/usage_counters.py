@@ -65,7 +65,6 @@ class CounterChanges:
         return copied
 
     def assign(self, other: CounterChanges) -> None:
-        """Stand as another one does."""
         self._changed = dict(other._changed)
 
     def now(self, kept: Counters) -> Counters:
@@ -76,7 +75,6 @@ class CounterChanges:
         self._changed[kept.owner] = kept, replace(self.now(kept), windows=windows)
 
     def give_back(self, kept: Counters, counted: Iterable[WindowUsage]) -> None:
-        """Release what was counted."""
         self.change(kept, release_counts(self.now(kept).windows, counted))
 
     def note_listed(self, kept: Counters, at: int) -> None:

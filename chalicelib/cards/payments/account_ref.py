@@ -42,7 +42,6 @@ class AccountRef:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The same as an item keeps it."""
         return without_none(asdict(self))
 
     @property

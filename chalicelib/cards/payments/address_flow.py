@@ -27,8 +27,6 @@ NAME_LENGTH = 70
 
 @dataclass(frozen=True, slots=True)
 class AddressFlow:
-    """Opens, changes and shows addresses."""
-
     sequences: Sequences
     completion: ProviderCompletion
     orders: AddressOpening

@@ -12,10 +12,10 @@ from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.event_payloads import mandate_event
 from chalicelib.cards.payments.payment_posting import Change, PaymentPosting, count_payment
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
 from chalicelib.cards.payments.pending_index import due_members
+from chalicelib.cards.payments.serializers import mandate_event
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.payment_messages import CancelExternalPaymentMandate, ChangeDDExternalPaymentStatus
 from chalicelib.cards.protocol.payment_states import CANCELLED, REJECTED
@@ -33,8 +33,6 @@ Read = Callable[[list[Key]], list[Item | None]]
 
 @dataclass(frozen=True, slots=True)
 class DirectDebits:
-    """Decides upon what others collect."""
-
     posting: PaymentPosting
 
     def cancel_external_payment_mandate(
@@ -65,7 +63,6 @@ class DirectDebits:
         return replace(payment, state=REJECTED, reason=_CANCELLED)
 
     def decide(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, stamp: WriteStamp) -> Change:
-        """What becomes of a pending direct debit now."""
         assert payment.mandate_id is not None, "a direct debit has a mandate"
         account_ref = AccountRef.of(payment)
         mandate_item, address_item, *items = read(

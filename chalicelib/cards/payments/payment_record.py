@@ -114,7 +114,6 @@ class ExternalPayment(PendingRecord):
 
     @property
     def order(self) -> OrderKind:
-        """What the provider is asked for."""
         if self.payment != "return":
             return "payment"
         return "debit return" if self.mandate_id is not None else "return"

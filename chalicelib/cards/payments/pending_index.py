@@ -39,7 +39,6 @@ class PendingRecord(Record):
 
     @property
     def waiting_claim(self) -> IdempotencyClaim | None:
-        """The claim that waits for its answer."""
         return IdempotencyClaim(**self.claim, view=None) if self.claim else None
 
 

@@ -7,22 +7,30 @@ far the provider has come, asks once more only where that does nothing twice, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
 from chalicelib.cards.events.card_events import CardEvent, CardEvents
-from chalicelib.cards.payments.pending_index import ASKING_SECONDS, PendingRecord, due_members
+from chalicelib.cards.payments.address_record import ExternalAddress
+from chalicelib.cards.payments.direct_debits import DirectDebits
+from chalicelib.cards.payments.payment_record import ExternalPayment
+from chalicelib.cards.payments.pending_index import ASKING_SECONDS, DUE, PendingRecord, due_members
 from chalicelib.cards.payments.provider import ProviderSilent
+from chalicelib.cards.payments.serializers import change_events
+from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
+from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Store
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.metrics import Metrics
 
 W = TypeVar("W", bound=PendingRecord)
 
@@ -149,3 +157,39 @@ def _answer(orders: ProviderOrders[W], action: str, record: W) -> str:
         return envelope.success(orders.answer(record, action), {})
     except Refused as refusal:
         return envelope.error(refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRecovery:
+    store: Store
+    clock: Clock
+    metrics: Metrics
+    programmes: Programmes
+    completion: ProviderCompletion
+    payments: ProviderOrders[ExternalPayment]
+    addresses: ProviderOrders[ExternalAddress]
+    debits: DirectDebits
+    events: CardEvents
+
+    def finish(self, until: float = math.inf) -> int:
+        """Look after everything whose time has come; answers how many have moved on, as ``DueItems.run``."""
+        return DueItems(self.store, self.clock, self.metrics, DUE, "payment").run(self._finish, until)
+
+    def _finish(self, item: Item) -> bool:
+        if item["part"] == ExternalAddress.kind:
+            return self.completion.resume(self.addresses, ExternalAddress.from_item(item))
+        payment = ExternalPayment.from_item(item)
+        return self.completion.resume(self.payments, payment) if payment.asks else self._pass_cut_off(payment)
+
+    def _pass_cut_off(self, payment: ExternalPayment) -> bool:
+        """Raises: StoreError."""
+        catalogue = self.programmes.catalogue(payment.manager_id)
+        stamp = WriteStamp(milliseconds(self.clock), new_id())
+        change = self.debits.decide(payment, catalogue, self.store.batch_get, stamp)
+        told = self.events.record(payment.manager_id, change_events(payment, change.payment))
+        try:
+            self.store.transact([*change.operations, *told.operations])
+        except (ConditionFailed, Conflict):  # it was changed meanwhile, or the account was: the next run sees to it
+            return False
+        self.events.dispatch(told)
+        return True

@@ -8,7 +8,6 @@ from typing import Any
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, number_keys, put_numbers
-from chalicelib.cards.payments.event_payloads import change_events
 from chalicelib.cards.payments.payment_posting import PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import ANSWERED
@@ -23,7 +22,12 @@ from chalicelib.cards.payments.provider import (
     Receipt,
 )
 from chalicelib.cards.payments.provider_completion import ProviderOutcome
-from chalicelib.cards.payments.serializers import refused_by_provider, serialize_address, serialize_payment
+from chalicelib.cards.payments.serializers import (
+    change_events,
+    refused_by_provider,
+    serialize_address,
+    serialize_payment,
+)
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import AddressRecord, TransferWithDestination
 from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED

@@ -9,13 +9,12 @@ from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments.account_ref import AccountRef
-from chalicelib.cards.payments.event_payloads import payment_event
 from chalicelib.cards.payments.payment_posting import PaymentPosting, amounts
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
-from chalicelib.cards.payments.serializers import refused_by_provider, serialize_payment
+from chalicelib.cards.payments.serializers import payment_event, refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import (
     DirectCreditReturn,

@@ -9,10 +9,9 @@ from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.direct_debits import DirectDebits
-from chalicelib.cards.payments.event_payloads import change_events, mandate_event, payment_event
 from chalicelib.cards.payments.payment_posting import Change, PaymentPosting
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate, address_members, instructed_members
-from chalicelib.cards.payments.serializers import bank_account
+from chalicelib.cards.payments.serializers import bank_account, change_events, mandate_event, payment_event
 from chalicelib.cards.protocol import simulator_messages as messages
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.payment_states import PENDING, REJECTED, RETURNED

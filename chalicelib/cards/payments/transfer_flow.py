@@ -12,14 +12,13 @@ from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, find_key
-from chalicelib.cards.payments.event_payloads import payment_event
 from chalicelib.cards.payments.modulus_check import fits
 from chalicelib.cards.payments.payment_posting import PaymentPosting, count_payment, credit
 from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
 from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.payments.provider_orders import PaymentOrders
-from chalicelib.cards.payments.serializers import bank_account, refused_by_provider, serialize_payment
+from chalicelib.cards.payments.serializers import bank_account, payment_event, refused_by_provider, serialize_payment
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.payment_messages import TransferToExternalPayment, TransferWithDestination
 from chalicelib.cards.protocol.payment_states import PENDING, SETTLED

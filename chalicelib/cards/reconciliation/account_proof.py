@@ -85,7 +85,6 @@ def _prove_once(store: Store, account: Item, noted: Sequence[ReservedAmount], sh
 
 
 def _read_records(store: Store, claims: Iterable[ReservedAmount]) -> dict[ReservedAmount, Item | None]:
-    """The records of claims."""
     found: dict[ReservedAmount, Item | None] = {}
     for piece in pieces(sorted(claims), READ_TOGETHER):
         keys = [_RECORDS[claim.kind].key(claim.number) for claim in piece]
@@ -164,7 +163,6 @@ class LedgerReader:
 
 
 def latest_first(store: Store, owner: str) -> Iterator[Item]:
-    """The rows of an account, the latest first."""
     rows = ("part", "movement#")
     return store.each(LEDGER, ("owner", owner), sort_prefix=rows, limit=PAGE, newest_first=True)
 

@@ -50,8 +50,6 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class RollingProof:
-    """Proves accounts for a while."""
-
     store: Store
     clock: Clock
     metrics: Metrics

@@ -25,18 +25,19 @@ from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.three_ds import whitelist_record
-from chalicelib.cards.three_ds.authentication_record import (
+from chalicelib.cards.three_ds import acs_record
+from chalicelib.cards.three_ds.acs_record import (
     CONFIRMED,
     FAILED,
     KEPT,
+    LISTS,
     REFUSED,
     TRIES,
     VALID_SECONDS,
     Authentication,
+    WhitelistRule,
     proof,
 )
-from chalicelib.cards.three_ds.whitelist_record import LISTS, WhitelistRule
 from chalicelib.foundation.dynamodb.store import Operation
 
 
@@ -50,7 +51,7 @@ class AcsFlow:
     def create_card_acs_merchant_whitelist_rule(
         self, request: CreateCardAcsMerchantWhitelistRule, context: RequestContext
     ) -> Outcome[card_records.WhitelistRule]:
-        code = request.rule_code and whitelist_record.code_key(context.manager_id, request.rule_code)
+        code = request.rule_code and acs_record.code_key(context.manager_id, request.rule_code)
         items = context.items([Card.key(request.card_id), *([code] if code else [])])
         card = context.require_visible(Card, items[0])
         card.require(context.action, context.now)
@@ -62,7 +63,7 @@ class AcsFlow:
             request.maximum_amount_currency_ison,
             {name: entries for name in LISTS if (entries := getattr(request, name))},
         )
-        made = whitelist_record.put_rule(card.id, rule, request.rule_name, code or None, context.write_id)
+        made = acs_record.put_rule(card.id, rule, request.rule_name, code or None, context.write_id)
         return Outcome({"rule_id": rule.id}, [*made, card.check_unchanged()])
 
     def authentication_confirm(
@@ -95,7 +96,7 @@ class AcsFlow:
         if card.status(context.now) != ACTIVE:
             return Outcome(_answer(REJECTED))
         purchase = request.amount, request.currency_ison, _facts(request)
-        if any(rule.matches(*purchase) for rule in whitelist_record.of_card(context.store, card.id)):
+        if any(rule.matches(*purchase) for rule in acs_record.of_card(context.store, card.id)):
             return Outcome(_answer(FRICTIONLESS))
         number, value = self.sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
         asked = Authentication(

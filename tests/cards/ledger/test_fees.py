@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.cards.ledger.charges import Fee, entry_of, fees_of, price_of
 from chalicelib.cards.ledger.conversion import NoRate
-from chalicelib.cards.ledger.fees import Fee, entry_of, fees_of, price_of
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import Catalogue, FeeEntry, FeeGroup, Rate, Region
 

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.issuing.account_record import Account
-from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.ledger.charges import Charge, Fee
 from chalicelib.cards.ledger.conversion import Conversion
 from chalicelib.cards.ledger.entries import CONVERSION, EXTERNAL, FEES, NETWORK, Movement
-from chalicelib.cards.ledger.fees import Fee
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.protocol.values import EXTERNAL_OUT, RETURN_TYPES

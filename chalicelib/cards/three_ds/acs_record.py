@@ -1,16 +1,19 @@
-"""Merchant whitelist rules of 3-D Secure: where a cardholder is asked nothing.
+"""Records of 3-D Secure: merchant whitelist rules, and requests that wait for the cardholder's answer.
 
-A rule is an item of its card's collection, and each of its lists an item of its own beside it: a list may have 64 KB.
-Criteria are and-ed, members of a list or-ed; a maximum holds for amounts in its own currency only.
+A whitelist rule says where a cardholder is asked nothing. It is an item of its card's collection, and each of its lists
+an item of its own beside it: a list may have 64 KB. Criteria are and-ed, members of a list or-ed; a maximum holds for
+amounts in its own currency only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from chalicelib.cards.storage.record import TABLE, Key
+from chalicelib.cards.card_data.sealed_data import CardData
+from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.cards.storage.record import TABLE, Key, Record
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, absent
 from chalicelib.foundation.identifiers import digest
 
@@ -59,7 +62,6 @@ def code_key(manager_id: int, code: str) -> Key:
 
 
 def of_card(store: Store, card_id: int) -> list[WhitelistRule]:
-    """All rules of a card."""
     return _rules(store.rows(TABLE, ("owner", f"card#{card_id}"), sort_prefix=("part", _PREFIX)))
 
 
@@ -77,3 +79,38 @@ def _rules(rows: Iterable[Item]) -> list[WhitelistRule]:
         for number, head in heads.items()
         if set(head["lists"]) == set(lists.get(number, {}))
     ]
+
+
+VALID_SECONDS = 300
+KEPT = 30 * 24 * 3600
+TRIES = 5
+"""After so many wrong validation values a request has failed."""
+
+WAITING, CONFIRMED, REFUSED, FAILED = "waiting", "confirmed", "refused", "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Authentication(Record):
+    """A request; ``proof`` is the keyed hash of its validation value, ``valid_until`` is in Unix seconds."""
+
+    kind: ClassVar = "authentication"
+    missing: ClassVar = Status.NO_AUTHENTICATION
+
+    card_id: int
+    amount: int
+    currency: int
+    proof: str
+    valid_until: int
+    expires_at: int
+    status: str = WAITING
+    wrong_values: int = 0
+    method: int | None = None
+
+    def is_pending(self, now: int) -> bool:
+        """Whether it can still be answered."""
+        return self.status == WAITING and now < self.valid_until
+
+
+def proof(card_data: CardData, number: int, value: str) -> str:
+    """What is kept of the validation value of a request."""
+    return card_data.fingerprint(f"authentication {number} {value}")
