@@ -38,6 +38,7 @@ from chalicelib.cards.storage.time_ordered import time_out_of_turn
 from chalicelib.foundation.dynamodb.store import Operation
 
 UNKNOWN_NUMBER = "14"
+AuthorizationOutcome = Outcome[simulator_messages.Authorization]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,7 @@ class AuthorizationFlow:
     card_data: CardData
     authorizer: Authorizer
 
-    def simulate_authorization(
-        self, request: SimulateAuthorization, context: RequestContext
-    ) -> Outcome[simulator_messages.Authorization]:
+    def simulate_authorization(self, request: SimulateAuthorization, context: RequestContext) -> AuthorizationOutcome:
         card_context, by_number = self._read_card_context(request, context)
         if card_context is None:
             return Outcome(self._decline_unknown_card(request))
@@ -61,9 +60,7 @@ class AuthorizationFlow:
             decision = self.authorizer.decide(card_context, asked, context.now, tally, by_number)
         return self._record(context, card_context, asked, decision, tally, values.AUTHORIZATION)
 
-    def decline_late(
-        self, request: SimulateAuthorization, context: RequestContext
-    ) -> Outcome[simulator_messages.Authorization]:
+    def decline_late(self, request: SimulateAuthorization, context: RequestContext) -> AuthorizationOutcome:
         """What an authorization ends with that was not decided in time, because others were in the way.
 
         It counts nothing, and no other request is in the way of its writes: its row is listed out of turn.
@@ -81,9 +78,7 @@ class AuthorizationFlow:
         operations = [authorization.put(context.write_id), *message.put_rows(stamp, in_turn=False)]
         return _outcome(context, message, 0, account, operations, stamp)
 
-    def simulate_advice(
-        self, request: SimulateAdvice, context: RequestContext
-    ) -> Outcome[simulator_messages.Authorization]:
+    def simulate_advice(self, request: SimulateAdvice, context: RequestContext) -> AuthorizationOutcome:
         card_context, _ = self._read_card_context(request, context)
         if card_context is None:
             raise Refused(Status.NO_CARD)
@@ -91,9 +86,7 @@ class AuthorizationFlow:
         decision = self.authorizer.force(card_context, asked, request.response_code, context.now, tally)
         return self._record(context, card_context, asked, decision, tally, values.ADVICE)
 
-    def simulate_increment(
-        self, request: SimulateIncrement, context: RequestContext
-    ) -> Outcome[simulator_messages.Authorization]:
+    def simulate_increment(self, request: SimulateIncrement, context: RequestContext) -> AuthorizationOutcome:
         authorization = find_by_trans_link(context, request.trans_link)
         card_context = read_with_card(context.items, context.catalogue, authorization)
         authorization.require(context.action)
@@ -145,7 +138,7 @@ class AuthorizationFlow:
         decision: Decision,
         tally: CounterChanges,
         kind: int,
-    ) -> Outcome[simulator_messages.Authorization]:
+    ) -> AuthorizationOutcome:
         card, account = card_context.card, decision.account
         charge = decision.charge or self.authorizer.price(card_context, account, asked)
         number, until = self.sequences.next("authorization"), context.now + values.HOLD_SECONDS
@@ -184,7 +177,7 @@ class AuthorizationFlow:
         decision: Decision,
         charge: Charge | None,
         tally: CounterChanges,
-    ) -> Outcome[simulator_messages.Authorization]:
+    ) -> AuthorizationOutcome:
         """An increment of an authorization; ``charge`` is what all of it comes to now."""
         number, account = self.sequences.next("authorization"), decision.account
         movement = Movement(
@@ -318,7 +311,7 @@ def _outcome(
     operations: Sequence[Operation],
     stamp: WriteStamp,
     card_changes: Mapping[str, Any] | None = None,
-) -> Outcome[simulator_messages.Authorization]:
+) -> AuthorizationOutcome:
     """What the network is answered, with the balances of an account that the caller may see; writes and events."""
     charge = message.charge if message.is_approved and message.use.moves else None
     answer: simulator_messages.Authorization = {

@@ -92,9 +92,7 @@ class ClearingFlow:
     ) -> tuple[Authorization, CardContext]:
         """The authorization that is meant, or a new one; and the context of its card, with its account only.
 
-        Where nothing was ever approved the account is chosen anew.
-
-        Raises: Refused.
+        Where nothing was ever approved the account is chosen anew. Raises: Refused.
         """
         authorization = None
         if request.trans_link is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,7 @@ from chalicelib.cards.authorization.authorization_record import (
     split_usage,
 )
 from chalicelib.cards.authorization.card_context import CardContext, Read, read_with_card
-from chalicelib.cards.events.card_events import CardEvent, CardEvents
-from chalicelib.cards.issuing.account_record import LedgerAccount
+from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import CounterChanges
@@ -45,17 +44,6 @@ _ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """The writes of a release: its number, what is not held any more, and the account as it stands afterwards."""
-
-    number: int
-    released: int
-    account: LedgerAccount
-    operations: Sequence[Operation]
-    events: Sequence[CardEvent]
-
-
-@dataclass(frozen=True, slots=True)
 class HoldRelease:
     """Makes the writes; every one of them fails if authorization, account or counters are not as they were read."""
 
@@ -67,17 +55,26 @@ class HoldRelease:
         amount = authorization.left if request.amount is None else request.amount
         if amount > authorization.left:
             raise Refused(Status.MORE_THAN_ORIGINAL)
-        return self._answer_release(context, authorization, amount, REVERSAL)
+        stamp = WriteStamp(context.at, context.write_id)
+        return self.release(context.items, context.catalogue, authorization, amount, REVERSAL, stamp, context.level)
 
     def simulate_expiry(self, request: SimulateExpiry, context: RequestContext) -> Outcome[Released]:
         authorization = find_by_trans_link(context, request.trans_link)
         authorization.require(context.action)
-        return self._answer_release(context, authorization, authorization.left, EXPIRY)
+        stamp, amount = WriteStamp(context.at, context.write_id), authorization.left
+        return self.release(context.items, context.catalogue, authorization, amount, EXPIRY, stamp, context.level)
 
     def release(
-        self, read: Read, catalogue: Catalogue, authorization: Authorization, amount: int, kind: int, stamp: WriteStamp
-    ) -> Release:
-        """Release ``amount`` of what is left of an authorization, all of it when the hold is over."""
+        self,
+        read: Read,
+        catalogue: Catalogue,
+        authorization: Authorization,
+        amount: int,
+        kind: int,
+        stamp: WriteStamp,
+        level: int = 0,
+    ) -> Outcome[Released]:
+        """Release ``amount`` of what is left of an authorization; ``level`` is the access level of who asks for it."""
         card_context = read_with_card(read, catalogue, authorization)
         account, tally = card_context.accounts[0], CounterChanges()
         released = portion(authorization.held, amount, authorization.left)
@@ -106,21 +103,11 @@ class HoldRelease:
             *movement.operations(),
         ]
         events = event_payloads.message_events(message, at.now, after, {})
-        return Release(message.number, released, after, operations, events)
+        balances = after.visible_balances(level)
+        data: Released = {"authorize_id": message.number, "released_amount": released, **balances}
+        return Outcome(data, operations, events=events)
 
     # -- inside
-
-    def _answer_release(
-        self, context: RequestContext, authorization: Authorization, amount: int, kind: int
-    ) -> Outcome[Released]:
-        stamp = WriteStamp(context.at, context.write_id)
-        release = self.release(context.items, context.catalogue, authorization, amount, kind, stamp)
-        data: Released = {
-            "authorize_id": release.number,
-            "released_amount": release.released,
-            **release.account.visible_balances(context.level),
-        }
-        return Outcome(data, release.operations, events=release.events)
 
     def _message(
         self, card_context: CardContext, authorization: Authorization, amount: int, kind: int

@@ -257,9 +257,7 @@ def price_of(
 ) -> Fee | None:
     """The price of a custom fee, which may be 0; ``linked`` is amount and currency of the transaction that it is for.
 
-    Without such a transaction it is the fixed part, and ``None`` for an entry that has none.
-
-    Raises: NoRate.
+    Without such a transaction it is the fixed part, and ``None`` for an entry that has none. Raises: NoRate.
     """
     if linked is None and entry.fixed is None:
         return None

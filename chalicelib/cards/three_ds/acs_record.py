@@ -7,7 +7,7 @@ amounts in its own currency only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -62,13 +62,9 @@ def code_key(manager_id: int, code: str) -> Key:
 
 
 def of_card(store: Store, card_id: int) -> list[WhitelistRule]:
-    return _rules(store.rows(TABLE, ("owner", f"card#{card_id}"), sort_prefix=("part", _PREFIX)))
-
-
-def _rules(rows: Iterable[Item]) -> list[WhitelistRule]:
     heads: dict[str, Item] = {}
     lists: dict[str, dict[str, tuple[str, ...]]] = {}
-    for row in rows:
+    for row in store.rows(TABLE, ("owner", f"card#{card_id}"), sort_prefix=("part", _PREFIX)):
         _, number, *rest = row["part"].split("#")
         if rest:
             lists.setdefault(number, {})[rest[0]] = tuple(row["entries"])

@@ -9,8 +9,10 @@ import pytest
 
 from chalicelib.bootstrap import hub
 from chalicelib.cards import jobs
-from chalicelib.cards.authorization.hold_release import HoldRelease, Release
+from chalicelib.cards.authorization.hold_release import HoldRelease
+from chalicelib.cards.protocol.simulator_messages import Released
 from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.cards.requests.request_context import Outcome
 from chalicelib.delivery.delivery_record import BODY
 from chalicelib.foundation import jsontext
 from infra.admin.ledger_verification import prove_ledger
@@ -221,7 +223,7 @@ def test_what_goes_wrong_with_one_is_put_off_and_keeps_no_other_waiting(
     links = [*held(others[0], 20_00), *held(others[1], 20_00)]
     real = HoldRelease.release
 
-    def release(releasing: HoldRelease, read: Any, catalogue: Any, authorization: Any, *rest: Any) -> Release:
+    def release(releasing: HoldRelease, read: Any, catalogue: Any, authorization: Any, *rest: Any) -> Outcome[Released]:
         if authorization.trans_link == link:
             raise RuntimeError("what nobody has thought of")
         return real(releasing, read, catalogue, authorization, *rest)
@@ -243,7 +245,7 @@ def test_what_is_put_off_can_be_collected_meanwhile(shops: Scene, monkeypatch: p
     card = buyer(shops, 100_00)
     collected, increased = held(card, 10_00, 10_00)
 
-    def release(*arguments: Any) -> Release:
+    def release(*arguments: Any) -> Outcome[Released]:
         raise RuntimeError("what nobody has thought of")
 
     shops.clock.advance(7 * DAY)
@@ -264,7 +266,7 @@ def test_an_increment_just_before_something_goes_wrong_is_not_put_off(
     card = buyer(shops, 100_00)
     [link] = held(card, 10_00)
 
-    def release(*arguments: Any) -> Release:
+    def release(*arguments: Any) -> Outcome[Released]:
         card.asks_more(link, 5_00)
         raise RuntimeError("what nobody has thought of")
 
