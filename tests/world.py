@@ -480,6 +480,11 @@ class Consented:
     valid_until: str
 
 
+def always(answer: Any) -> Callable[[Sent], Any]:
+    """A bank's webhook that answers the same whatever it is sent."""
+    return lambda sent: answer
+
+
 def basic(client_id: str, secret: str) -> str:
     """HTTP Basic of a client."""
     return "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()

@@ -96,7 +96,7 @@ def engine() -> Iterator[tuple[Hub, Mapping[str, str]]]:
         hub.cards.keys._kms = FakeKms()
         hub.keyring.initialise()
         hub.cards.keys.initialise()
-        (plan, *_) = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), STAGE))
+        (plan, *_) = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
         yield hub, asdict(plan.secrets["full"])
     finally:
         local.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.bench.against_bare import Service
 from tests.bench.bare_authorization import PURCHASE
 from tests.cards.scenes import BRITAIN, EVERYDAY, GBP, HOLDER_BLOCK
@@ -18,7 +20,7 @@ class Authorizations(Service):
 
     def card(self) -> int:
         """A new card with an account in pounds of its own, and money on it."""
-        wished = {"card_program_id": EVERYDAY, "card_country_ison": BRITAIN, "card_virtual": 1}
+        wished: dict[str, Any] = {"card_program_id": EVERYDAY, "card_country_ison": BRITAIN, "card_virtual": 1}
         wished |= {"card_name_line_3": "ADA LOVELACE", "card_currency_ison": [GBP]}
         made = self.data("createCard", **wished, **HOLDER_BLOCK)
         number: int = made["card_id"]

@@ -129,7 +129,7 @@ def _activity(number: int, told: Mapping[str, Any]) -> dict[str, Any]:
     """The message as the lists show it."""
     now, stan = told["at"] // 1000, number % 10**6
     day = time.strftime("%Y-%m-%d", time.gmtime(now))
-    none = ("blended_fee", "currency_conversion_fee", "reversal", "suspicious", "transaction_fee")
+    none: tuple[str, ...] = ("blended_fee", "currency_conversion_fee", "reversal", "suspicious", "transaction_fee")
     none += ("proc_code", "transaction_fee_amount", "transaction_type")
     ones = ("actual", "authorize_type", "billing_amount", "card_present", "holder_amount", "is_conversion_fee_blended")
     return {

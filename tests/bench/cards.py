@@ -159,7 +159,7 @@ def _asked(action: str, share: Share) -> tuple[Hub, bytes]:
     hub, credentials = _process(share.ciphers)
     envelope = {**credentials, "action": action, "api_version": API_VERSION}
     envelope |= {"request_reference_id": "reference-000001"} if share.reference else {}
-    return hub, json.dumps(envelope | REQUESTS[action]).encode()
+    return hub, json.dumps({**envelope, **REQUESTS[action]}).encode()
 
 
 def _answered(hub: Hub, body: bytes) -> str:

@@ -35,7 +35,7 @@ def shape(value: Any) -> Any:
         case dict():
             names = value.get("ExpressionAttributeNames", {})
             kept = {name: each for name, each in value.items() if name != "ExpressionAttributeNames"}
-            told = {
+            told: dict[str, Any] = {
                 name: spelt(each, names) if name.endswith("Expression") else shape(each) for name, each in kept.items()
             }
             return told | ({_VALUES: sorted(map(str, told[_VALUES].values()))} if _VALUES in told else {})

@@ -59,7 +59,9 @@ class Engine:
 
 def _simulate_time(clock: ManualClock) -> None:
     """Have the queues' delays and visibility go by the run's clock."""
-    import moto.sqs.models as queues
+    from moto.sqs import models
+
+    queues: Any = models
 
     queues.unix_time = clock.monotonic
     queues.unix_time_millis = lambda: clock.monotonic() * 1000

@@ -172,14 +172,15 @@ class Life:
         worker.attempt = attempt  # type: ignore[method-assign]
 
     def _close_ports(self) -> None:
-        real = outbound.create_connection
+        module: Any = outbound
+        real = module.create_connection
 
         def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
             if address[1] in self._closed:
                 raise ConnectionRefusedError
             return real(address, *arguments, **options)
 
-        outbound.create_connection = connect  # type: ignore[assignment]
+        module.create_connection = connect
 
 
 def live(connection: Connection, fate: Fate) -> None:
@@ -242,7 +243,7 @@ def _mark_boundaries(boundaries: Boundaries) -> None:
         finally:
             boundaries.pass_(AFTER, where)
 
-    URLLib3Session.send = send  # type: ignore[method-assign]
+    URLLib3Session.send = send
     Outbound._exchange = exchange  # type: ignore[method-assign]
 
 

@@ -189,4 +189,4 @@ def verify_in(now: Callable[[], datetime]) -> None:
         def now(cls, tz: Any = None) -> datetime:  # type: ignore[override]
             return now()
 
-    standardwebhooks.webhooks.datetime = Simulated  # type: ignore[attr-defined,misc]
+    standardwebhooks.webhooks.datetime = Simulated  # type: ignore[attr-defined]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.delivery import schedule
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.worker import Worker
 from tests.delivery.deliveries import Receiver, record, worker_of
@@ -37,4 +36,4 @@ def recorded(world: World) -> str:
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """No jitter."""
-    monkeypatch.setattr(schedule.random, "uniform", lambda low, high: 1.0)
+    monkeypatch.setattr("chalicelib.delivery.schedule.random.uniform", lambda low, high: 1.0)

@@ -104,3 +104,13 @@ def buried(world: World) -> list[str]:
 
 def fail(reason: str = "it answered with status 503", **members: Any) -> Undeliverable:
     return Undeliverable(reason, **members)
+
+
+def noting(batches: list[Any]) -> Callable[[Queue, Any], list[str]]:
+    """A `send_all` that notes the bodies in place of sending them; nothing fails."""
+
+    def send_all(queue: Queue, bodies: Any) -> list[str]:
+        batches.append(bodies)
+        return []
+
+    return send_all

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from boto3.dynamodb.conditions import ConditionBase
@@ -19,7 +20,7 @@ class MemoryStore(Store):
         self.calls = 0
         self._items: dict[tuple[Any, ...], Item] = {}
 
-    def wait(self, attempt: int) -> None:
+    def wait(self, attempt: int, at_most: float = inf) -> None:
         """Simulated workers do not wait inside of an attempt."""
 
     def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -10,7 +10,7 @@ from chalicelib.delivery import event_sender
 from chalicelib.delivery.outcomes import Dispatch, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
-from chalicelib.foundation.http.outbound import Outbound, Reply, TimedOut
+from chalicelib.foundation.http.outbound import Reply, TimedOut
 from tests.delivery.deliveries import record
 from tests.world import START, World
 
@@ -22,7 +22,7 @@ def posted(world: World, answer: Reply | Exception) -> Any:
     """What comes of an event whose receiver answers so."""
     world.receiver.answers = [answer]
     parcel = Dispatch(world.delivery(record(world)), "{}")
-    return event_sender.post(cast(Outbound, world.hub.outbound), world.receiver.url, SECRETS, parcel, NOW)
+    return event_sender.post(world.hub.outbound, world.receiver.url, SECRETS, parcel, NOW)
 
 
 def test_a_body_has_type_time_and_the_members_that_have_a_value() -> None:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from chalicelib.delivery import journal as module
-from chalicelib.delivery.delivery_record import Delivery, State
+from chalicelib.delivery.delivery_record import Delivery, State, update_revival
 from chalicelib.delivery.journal import ClientPage, Journal, NotResendable, Party, SearchTooWide, UnknownDelivery
 from chalicelib.delivery.outcomes import StoredAnswer
 from chalicelib.delivery.schedule import DAY, Kind
@@ -190,8 +190,17 @@ def test_an_owners_page_is_read_from_the_index_of_its_client_and_no_other(
 ) -> None:
     asked: list[str] = []
     store, query, batch_get = world.hub.store, world.hub.store.query, world.hub.store.batch_get
-    monkeypatch.setattr(store, "query", lambda *args, **named: asked.append(named["index"]) or query(*args, **named))
-    monkeypatch.setattr(store, "batch_get", lambda keys: asked.append(f"{len(keys)} records") or batch_get(keys))
+
+    def note_query(*arguments: Any, **named: Any) -> Any:
+        asked.append(named["index"])
+        return query(*arguments, **named)
+
+    def note_batch_get(keys: Any) -> Any:
+        asked.append(f"{len(keys)} records")
+        return batch_get(keys)
+
+    monkeypatch.setattr(store, "query", note_query)
+    monkeypatch.setattr(store, "batch_get", note_batch_get)
     record(world)
 
     journal.of_client(world.client.client_id)
@@ -307,7 +316,8 @@ def test_a_resend_waits_for_the_attempt_that_is_under_way(
 
 
 def test_a_resend_does_not_wait_for_ever(world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    delivery_id, pauses = record(world), []
+    delivery_id = record(world)
+    pauses: list[float] = []
     attempted(world, delivery_id)
     monkeypatch.setattr(world.hub.store, "_pause", pauses.append)
 
@@ -355,7 +365,7 @@ def test_what_somebody_else_changes_meanwhile_is_passed_over(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = ended(world, "failed"), ended(world, "failed")
-    real = module.update_revival
+    real = update_revival
 
     def overtaken(delivery: Delivery, now: int) -> list[Update]:
         stale = replace(delivery, failed_at=0) if delivery.delivery_id == first else delivery

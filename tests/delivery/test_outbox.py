@@ -13,7 +13,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
 from chalicelib.foundation.identifiers import is_uuid
-from tests.delivery.deliveries import intended, record
+from tests.delivery.deliveries import intended, noting, record
 from tests.log_lines import Lines
 from tests.world import World
 
@@ -127,7 +127,7 @@ def test_deliveries_are_queued_once_each_ten_in_a_message_batch(
     outbox: Outbox, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[list[str]] = []
-    monkeypatch.setattr(Queue, "send_all", lambda queue, bodies: batches.append(bodies) or [])
+    monkeypatch.setattr(Queue, "send_all", noting(batches))
     ids = [str(number) for number in range(count)]
 
     assert outbox.queue(ids) == count

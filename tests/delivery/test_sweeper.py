@@ -10,7 +10,6 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.delivery import outbox as outbox_module
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE
 from chalicelib.delivery.journal import BACKLOG, Sweeper
 from chalicelib.delivery.outbox import Outbox
@@ -20,9 +19,9 @@ from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.parallel import WIDTH
+from chalicelib.foundation.parallel import WIDTH, together
 from tests.conftest import DYNAMODB_ENDPOINT
-from tests.delivery.deliveries import Receiver, begun, fail, intended, record
+from tests.delivery.deliveries import Receiver, begun, fail, intended, noting, record
 from tests.figures import counted
 from tests.volume.loading import BATCH
 from tests.volume.records import records
@@ -36,7 +35,7 @@ pytestmark = pytest.mark.dynamodb
 def sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """Sweeps; answers the ids that were queued, in their order."""
     batches: list[Sequence[str]] = []
-    monkeypatch.setattr(Queue, "send_all", lambda queue, bodies: batches.append(bodies) or [])
+    monkeypatch.setattr(Queue, "send_all", noting(batches))
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: None)
 
     def swept() -> list[str]:
@@ -211,5 +210,5 @@ def test_calls_made_together_are_as_many_round_trips_as_waves(sweeper: Sweeper) 
     assert (trips.made, trips.calls) == (2, 1 + SHARDS)
 
     with RoundTrips().counted() as trips:
-        outbox_module.together([sweeper.queue.count_messages] * (WIDTH + 1))
+        together([sweeper.queue.count_messages] * (WIDTH + 1))
     assert (trips.made, trips.calls) == (2, WIDTH + 1)

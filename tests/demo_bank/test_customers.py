@@ -4,23 +4,24 @@ import pytest
 from stdnum import iban
 
 from chalicelib.demo_bank.customers import CustomerAccount, authenticate, customers_by_id
+from chalicelib.demo_bank.profiles import BankName
 
-BANKS = ("one", "two")
+BANKS: tuple[BankName, ...] = ("one", "two")
 
 
-def accounts(bank: str) -> list[CustomerAccount]:
+def accounts(bank: BankName) -> list[CustomerAccount]:
     return [account for customer in customers_by_id(bank).values() for account in customer.accounts]
 
 
 @pytest.mark.parametrize("bank", BANKS)
-def test_a_bank_has_three_customers_with_several_accounts_and_currencies(bank: str) -> None:
+def test_a_bank_has_three_customers_with_several_accounts_and_currencies(bank: BankName) -> None:
     assert len(customers_by_id(bank)) >= 3
     assert all(len(customer.accounts) >= 2 for customer in customers_by_id(bank).values())
     assert all(len({a.currency for a in customer.accounts}) >= 2 for customer in customers_by_id(bank).values())
 
 
 @pytest.mark.parametrize("bank", BANKS)
-def test_every_iban_is_valid_and_every_account_is_named_once(bank: str) -> None:
+def test_every_iban_is_valid_and_every_account_is_named_once(bank: BankName) -> None:
     found = accounts(bank)
     assert all(iban.is_valid(account.iban) for account in found if account.iban)
     assert len({account.account_id for account in found}) == len(found)
@@ -47,7 +48,7 @@ def test_bank_two_has_cards_without_iban_and_currencies_that_share_one() -> None
 
 
 @pytest.mark.parametrize("bank", BANKS)
-def test_a_customer_signs_in_with_the_own_password_only(bank: str) -> None:
+def test_a_customer_signs_in_with_the_own_password_only(bank: BankName) -> None:
     first, second, *_ = customers_by_id(bank).values()
     assert authenticate(bank, f" {first.username.upper()} ", first.password) == first
     assert authenticate(bank, first.username, second.password) is None

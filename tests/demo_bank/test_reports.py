@@ -65,7 +65,8 @@ def test_a_payment_that_cannot_be_read_keeps_no_other_waiting(stage: Stage, monk
     for _ in range(2):
         initiate(stage, given)
     stage.clock.advance(orders.CONFIRM_SECONDS)
-    real, failed = execution.refresh, []
+    real = execution.refresh
+    failed: list[Any] = []
 
     def refresh(at: Any, order: Any) -> Any:
         if not failed:

@@ -19,7 +19,7 @@ ACCOUNT = {"one": "/account", "two": "/v2_account"}
 CUSTOMERS = {"one": "ada", "two": "lena"}
 
 
-def accounts(stage: Stage, token: str | None, **headers: str | None) -> Reply:
+def accounts(stage: Stage, token: str | None, **headers: Any) -> Reply:
     return stage.webhook(ACCOUNTS[stage.profile.name], token=token, **headers)
 
 

@@ -14,7 +14,7 @@ import requests
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, PaymentCall, RelayedCall
 from infra.local import stackfile
 from infra.postman.write import write
 
@@ -99,9 +99,10 @@ def test_the_collection_has_every_action_of_the_card_api(collection: Any) -> Non
 
 
 def test_the_collection_has_every_call_of_both_banks(collection: Any) -> None:
+    every: tuple[RelayedCall | PaymentCall, ...] = (*RELAYED, *PAYMENTS)
     for version, folder in ((1, collection["item"][1]), (2, collection["item"][3])):
         paths = {"/" + "/".join(item["request"]["url"]["path"]) for item in folder["item"]}
-        calls = [call for call in (*RELAYED, *PAYMENTS) if VERSIONS[version].webhook(call)]
+        calls = [call for call in every if VERSIONS[version].webhook(call)]
 
         assert {call.path for call in calls} <= paths
 

@@ -102,7 +102,7 @@ class Payer:
         bic = f"&bic={self.side.bank.bic}" if self.kind == "direct" else ""
         return self.world.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}{bic}", bearer=self.bearer)
 
-    def report(self, status: Any, payment_id: str = "P-1", **headers: Any) -> Answer:
+    def report(self, status: Any, payment_id: str | int = "P-1", **headers: Any) -> Answer:
         names = ("payment_id", "payment_status") if self.version == 1 else ("paymentId", "paymentStatus")
         members = dict(zip(names, (payment_id, status), strict=True))
         return self.world.bank(self.version, "/payments/status", members, headers=headers)

@@ -464,7 +464,7 @@ def pay_after_the_bank_has_reported(world: World, version: int, key: str | None)
         first = _paid(fault, payer, key)
         assert first.status == 200 or fault.lasting
         (payment,) = items(world, "payments")
-        kept = payment.get("history", payment.get("early"))
+        kept: Any = payment.get("history", payment.get("early"))
         assert [entry["status"] for entry in kept][-1:] == [new]
         assert first.status != 200 or len(kept) == 2
         assert told(world) == (["payment.status_changed"] if "history" in payment else [])

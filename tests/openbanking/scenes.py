@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -53,6 +54,10 @@ class InMemory(Queue):
         return 0
 
 
+def _play(make: Callable[..., Run], arguments: tuple[Any, ...], world: World) -> Run:
+    return make(world, *arguments)
+
+
 class Scenes:
     """The scenes of a file, and which calls were hit by which faults while they were played."""
 
@@ -69,7 +74,7 @@ class Scenes:
             for variant in variants or ((),):
                 arguments = variant if isinstance(variant, tuple) else (variant,)
                 words = [make.__name__.replace("_", " "), *(str(each) for each in arguments if each is not None)]
-                self.all[" ".join(words)] = lambda world, arguments=arguments: make(world, *arguments)
+                self.all[" ".join(words)] = partial(_play, make, arguments)
             return make
 
         return note

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -35,7 +35,7 @@ class Stage:
             self._bearers[tuple(scopes)] = self.redeemed(consented.query["code"])
         return self._bearers[tuple(scopes)]
 
-    def bearer_for(self, version: int, **accounts: list[str]) -> str:
+    def bearer_for(self, version: int, **accounts: Sequence[str | int]) -> str:
         """A new bearer with all scopes, for accounts with these ``ibans``, ``account_ids`` or ``account_numbers``."""
         scopes = SCOPES[version]
         url = self.world.authorize(version, scopes=scopes)["redirect_url"]

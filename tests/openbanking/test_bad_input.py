@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.openbanking.odd_input import documented, near, odd_text, relaxed
 from tests.openbanking.spelling import TOKEN, URL
-from tests.world import IBAN, World
+from tests.world import IBAN, World, always
 
 costly = settings(relaxed, max_examples=20)
 """For examples that begin with a whole journey."""
@@ -198,7 +198,7 @@ def bearer(request: pytest.FixtureRequest, world: World) -> Iterator[str]:
     account = {"id": 1, "name": "Main", "iban": IBAN, "resource_id": "r1", "currency": "EUR"}
     for path in ("/accounts", "/account", "/v2_accounts", "/v2_account"):
         answer = {"status": "success", "account": account, "accounts": [account]}
-        world.banks[request.param].answers[path] = lambda sent, answer=answer: answer
+        world.banks[request.param].answers[path] = always(answer)
     bearer: str = world.tokens(request.param)["access_token"]
     yield bearer
     assert lives(world, bearer)

@@ -471,7 +471,10 @@ def send_again_what_has_failed(world: World, which: str) -> Run:
 
     def run(fault: Fault) -> None:
         side.answers["/revoke_token"] = lambda sent: {"status": "success"}
-        again = (lambda: journal.resend_failed(0)) if which == "all" else (lambda: journal.resend(delivery_id))
+
+        def again() -> object:
+            return journal.resend_failed(0) if which == "all" else journal.resend(delivery_id)
+
         during(fault, again)
         if records(world)[0]["state"] == "failed":
             again()

@@ -19,7 +19,8 @@ VERSIONS = pytest.mark.parametrize("version", [1, 2])
 @VERSIONS
 def test_the_calls_that_give_and_end_a_consent_are_authorization(world: World, version: int) -> None:
     request = {"bic": BIC[version], "scopes": world.scopes(version)}
-    codes, tokens = [], {}
+    codes: list[str] = []
+    tokens: dict[str, Any] = {}
 
     def redeem() -> None:
         tokens.update(world.tpp("POST", "/tpp/token", {"code": codes[0]}).body)

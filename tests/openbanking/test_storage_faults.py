@@ -177,7 +177,7 @@ def ended_once(world: World) -> bool:
     """The consent has ended, one delivery tells the bank, and one event the client."""
     (delivery,), (consent,) = records(world, "revoke_token"), parts(world, "consent")
     assert told(world) == ["consent.revoked"]
-    return consent["status"] == "revoked" and delivery["consent_id"] == consent["consent_id"]
+    return (consent["status"], delivery["consent_id"]) == ("revoked", consent["consent_id"])
 
 
 @scene()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS, ShardedIndex
@@ -19,7 +17,7 @@ COUNT = 40
 
 
 @pytest.fixture
-def owner(world: World) -> Iterator[str]:
+def owner(world: World) -> str:
     """One to whom ``COUNT`` rows belong, of the times 0, 1, …; somebody else has one as well."""
     name, ids = new_id(), [new_id() for _ in range(COUNT)]
     client, table = world.hub.store._client, f"{world.hub.settings.prefix}-{INDEX.table}"

@@ -944,6 +944,7 @@ def _is_closed(outbound: Outbound) -> bool:
     """Whether the peer's end of the one kept connection has arrived here."""
     pools = outbound._pools.pools
     (pool,) = [pools[key] for key in pools.keys()]  # noqa: SIM118 - not a dictionary
+    assert pool.pool is not None
     kept = [connection for connection in pool.pool.queue if connection is not None and connection.sock is not None]
     return all(not connection.is_connected for connection in kept)
 

@@ -76,7 +76,7 @@ def test_a_missing_mandatory_member_is_a_failure_of_the_bank(stage: Stage, row: 
     assert f"{member.shown} is required" in details_of(answer)
 
 
-def with_members(*, mandatory: bool) -> Any:
+def with_members(*, mandatory: bool) -> pytest.MarkDecorator:
     rows = [row for row in HELD_ROWS if next(mistyped(row, mandatory=mandatory), None)]
     return pytest.mark.parametrize("row", rows, ids=str)
 

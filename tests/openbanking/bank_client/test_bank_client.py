@@ -91,7 +91,7 @@ def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_to_the_tpp_or_into
 ) -> None:
     side, bearer = world.banks[version], world.tokens(version)["access_token"]
     for padding in (0, 220, 440, 455, 470, 495):
-        echoed = []
+        echoed: list[str] = []
 
         def echo(sent: Any, padding: int = padding, echoed: list[str] = echoed) -> Any:
             whole = sent.headers["X-Auth-Token" if "token" in what else "X-Api-Key"]

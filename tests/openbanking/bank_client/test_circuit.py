@@ -38,7 +38,7 @@ def reader(world: World) -> Reader:
     ],
 )
 def test_after_five_failures_in_a_row_a_bank_is_left_alone(reader: Reader, failure: Any) -> None:
-    five = {
+    five: dict[str, list[Any]] = {
         "error": [Reply(503, b'{"status":"error","error_code":4002,"message":"down"}', {}, 0)] * 5,
         "mixed": [
             GONE,

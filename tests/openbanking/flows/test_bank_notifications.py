@@ -10,7 +10,7 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.log_lines import Lines
-from tests.world import Consented, World
+from tests.world import Consented, World, always
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
@@ -143,7 +143,7 @@ def test_a_bank_that_repeats_what_it_was_sent_does_not_get_it_into_records_or_lo
     secrets = [key.rpartition(".")[2] for key in keys]
     for padding, echoed in zip((0, 220, 440, 455, 455, 470, 470, 495), (*keys, *secrets) * 2, strict=True):
         wrong = {"status": "error", "error_code": echoed, "message": f"{'x' * padding}{echoed} is unknown"}
-        world.banks[version].answers["/revoke_token"] = lambda sent, wrong=wrong: wrong
+        world.banks[version].answers["/revoke_token"] = always(wrong)
         world.hub.delivery.worker.attempt(delivery_id)
 
         kept = world.delivery(delivery_id).last["error"]

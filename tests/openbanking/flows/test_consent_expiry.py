@@ -317,7 +317,9 @@ def test_two_hundred_consents_are_told_in_one_run_with_few_waves_of_calls(
     listening: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A wave is calls made at the same time, or one made by itself: so many round trips the run waits for."""
-    names, waves, written = multiplied(listening, 200), [], []
+    names = multiplied(listening, 200)
+    waves: list[int] = []
+    written: list[Any] = []
 
     def together(calls: Any) -> list[Any]:
         waves.append(len(calls))

@@ -20,7 +20,7 @@ from tests.world import Sent, World
 COOKIE = "session=what-nobody-is-shown"
 PSU_ADDRESS = "192.0.2.77"
 UNTOLD = ("X-Api-Key", "X-Auth-Token", "X-Signature", "PSU-IP-Address", "webhook-signature")
-Told = Callable[[Sent], Any]
+Told = Callable[[Sent], Reply]
 
 
 def telling(status: int, body: Any) -> Told:
@@ -64,12 +64,17 @@ def notified(world: World, version: int, told: Told) -> list[Sent]:
     """An event that a client is told of, once; its secret is being replaced."""
     world.wants_events()
     world.hub.openbanking.clients.rotate_events_secret(world.client.client_id, 3600)
-    world.receiver.answer = lambda sent: told(world.receiver.received.append(sent) or sent)  # type: ignore[method-assign]
+
+    def answer(sent: Sent) -> Reply:
+        world.receiver.received.append(sent)
+        return told(sent)
+
+    world.receiver.answer = answer  # type: ignore[method-assign]
     world.hub.delivery.worker.attempt(world.hub.openbanking.tpp_events.send_test(world.client))
     return world.receiver.received
 
 
-GOOD = {
+GOOD: dict[str, dict[int, Any]] = {
     "relay": {1: {"status": "success", "accounts": []}, 2: {"accounts": []}},
     "payment": {1: taken(1), 2: taken(2)},
     "revoke_token": {1: {"status": "success"}, 2: {"status": "success"}},

@@ -46,7 +46,7 @@ def test_a_payment_id_is_one_payment_as_a_number_and_as_text(
 def test_a_report_by_number_that_overtakes_the_answer_is_applied(world: World, version: int) -> None:
     payer = Payer(world, version)
     payer.bank_does(taken(version, "4711"))
-    assert payer.report(4, 4711).status == 400
+    assert payer.report(4, payment_id=4711).status == 400
 
     payer.pay()
 
@@ -64,7 +64,7 @@ def test_a_payment_that_is_made_later_may_have_a_number(world: World, version: i
     carry_on(world)
 
     assert payer.outcome(accepted)["body"]["payment_id"] == "4711"
-    assert payer.report(4, 4711).status == 200
+    assert payer.report(4, payment_id=4711).status == 200
 
 
 @VERSIONS
@@ -84,7 +84,7 @@ def test_what_is_no_whole_number_is_no_payment_id(world: World, version: int, pa
 
 @VERSIONS
 def test_account_ids_of_a_consent_may_be_numbers(world: World, version: int) -> None:
-    bearer = Stage(world).bearer_for(version, account_ids=[77, "78"])  # type: ignore[list-item]
+    bearer = Stage(world).bearer_for(version, account_ids=[77, "78"])
     account = {"id": 77, "name": "Main", "iban": "GB33BUKB20201555555555", "resource_id": 77, "currency": "GBP"}
     for webhook in ("/account", "/v2_account"):
         world.banks[version].answers[webhook] = lambda sent: {"status": "success", "account": account}

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from tests.world import IBAN, Answer, World
+from tests.world import IBAN, Answer, World, always
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 ACCOUNT: dict[int, dict[str, Any]] = {
@@ -298,7 +298,7 @@ def test_an_answer_that_is_nested_too_deeply_is_a_failure_of_the_bank(
     bearer = world.tokens(version)["access_token"]
     for depth in (101, 200, 300, 330, 500, 900, 1000, 3000):
         reply = Reply(200, nested(version, depth, opening), {}, 0)
-        world.banks[version].answers[PATH[version]] = lambda sent, reply=reply: reply
+        world.banks[version].answers[PATH[version]] = always(reply)
         answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
 
         assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")

@@ -99,7 +99,8 @@ def test_one_approved_identifier_is_enough(stage: Stage, version: int) -> None:
 
 def test_an_account_that_shows_none_of_the_kinds_that_were_named_is_passed_on(stage: Stage) -> None:
     card = {"resource_id": "c1", "currency": "EUR", "name": "Card"}
-    odd = [card | {"iban": iban} for iban in (None, "", [], 7)]
+    no_ibans: tuple[Any, ...] = (None, "", [], 7)
+    odd: list[dict[str, Any]] = [{**card, "iban": iban} for iban in no_ibans]
 
     found = listed(stage, 2, [card, *odd], ibans=[IBAN])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -15,15 +16,18 @@ from tests.openbanking.specification import Member
 from tests.openbanking.stage import Stage, told
 
 WIDTHS = {"sort_code": 6, "account_number": 8}
-IDENTIFIED = [
-    pytest.param(row, member, id=f"{row}-{member.path}")
-    for row in ROWS
-    for member in row.table.answer
-    if member.identifies
-]
 
 
-@pytest.mark.parametrize(("row", "member"), IDENTIFIED)
+def identified(rows: Iterable[Row]) -> list[Any]:
+    return [
+        pytest.param(row, member, id=f"{row}-{member.path}")
+        for row in rows
+        for member in row.table.answer
+        if member.identifies
+    ]
+
+
+@pytest.mark.parametrize(("row", "member"), identified(ROWS))
 @pytest.mark.parametrize("number", [4711, 0, 12345678])
 def test_an_identifier_that_is_a_number_is_handed_on_as_its_digits(
     stage: Stage, row: Row, member: Member, number: int, lines: Lines
@@ -38,7 +42,7 @@ def test_an_identifier_that_is_a_number_is_handed_on_as_its_digits(
     assert odd_answers(lines) == []
 
 
-@pytest.mark.parametrize(("row", "member"), [each for each in IDENTIFIED if each.values[0].version == 2])
+@pytest.mark.parametrize(("row", "member"), identified(row for row in ROWS if row.version == 2))
 def test_an_identifier_that_is_a_number_may_be_in_camel_case(stage: Stage, row: Row, member: Member) -> None:
     given = with_value(row.answer, member, 171)
     digits = "171".zfill(WIDTHS.get(member.name, 0))
@@ -121,7 +125,7 @@ def test_of_a_member_in_two_spellings_snake_case_counts_and_it_is_logged(stage: 
                 if camel == member.name:
                     continue
                 given, before = row.answer, len(odd_answers(lines))
-                holder = given
+                holder: Any = given
                 for step in member.place[:-1]:
                     holder = holder[step]
                 for both in ({camel: [{}], **holder}, {**holder, camel: "other"}):

@@ -13,7 +13,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from infra.openapi.own_calls import webhooks_of
 from tests.many import cases
 from tests.openbanking.broken_rules import longest, meaning, refused_values
@@ -36,7 +36,8 @@ def test_every_row_has_a_table_and_every_table_a_row(version: int) -> None:
 
 def test_every_row_leads_where_the_decisions_say() -> None:
     asked = {webhook.path: webhook for webhook in VERSIONS[2].payment_status.values()}
-    calls = [(call.path, webhooks_of(call)) for call in (*RELAYED, *PAYMENTS)]
+    every: tuple[RelayedCall | PaymentCall, ...] = (*RELAYED, *PAYMENTS)
+    calls = [(call.path, webhooks_of(call)) for call in every]
     served = {
         (version, webhook.path, path, webhook.scope and webhook.scope.name, webhook.sends_token)
         for path, webhooks in calls
