@@ -10,6 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
+from chalicelib.delivery import outbox
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE
 from chalicelib.delivery.journal import BACKLOG, Sweeper
 from chalicelib.delivery.outbox import Outbox
@@ -19,7 +20,7 @@ from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.parallel import WIDTH, together
+from chalicelib.foundation.parallel import WIDTH
 from tests.conftest import DYNAMODB_ENDPOINT
 from tests.delivery.deliveries import Receiver, begun, fail, intended, noting, record
 from tests.figures import counted
@@ -203,6 +204,7 @@ def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
 
 
 def test_calls_made_together_are_as_many_round_trips_as_waves(sweeper: Sweeper) -> None:
+    waves: Any = outbox
     sweeper.queue.count_messages()
     with RoundTrips().counted() as trips:
         sweeper.queue.count_messages()
@@ -210,5 +212,5 @@ def test_calls_made_together_are_as_many_round_trips_as_waves(sweeper: Sweeper) 
     assert (trips.made, trips.calls) == (2, 1 + SHARDS)
 
     with RoundTrips().counted() as trips:
-        together([sweeper.queue.count_messages] * (WIDTH + 1))
+        waves.together([sweeper.queue.count_messages] * (WIDTH + 1))
     assert (trips.made, trips.calls) == (2, WIDTH + 1)

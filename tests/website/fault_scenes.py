@@ -39,7 +39,12 @@ def create_a_client_in_the_web_interface(world: World) -> Run:
         owner = f"{new_id()}@example.com"
         person = Person.signed_in(world, owner)
         person.get("/clients/new")
-        fields = {"draft": person.hidden("draft"), "title": "Once", "secret": "yes", "token": person.token}
+        fields: dict[str, Any] = {
+            "draft": person.hidden("draft"),
+            "title": "Once",
+            "secret": "yes",
+            "token": person.token,
+        }
         answer = shown(fault, lambda: person.post("/clients/new", **fields))
         assert answer.status == 201
         (client,) = world.hub.openbanking.clients.all(owner)
