@@ -39,13 +39,11 @@ def create_a_client_in_the_web_interface(world: World) -> Run:
         owner = f"{new_id()}@example.com"
         person = Person.signed_in(world, owner)
         person.get("/clients/new")
-        fields: dict[str, Any] = {
-            "draft": person.hidden("draft"),
-            "title": "Once",
-            "secret": "yes",
-            "token": person.token,
-        }
-        answer = shown(fault, lambda: person.post("/clients/new", **fields))
+        draft = person.hidden("draft")
+        answer = shown(
+            fault,
+            lambda: person.post("/clients/new", draft=draft, title="Once", secret="yes", token=person.token),
+        )
         assert answer.status == 201
         (client,) = world.hub.openbanking.clients.all(owner)
         secret = answer.text.partition('<code id="client-secret">')[2].partition("<")[0]
