@@ -70,13 +70,13 @@ class CardEventSender:
     secrets: EventSecrets
     outbound: Outbound
 
-    def send(self, parcel: Dispatch) -> Delivered:
+    def send(self, dispatch: Dispatch) -> Delivered:
         """Post an event to the Events URL of its programme manager's set-up, as both stand now.
 
         Raises:
             Undeliverable.
         """
-        manager_id = parcel.delivery.concerned_manager
+        manager_id = dispatch.delivery.concerned_manager
         head, kept = self.store.batch_get([head_key(manager_id), secrets_key(manager_id)])
         address = head.get("events_url") if head else None
         if address is None:
@@ -84,4 +84,4 @@ class CardEventSender:
         secrets = self.secrets.open_secrets(manager_id, kept)
         if not secrets:
             raise Undeliverable("the programme manager has no events secret")
-        return event_sender.post(self.outbound, address, secrets, parcel, self.clock.time())
+        return event_sender.post(self.outbound, address, secrets, dispatch, self.clock.time())

@@ -1,6 +1,6 @@
 """Credentials of programme managers: what a caller has to show, and what it may do then.
 
-A credential is found by its access key. Beside it one or two keys are live, each a pair of ``access_api_id`` and
+A credential is key_digest by its access key. Beside it one or two keys are live, each a pair of ``access_api_id`` and
 ``access_api_key``, so that a new one can be handed over before the old one ends. Of all three parts only digests are
 kept.
 """
@@ -110,11 +110,11 @@ class Credentials:
         texts = [part for part in shown if isinstance(part, str)]
         if len(texts) < len(shown) or not all(map(re.Pattern.fullmatch, _SHAPES, texts)):
             return None
-        found, *parts = map(digest, texts)
-        credential = self._from_cache(found, CACHED_SECONDS)
+        key_digest, *parts = map(digest, texts)
+        credential = self._from_cache(key_digest, CACHED_SECONDS)
         if _has_key(credential, parts):
             return credential
-        credential = self._from_cache(found, NEW_SECONDS)  # it may have got a new key since
+        credential = self._from_cache(key_digest, NEW_SECONDS)  # it may have got a new key since
         return credential if _has_key(credential, parts) else None
 
     # -- what the operator does
@@ -125,7 +125,7 @@ class Credentials:
 
     def read(self, digests: Mapping[str, str]) -> dict[str, Credential]:
         """Credentials by name, as they stand now, from the digests of their access keys by name."""
-        items = self._store.batch_get([credential_key(found) for found in digests.values()]) if digests else []
+        items = self._store.batch_get([credential_key(each) for each in digests.values()]) if digests else []
         return {name: _credential(item) for name, item in zip(digests, items, strict=True) if item}
 
     def rotate(self, manager_id: int, name: str) -> CredentialSecret:
@@ -134,10 +134,10 @@ class Credentials:
         Raises:
             UnknownCredential, CredentialChanged.
         """
-        found, credential = self._find(manager_id, name)
+        key_digest, credential = self._find(manager_id, name)
         secret = new_secret(with_access_key=False)
         made = new_key(secret, self._clock.time())
-        self._update_keys(found, credential, [*credential.keys, made][-KEYS_KEPT:])
+        self._update_keys(key_digest, credential, [*credential.keys, made][-KEYS_KEPT:])
         return secret
 
     def drop_old(self, manager_id: int, name: str) -> None:
@@ -146,10 +146,10 @@ class Credentials:
         Raises:
             UnknownCredential, NoOldKey, CredentialChanged.
         """
-        found, credential = self._find(manager_id, name)
+        key_digest, credential = self._find(manager_id, name)
         if len(credential.keys) < KEYS_KEPT:
             raise NoOldKey(f"{name} has one live key only: make a new one with `programme rotate-key` first")
-        self._update_keys(found, credential, list(credential.keys[1:]))
+        self._update_keys(key_digest, credential, list(credential.keys[1:]))
 
     def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
         """A credential as it stands now, with the digest of its access key."""
@@ -159,8 +159,8 @@ class Credentials:
             raise UnknownCredential(f"programme manager {manager_id} has no credential {name}")
         return entry["access_key"], _credential(item)
 
-    def _update_keys(self, found: str, credential: Credential, keys: list[CredentialKey]) -> None:
-        table, key = credential_key(found)
+    def _update_keys(self, key_digest: str, credential: Credential, keys: list[CredentialKey]) -> None:
+        table, key = credential_key(key_digest)
         try:
             self._store.update(
                 table,
@@ -170,18 +170,18 @@ class Credentials:
             )
         except ConditionFailed:
             raise CredentialChanged("somebody else changed the credential at the same time: try again") from None
-        self._cache.pop(found, None)
+        self._cache.pop(key_digest, None)
 
-    def _from_cache(self, found: str, seconds: int) -> Credential | None:
+    def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:
         """A credential as it was read at most so many seconds ago."""
-        read_at, credential = self._cache.get(found, (0, None))
+        read_at, credential = self._cache.get(key_digest, (0, None))
         if credential is None or self._clock.time() - read_at >= seconds:
-            self._cache.pop(found, None)
-            item = self._store.get(*credential_key(found))
+            self._cache.pop(key_digest, None)
+            item = self._store.get(*credential_key(key_digest))
             if item is None:  # strangers' guesses must not fill the memory
                 return None
             credential = _credential(item)
-            self._cache[found] = (self._clock.time(), credential)
+            self._cache[key_digest] = (self._clock.time(), credential)
         return credential
 
 
@@ -193,9 +193,9 @@ def _has_key(credential: Credential | None, parts: Sequence[str]) -> bool:
     return credential is not None and any(held)
 
 
-def credential_key(found: str) -> tuple[str, Item]:
-    """Where a credential stands; ``found`` is the digest of its access key."""
-    return TABLE, {"owner": f"credential#{found}", "part": "credential"}
+def credential_key(key_digest: str) -> tuple[str, Item]:
+    """Where a credential stands; ``key_digest`` is the digest of its access key."""
+    return TABLE, {"owner": f"credential#{key_digest}", "part": "credential"}
 
 
 def name_key(manager_id: int, name: str) -> tuple[str, Item]:
@@ -217,24 +217,24 @@ def new_key(secret: CredentialSecret, now: int) -> CredentialKey:
 def put_credential(manager_id: int, name: str, rights: Rights, secret: CredentialSecret, now: int) -> list[Operation]:
     """What makes a credential with a whole new secret; one that has the name has to have ended."""
     assert secret.access_key is not None
-    found = digest(secret.access_key)
-    table, key = credential_key(found)
+    key_digest = digest(secret.access_key)
+    table, key = credential_key(key_digest)
     keys = [asdict(new_key(secret, now))]
     item = {**key, "manager_id": manager_id, "name": name, **_rights_members(rights), "keys": keys, "revision": 1}
-    return [Put(table, item, absent("owner")), Put(table, {**name_key(manager_id, name)[1], "access_key": found})]
+    return [Put(table, item, absent("owner")), Put(table, {**name_key(manager_id, name)[1], "access_key": key_digest})]
 
 
-def update_credential(found: str, rights: Rights) -> Operation:
+def update_credential(key_digest: str, rights: Rights) -> Operation:
     """What gives a credential other rights; its keys stay as they are."""
-    table, key = credential_key(found)
+    table, key = credential_key(key_digest)
     made = _rights_members(rights)
     removed = [name for name in ("actions", "encryption_key") if name not in made]
     return Update(table, key, set=made, remove=removed, condition=Attr("owner").exists())
 
 
-def delete_credential(manager_id: int, name: str, found: str) -> list[Operation]:
+def delete_credential(manager_id: int, name: str, key_digest: str) -> list[Operation]:
     """What ends a credential with all its keys."""
-    return [Delete(*credential_key(found)), Delete(*name_key(manager_id, name))]
+    return [Delete(*credential_key(key_digest)), Delete(*name_key(manager_id, name))]
 
 
 def _credential(item: Item) -> Credential:

@@ -194,7 +194,6 @@ Ipv4 = Annotated[
 # -- Series in one string
 
 _PAIR = rf"[0-9]{{4,11}}\+[^,{UNPRINTABLE}]{{1,15}}"
-_MCC = "[0-9]{4}"
 _COUNTRY = "[0-9]{1,3}"
 
 
@@ -203,26 +202,19 @@ def _read_country(text: str) -> str | None:
     return f"{int(text):03}" if re.fullmatch(_COUNTRY, text) and int(text) in country_numbers() else None
 
 
-def _series(form: Callable[[str], str | None], pattern: str, reason: str, example: str) -> SeriesRule:
+def _series(pattern: str, reason: str, example: str, read: Callable[[str], str | None] | None = None) -> SeriesRule:
     whole = f"^ *{pattern} *(, *{pattern} *)*$"
+    form = read or _reader(re.compile(pattern))
     return SeriesRule(LIST_CHARACTERS, form, f"{reason}, with commas between them", whole, example)
 
 
 Pairs = Annotated[
     tuple[str, ...],
-    _series(
-        _reader(re.compile(_PAIR)),
-        _PAIR,
-        "pairs of acquirer BIN and merchant id, joined by +",
-        "400012+SHOP0001,400012+SHOP0002",
-    ),
+    _series(_PAIR, "pairs of acquirer BIN and merchant id, joined by +", "400012+SHOP0001,400012+SHOP0002"),
 ]
-Mccs = Annotated[
-    tuple[str, ...],
-    _series(_reader(re.compile(_MCC)), _MCC, "merchant category codes of exactly 4 digits", "5411,5812"),
-]
+Mccs = Annotated[tuple[str, ...], _series("[0-9]{4}", "merchant category codes of exactly 4 digits", "5411,5812")]
 Countries = Annotated[
-    tuple[str, ...], _series(_read_country, _COUNTRY, "numeric country codes of ISO 3166-1", "276,826")
+    tuple[str, ...], _series(_COUNTRY, "numeric country codes of ISO 3166-1", "276,826", _read_country)
 ]
 Merchants = Annotated[tuple[str, ...], TextsRule(LIST_CHARACTERS)]
 

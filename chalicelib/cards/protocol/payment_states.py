@@ -48,13 +48,11 @@ MANDATE_RULES: Mapping[str, Rule] = {"cancelExternalPaymentMandate": {"A": None,
 
 def _only_from(kind: PaymentKind, state: str) -> Mapping[tuple[PaymentKind, str], Status | None]:
     """A rule that one kind of payment passes in one state: returned ones are known to be."""
-    kinds: tuple[PaymentKind, ...] = ("out", "in", "debit", "return")
-    rule: dict[tuple[PaymentKind, str], Status | None] = {
+    return {
         (each, letter): Status.ALREADY_RETURNED if letter == RETURNED else Status.WRONG_STATE
-        for each in kinds
+        for each in PAYMENT_KINDS
         for letter in PAYMENT_STATES
-    }
-    return rule | {(kind, state): None}
+    } | {(kind, state): None}
 
 
 PAYMENT_RULES: Mapping[str, Mapping[tuple[PaymentKind, str], Status | None]] = {

@@ -174,9 +174,7 @@ def _record(model: type[A], members: Mapping[str, Any], null: Collection[str] = 
     found = ((name, members.get(name)) for name in model.__annotations__)
     named: dict[str, Any] = {name: value for name, value in found if value is not None or name in null}
     rates = {name: Decimal(named[name]) for name in _RATES if name in named}
-    flags = {name: [_flags(named[name], every)] for name, every in _FLAGS.items() if name in named}
+    flags = {
+        name: [{flag: named[name].get(flag, 0) for flag in every}] for name, every in _FLAGS.items() if name in named
+    }
     return cast(A, named | rates | flags)
-
-
-def _flags(found: Mapping[str, int], every: Sequence[str]) -> dict[str, int]:
-    return {name: found.get(name, 0) for name in every}

@@ -86,11 +86,11 @@ class Dispatcher:
         """The envelope that answers a request body, as JSON."""
         came = self.clock.monotonic()
 
-        def asked() -> str:
+        def answer() -> str:
             members = _parse(body)
             return self._answer(self._credential(members), members, came)
 
-        return _answer_or_error(asked)
+        return _answer_or_error(answer)
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
         """The same for a request of this service's own, by a credential that nobody has to prove (see ``portal``)."""
@@ -149,38 +149,38 @@ class Dispatcher:
         self.events.dispatch(written.deliveries)
         return written.answer if isinstance(written.answer, str) else written.answer()
 
-    def _retry(self, asked: _PendingRequest) -> _Written:
+    def _retry(self, pending: _PendingRequest) -> _Written:
         """Attempt until something is written. Raises: Refused, Repeated, StoreError."""
         started = self.clock.time()
         for attempt in count():
             if attempt >= _ATTEMPTS:
-                asked.queue_place.stop_waiting()
-            context = self._context(asked)
+                pending.queue_place.stop_waiting()
+            context = self._context(pending)
             try:
-                return self._attempt(asked, context)
+                return self._attempt(pending, context)
             except (ConditionFailed, EntryGone, Conflict) as failure:
-                self._wait(asked, attempt, failure)
+                self._wait(pending, attempt, failure)
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
                     raise Repeated(envelope.error(Refused(Status.IN_PROGRESS))) from None
-                asked.queue_place.leave()
+                pending.queue_place.leave()
                 self.store.wait(4)
         raise AssertionError("unreachable")
 
-    def _wait(self, asked: _PendingRequest, attempt: int, failure: Exception) -> None:
+    def _wait(self, pending: _PendingRequest, attempt: int, failure: Exception) -> None:
         """Wait for the next attempt; the last ones end what is late. Raises: Refused, if there is none."""
-        place, is_last = asked.queue_place, asked.queue_place.is_over or attempt + 1 >= _ATTEMPTS
+        place, is_last = pending.queue_place, pending.queue_place.is_over or attempt + 1 >= _ATTEMPTS
         is_given_up = place.has_stopped and (place.seconds_left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
-        if is_last and (asked.action.late is None or is_given_up):
+        if is_last and (pending.action.late is None or is_given_up):
             raise Refused(Status.CONFLICT) from None
         if not is_last and (place.lost_turns or not isinstance(failure, ConditionFailed)):
             self.store.wait(min(attempt + 2, 6), place.seconds_left)
 
-    def _context(self, asked: _PendingRequest) -> RequestContext:
-        credential, action = asked.credential, asked.action
+    def _context(self, pending: _PendingRequest) -> RequestContext:
+        credential, action = pending.credential, pending.action
         level = credential.access_level
-        if asked.request.access_level is not None and not action.creates:
-            level = asked.request.access_level
+        if pending.request.access_level is not None and not action.creates:
+            level = pending.request.access_level
         return RequestContext(
             store=self.store,
             references=self.references,
@@ -190,52 +190,52 @@ class Dispatcher:
             catalogue=self.programmes.catalogue(credential.manager_id),
             level=level,
             clock=self.clock,
-            queue_place=asked.queue_place,
-            claim=asked.claim,
+            queue_place=pending.queue_place,
+            claim=pending.claim,
         )
 
-    def _attempt(self, asked: _PendingRequest, context: RequestContext) -> _Written:
+    def _attempt(self, pending: _PendingRequest, context: RequestContext) -> _Written:
         """One attempt, after which everything is written.
 
         Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
         """
         try:
-            outcome = self._decide(asked, context)
+            outcome = self._decide(pending, context)
         except Refused as refusal:
             answer = envelope.error(refusal)
             counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
             if refusal.status.is_kept:
-                self._write(asked, context, counted, answer, None)
+                self._write(pending, context, counted, answer, None)
             elif context.claim is not None and not context.has_read_claim:
                 self._check_repeat(context.claim, context.now)  # a repeat comes before what is wrong with it now
             return _Written(answer)
         self.programmes.mark_used(context.catalogue, outcome.uses)
-        told = self.events.record(context.manager_id, outcome.events)
-        operations = [*outcome.operations, *told.operations]
+        deliveries = self.events.record(context.manager_id, outcome.events)
+        operations = [*outcome.operations, *deliveries.operations]
         if outcome.asks is not None:
-            self._write(asked, context, operations, None, None)
-            return _Written(outcome.asks, told)
+            self._write(pending, context, operations, None, None)
+            return _Written(outcome.asks, deliveries)
         answer = envelope.success(outcome.data, outcome.beside)
         kept, whole = answer, None
-        if asked.action.seals and context.claim is not None:
+        if pending.action.seals and context.claim is not None:
             kept, whole = envelope.success(envelope.remove_card_data(outcome.data or {}), {}), answer
-        self._write(asked, context, operations, kept, whole)
-        _audit(asked.credential, asked.request, outcome.data)
-        return _Written(answer, told)
+        self._write(pending, context, operations, kept, whole)
+        _audit(pending.credential, pending.request, outcome.data)
+        return _Written(answer, deliveries)
 
-    def _decide(self, asked: _PendingRequest, context: RequestContext) -> Outcome[Any]:
+    def _decide(self, pending: _PendingRequest, context: RequestContext) -> Outcome[Any]:
         """What the flow decides, or says when an action that has to end in time is late by then. Raises: Refused."""
-        place, late = asked.queue_place, asked.action.late
+        place, late = pending.queue_place, pending.action.late
         if late is None or not place.is_over:
-            outcome = self._method(asked.action.handler)(asked.request, context)
+            outcome = self._method(pending.action.handler)(pending.request, context)
             if late is None or not place.is_over:
                 return outcome
         place.stop_waiting()
-        return self._method(late)(asked.request, context)
+        return self._method(late)(pending.request, context)
 
     def _write(
         self,
-        asked: _PendingRequest,
+        pending: _PendingRequest,
         context: RequestContext,
         operations: Sequence[Operation],
         answer: str | None,
@@ -249,7 +249,11 @@ class Dispatcher:
         """
         claim, all_operations = context.claim, [*operations]
         if claim is not None:
-            claiming = self._claim_writes(asked.action, claim, answer, whole, context.now)
+            if answer is None:
+                claiming = [self.references.put_claim(claim, context.now)]
+            else:
+                kept = None if pending.action.effect == "reveal" else answer
+                claiming = self.references.put_answer(claim, kept, whole, context.now)
             if not operations:
                 return self._claim_alone(claim, context.now, claiming[0])
             all_operations = [*claiming, *operations]
@@ -262,17 +266,9 @@ class Dispatcher:
                 self._check_repeat(claim, context.now)
             if not (failure.repeated and _is_own(context, failure)):
                 if claim is None or 0 not in failure.failed:  # nobody queues for claims
-                    asked.queue_place.queue_for(all_operations[failure.failed[0]])
+                    pending.queue_place.queue_for(all_operations[failure.failed[0]])
                 raise
         return None
-
-    def _claim_writes(
-        self, action: Action, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int
-    ) -> list[Put]:
-        if answer is None:
-            return [self.references.put_claim(claim, now)]
-        kept = None if action.effect == "reveal" else answer
-        return self.references.put_answer(claim, kept, whole, now)
 
     def _claim_alone(self, claim: IdempotencyClaim, now: int, put: Put) -> None:
         """Claim a reference that nothing else is written with."""
@@ -294,10 +290,10 @@ class Dispatcher:
         return method
 
 
-def _answer_or_error(asked: Callable[[], str]) -> str:
+def _answer_or_error(answer: Callable[[], str]) -> str:
     """What was asked for, or the error that came of it."""
     try:
-        return asked()
+        return answer()
     except Refused as refusal:
         return envelope.error(refusal)
     except StoreError:
