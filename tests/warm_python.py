@@ -53,9 +53,9 @@ def installed(folder: Path) -> Iterator[None]:
 def serve(place: str) -> None:
     """Carry out one command after the other, each in a process that is forked for it."""
     from infra.admin import commands  # noqa: F401 - what takes its time
-    from infra.local import guard
+    from infra.local.process import exit_with_parent
 
-    guard.exit_with_parent()
+    exit_with_parent()
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(place)
         door.listen()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from itertools import islice
 from typing import Annotated, Any
 
@@ -24,8 +25,7 @@ from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, ledger_verification
 from infra.admin.ledger_verification import ProofTotals
-from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
-from infra.admin.progress import Progress
+from infra.admin.output import CommandRefused, Progress, Report, command, command_group, format_members, format_table
 
 group = command_group("The ledger of the card API: prove that it holds, read its rows.")
 
@@ -66,7 +66,7 @@ def verify(
     key = _key(named) if named is not None else None
     store = connection.connect().store
     try:
-        with ledger_verification.retry_reads(store), Progress.on_standard_error() as progress:
+        with ledger_verification.retry_reads(store), Progress(sys.stderr) as progress:
             if key is None:
                 return _report_ledger(ledger_verification.prove_ledger(store, progress))
             fold = ledger_verification.prove_single_account(store, key)

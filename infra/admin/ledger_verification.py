@@ -33,7 +33,7 @@ from chalicelib.cards.storage.record import TABLE as CARDS
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces, together
-from infra.admin.progress import SILENT, Progress
+from infra.admin.output import SILENT, Progress
 
 SENDINGS = 6
 """So often a read is sent before its answer counts as lost."""

@@ -1,4 +1,4 @@
-"""What the commands have in common: how they print (for people, or JSON for programs), refuse, and read times."""
+"""What the commands have in common: how they print, report their progress, refuse, and read times."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO, TypeVar
 
 import simplejson
 import typer
@@ -46,6 +47,13 @@ LONGEST_OVERLAP = 30 * OVERLAP
 """How long, in seconds, a new key or secret and the one before it are in use together."""
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
+
+LINE_SECONDS = 10.0
+"""How often progress is written where there is no terminal."""
+CHANGE_SECONDS = 0.1
+"""How often the line on a terminal changes."""
+_CLEAR = "\r\033[K"
+T = TypeVar("T")
 
 
 def command_group(explained: str) -> typer.Typer:
@@ -131,47 +139,18 @@ def _format_cell(value: object) -> str:
 
 
 _SPOKEN = (
-    CommandRefused,
-    StageUnknown,
-    InvalidSetting,
-    InvalidBank,
-    BankExists,
-    UnknownBank,
-    InvalidClient,
-    UnknownClient,
-    InvalidUser,
-    UserExists,
-    UnknownUser,
-    NotIdentified,
-    SecretNotValid,
-    DayRefused,
-    UnknownDelivery,
-    NotResendable,
-    SearchTooWide,
-    UnknownCredential,
-    CredentialChanged,
-    NoOldKey,
-    NoEventSecret,
-    InvalidProgramme,
-    EntryInUse,
-    LoadTooLarge,
-    LoadConflict,
-    InvalidKey,
-    NoKeys,
-    SecretChanged,
-    Unsealable,
+    *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable),
+    *(InvalidBank, BankExists, UnknownBank, InvalidClient, UnknownClient, DayRefused),
+    *(InvalidUser, UserExists, UnknownUser, NotIdentified, SecretNotValid),
+    *(UnknownDelivery, NotResendable, SearchTooWide),
+    *(UnknownCredential, CredentialChanged, NoOldKey, NoEventSecret),
+    *(InvalidProgramme, EntryInUse, LoadTooLarge, LoadConflict),
 )
 """Errors whose message is the sentence."""
 
 _NO_CREDENTIALS = {
-    "AccessDenied",
-    "AccessDeniedException",
-    "ExpiredToken",
-    "ExpiredTokenException",
-    "InvalidClientTokenId",
-    "InvalidSignatureException",
-    "SignatureDoesNotMatch",
-    "UnrecognizedClientException",
+    *("AccessDenied", "AccessDeniedException", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId"),
+    *("InvalidSignatureException", "SignatureDoesNotMatch", "UnrecognizedClientException"),
 }
 _NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
 
@@ -222,3 +201,49 @@ def _parse_timestamp(text: str) -> int:
         form = "give a timestamp like 2026-03-02T09:00:00Z, or how long ago: 30m, 2h, 3d"
         raise CommandRefused(f"{text!r} is no time: {form}") from None
     return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp())
+
+
+class Progress:
+    """Says how far a command has come that may take minutes; without a stream, nothing.
+
+    On standard error, so that the report stays what it is: on a terminal one line that changes, elsewhere a line every
+    ten seconds, and none for what is done sooner.
+
+    Args:
+        stream: where it is said.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._began_at = self._said_at = clock()
+        self._on_terminal = stream is not None and stream.isatty()
+
+    def report(self, text: str) -> None:
+        """Say what is being done, unless something was said just now."""
+        now = self._clock()
+        if self._stream is None or now - self._said_at < (CHANGE_SECONDS if self._on_terminal else LINE_SECONDS):
+            return
+        self._said_at = now
+        line = f"{now - self._began_at:4.0f} s  {text}"
+        self._stream.write(f"{_CLEAR}{line}" if self._on_terminal else f"{line}\n")
+        self._stream.flush()
+
+    def count(self, items: Iterable[T], what: str) -> Iterator[T]:
+        """``items`` as they come, while it is said how many there were: ``authorizations 1,200``."""
+        for number, item in enumerate(items, start=1):
+            self.report(f"{what} {number:,}")
+            yield item
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the terminal's line empty for what follows."""
+        if self._stream is not None and self._on_terminal:
+            self._stream.write(_CLEAR)
+            self._stream.flush()
+
+
+SILENT = Progress()

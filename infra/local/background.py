@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from infra.local import guard, stackfile
+from infra.local import stackfile
 from infra.local.engines import ENGINES
-from infra.local.process import ChildProcess, python_command
+from infra.local.process import GRACE, ChildProcess, python_command
 from infra.local.stack import DRAIN_SECONDS
 
 READY_SECONDS = 60.0
@@ -63,7 +63,7 @@ def run_stack(
         try:
             yield _wait_until_ready(child, file)
         finally:
-            child.stop(DRAIN_SECONDS + 2 * guard.GRACE)
+            child.stop(DRAIN_SECONDS + 2 * GRACE)
 
 
 def _wait_until_ready(child: ChildProcess, file: Path) -> dict[str, Any]:

@@ -1,16 +1,23 @@
-"""Child processes of the stack: they end with it, whatever ends it."""
+"""Child processes of the stack, each with a pipe as standard input: they end with it, whatever ends it.
+
+The parent keeps the other end of that pipe open and writes nothing. Whatever ends the parent, even a signal that nobody
+can catch, closes the pipe. A program that knows nothing of pipes is run by this file as a script, which must start
+fast: ``python process.py java …``.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from infra.local import guard
-
-_GUARD = str(Path(guard.__file__))
+GRACE = 5.0
+"""How many seconds a program has between being asked to end and being killed."""
 
 
 class ChildFailed(Exception):
@@ -54,15 +61,11 @@ class ChildProcess:
             raise ChildFailed(f"ended with exit code {self._process.wait()}")
         return line
 
-    def stop(self, grace: float = guard.GRACE + 1) -> None:
+    def stop(self, grace: float = GRACE + 1) -> None:
         """Close the pipe and wait for the end; after ``grace`` seconds the program is killed."""
         if self._process.stdin:
             self._process.stdin.close()
-        try:
-            self._process.wait(grace)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        _wait_or_kill(self._process, grace)
         if self._process.stdout:
             self._process.stdout.close()
 
@@ -74,4 +77,46 @@ def python_command(module: str, *arguments: str) -> list[str]:
 
 def guarded_command(*command: str) -> list[str]:
     """The command that runs a program which knows nothing of pipes."""
-    return [sys.executable, "-S", "-E", _GUARD, *command]
+    return [sys.executable, "-S", "-E", __file__, *command]
+
+
+def call_with_parents_end(work: Callable[[], object]) -> None:
+    """Have ``work`` done, in a thread, as soon as standard input is closed."""
+
+    def watch() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 1024):
+                pass
+        work()
+
+    threading.Thread(target=watch, daemon=True, name="parent-watch").start()
+
+
+def exit_with_parent() -> None:
+    """End this process as soon as its standard input is closed: for children that guard themselves."""
+    call_with_parents_end(lambda: os._exit(0))
+
+
+def run_guarded(command: Sequence[str]) -> int:
+    """Run ``command`` until it ends or standard input closes; answers its exit code."""
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+
+    def end() -> None:
+        child.terminate()
+        _wait_or_kill(child, GRACE)
+
+    call_with_parents_end(end)
+    return child.wait()
+
+
+def _wait_or_kill(child: subprocess.Popen[Any], grace: float) -> None:
+    """Wait for a child's end; kill it when that takes more than ``grace`` seconds."""
+    try:
+        child.wait(grace)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(run_guarded(sys.argv[1:]))

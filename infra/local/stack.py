@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from infra import command
 from infra.local import logfile, stackfile
 from infra.local.dynamodb_local import EngineFailed
 from infra.local.engines import ENGINES, Engines, check_engine, default_engine
+from infra.local.process import call_with_parents_end
 
 if TYPE_CHECKING:
     from chalice.app import Chalice
@@ -38,6 +39,7 @@ DRAIN_SECONDS = 30.0
 """How long a stack that is to end waits for requests in flight: API Gateway gives none of them longer than 29 s."""
 STAGE = "local"
 
+_BOLD, _DIM, _GREEN, _RESET = "\033[1m", "\033[2m", "\033[32m", "\033[0m"
 _SECOND = {"emulator": ".local/second.json", "dynamodb-local": ".local/second/stack.json"}
 """Files for a second stack; where engines keep data beside the file, in a folder of its own."""
 
@@ -268,19 +270,60 @@ def _options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     return options, given.end_with_stdin
 
 
-def _end_with_stdin(stack: Stack) -> None:
-    def watch() -> None:
-        while os.read(0, 1024):
-            pass
-        stack.request_stop()
+def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
+    """Labels and values, in the order of reading."""
+    user, client = content["user"], content["client"]
+    rows = [
+        ("Open", f"{content['base_url']}  in a browser: register, or sign in as the user below"),
+        ("User", f"{user['email']} / {user['password']}  (owns the client)"),
+        ("Client", f"{client['client_id']}  {client['title']}"),
+    ]
+    if client["client_secret"]:
+        rows.append(("", f"secret {client['client_secret']}"))
+    rows += [
+        ("Bank", f"{bank['bic']}  {bank['name']}, version {bank['api_version']}  {bank['domain']}")
+        for bank in content["banks"]
+    ]
+    rows += _customers(content)
+    full = content["programme"]["credentials"]["full"]
+    rows.append(("Cards", f"{content['base_url']}/api  {content['programme']['name']}, credential full"))
+    rows += [("", f"{part} {value}") for part, value in full.items()]
+    environment = content["environment"]
+    aws = ENGINES[0] if content["engine"] in ENGINES else content["engine"]
+    rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {aws}"))
+    if "AWS_ENDPOINT_URL_DYNAMODB" in environment:
+        rows.append(("DynamoDB", f"{environment['AWS_ENDPOINT_URL_DYNAMODB']}  {content['dynamodb_engine']}"))
+    rows += [("Log", str(content["log"])), ("Mails", str(content["mails"])), ("Written to", str(file))]
+    return rows
 
-    threading.Thread(target=watch, name="stdin-watch", daemon=True).start()
+
+def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Who can sign in at the demonstration banks; the passwords are public, the banks' own pages show them."""
+    from chalicelib.demo_bank.customers import customers_by_id
+    from chalicelib.demo_bank.profiles import PROFILES
+
+    there = {bank["bic"] for bank in content["banks"]}
+    return [
+        ("Customers", f"{profile.bic}  {', '.join(f'{one.username} / {one.password}' for one in people.values())}")
+        for profile in PROFILES
+        if profile.bic in there and (people := customers_by_id(profile.name))
+    ]
+
+
+def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, quiet: bool) -> None:
+    """Print it; with colour on a terminal only, and without any credential when ``quiet``."""
+    colour = sys.stdout.isatty()
+    bold, dim, green, reset = (_BOLD, _DIM, _GREEN, _RESET) if colour else ("", "", "", "")
+    if not quiet:
+        print(f"\n{bold}Causeway{reset}\n")
+        for label, value in summary_rows(content, file):
+            print(f"  {dim}{label:<11}{reset}{value}")
+        print("\n  The tour: make tour    The end: Ctrl-C\n")
+    print(f"{green}ready{reset} at {content['base_url']} after {seconds:.1f} s", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
-    from infra.local import summary
-
     started = time.monotonic()
     stack: Stack | None = None
     try:
@@ -289,9 +332,9 @@ def main(arguments: list[str] | None = None) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stack.request_stop() if stack else None)
         if end_with_stdin:
-            _end_with_stdin(stack)
+            call_with_parents_end(stack.request_stop)
         content = stack.start()
-        summary.print_summary(content, options.file, time.monotonic() - started, quiet=options.quiet)
+        print_summary(content, options.file, time.monotonic() - started, quiet=options.quiet)
         stack.wait()
     except StopRequested:
         return command.INTERRUPTED

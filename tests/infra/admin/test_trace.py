@@ -15,7 +15,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.settings import Settings
 from infra.admin import connection, trace
-from infra.admin.log_search import CloudWatchLog, LocalLog, stage_log
+from infra.admin.trace import CloudWatchLog, LocalLog, stage_log
 from infra.local import logfile, stackfile
 from tests.infra.admin.command_line import done, refused, run
 from tests.local_stack import answering

@@ -11,8 +11,9 @@ import pytest
 from chalice.app import Blueprint, Chalice, Cron, Rate, SQSEvent
 
 from infra.deploy.functions import FUNCTIONS
-from infra.local.event_runner import EventRunner, expression, queue_name
+from infra.local.event_runner import EventRunner, InvalidSchedule, expression, parse_schedule, queue_name
 
+MONDAY = datetime(2026, 3, 2, 9, 30, 15, tzinfo=UTC)
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
@@ -160,3 +161,58 @@ def test_the_applications_own_consumers_and_schedules_are_found() -> None:
     found = runner(app)
     assert [source.name for source in found.consumers] == ["deliver"]
     assert {source.name for source in found.scheduled} == {each.name for each in FUNCTIONS if each.is_scheduled}
+
+
+# -- when schedules are due
+
+
+@pytest.mark.parametrize(
+    ("expression", "seconds"),
+    [("rate(1 minute)", 60), ("rate(5 minutes)", 300), ("rate(2 hours)", 7200), ("rate(1 day)", 86400)],
+)
+def test_a_rate_is_due_one_period_after_the_start(expression: str, seconds: int) -> None:
+    assert parse_schedule(expression).after(MONDAY) == MONDAY + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("expression", "due"),
+    [
+        ("cron(* * * * ? *)", datetime(2026, 3, 2, 9, 31, tzinfo=UTC)),
+        ("cron(0 6 * * ? *)", datetime(2026, 3, 3, 6, 0, tzinfo=UTC)),
+        ("cron(*/20 * * * ? *)", datetime(2026, 3, 2, 9, 40, tzinfo=UTC)),
+        ("cron(5/30 9-10 * * ? *)", datetime(2026, 3, 2, 9, 35, tzinfo=UTC)),
+        ("cron(0,45 9 ? * TUE-FRI *)", datetime(2026, 3, 3, 9, 0, tzinfo=UTC)),
+        ("cron(0 0 1 JAN,JUL ? *)", datetime(2026, 7, 1, 0, 0, tzinfo=UTC)),
+        ("cron(0 12 ? * 1 *)", datetime(2026, 3, 8, 12, 0, tzinfo=UTC)),
+        ("cron(0 0 29 2 ? *)", datetime(2028, 2, 29, 0, 0, tzinfo=UTC)),
+        ("cron(0 0 1 1 ? 2027-2028)", datetime(2027, 1, 1, 0, 0, tzinfo=UTC)),
+    ],
+)
+def test_a_cron_expression_is_due_when_all_fields_allow_it(expression: str, due: datetime) -> None:
+    assert parse_schedule(expression).after(MONDAY) == due
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "",
+        "every minute",
+        "rate(0 minutes)",
+        "rate(1 minutes)",
+        "rate(5 minute)",
+        "cron(* * * * *)",
+        "cron(* * * * * *)",
+        "cron(60 * * * ? *)",
+        "cron(0 0 L * ? *)",
+        "cron(0 0 ? * 2#1 *)",
+        "cron(0 10-8 * * ? *)",
+    ],
+)
+def test_what_eventbridge_would_refuse_is_refused(expression: str) -> None:
+    with pytest.raises(InvalidSchedule):
+        parse_schedule(expression)
+
+
+def test_a_moment_that_never_comes_is_reported() -> None:
+    with pytest.raises(InvalidSchedule, match="not due"):
+        parse_schedule("cron(0 0 30 2 ? *)").after(MONDAY)

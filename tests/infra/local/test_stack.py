@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import requests
 
-from infra.local import stackfile, summary
+from infra.local import stack, stackfile
 from infra.local.background import run_stack
 from infra.local.server import take_port
 from tests.conftest import DYNAMODB_ENDPOINT, ENDPOINT
@@ -235,7 +235,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "mails": "the-mail-folder",
         "environment": {"AWS_ENDPOINT_URL": "http://aws", "AWS_ENDPOINT_URL_DYNAMODB": "http://dynamodb"},
     }
-    summary.print_summary(content, tmp_path / "stack.json", 2.5, quiet=False)
+    stack.print_summary(content, tmp_path / "stack.json", 2.5, quiet=False)
     said = capsys.readouterr().out
     assert "http://127.0.0.1:8000  in a browser: register, or sign in" in said.partition("tpp@example.com")[0]
     for part in (
@@ -255,7 +255,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
     assert "http://dynamodb  dynamodb-local\n" in said
     assert said.endswith("ready at http://127.0.0.1:8000 after 2.5 s\n")
 
-    summary.print_summary(content, tmp_path / "stack.json", 2.5, quiet=True)
+    stack.print_summary(content, tmp_path / "stack.json", 2.5, quiet=True)
     quiet = capsys.readouterr().out
     assert "pass-word" not in quiet
     assert "shown-once" not in quiet

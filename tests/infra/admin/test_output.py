@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from infra.admin.progress import CHANGE_SECONDS, LINE_SECONDS, Progress
+from infra.admin.output import CHANGE_SECONDS, LINE_SECONDS, Progress
 
 
 class Stream(io.StringIO):
