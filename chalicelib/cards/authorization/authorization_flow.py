@@ -94,8 +94,6 @@ class AuthorizationFlow:
         decision, charge = self.authorizer.increase(card_context, authorization, request.amount, context.now, tally)
         return self._record_increment(request, context, card_context, authorization, decision, charge, tally)
 
-    # -- inside
-
     def _read_card_context(
         self, request: SimulateAuthorization | SimulateAdvice, context: RequestContext
     ) -> tuple[CardContext | None, str | None]:

@@ -22,11 +22,6 @@ class PresentedData:
     pin: str | None = field(default=None, repr=False)
     cvc2: str | None = field(default=None, repr=False)
 
-    @property
-    def proves(self) -> bool:
-        """Whether it has something that can be guessed."""
-        return self.pin is not None or self.cvc2 is not None
-
 
 @dataclass(frozen=True, slots=True)
 class CardholderVerification:
@@ -38,9 +33,10 @@ class CardholderVerification:
         Whoever writes the changes down conditions them on the card as it was read, or parallel guesses at PIN and CVC2
         would all be looked at.
         """
-        if _is_other_expiry(card, presented):
+        is_same_year = presented.expiry_year in (None, card.expiry_year)
+        if not is_same_year or presented.expiry_month not in (None, card.expiry_month):
             return EXPIRED, {}
-        if not presented.proves:
+        if presented.pin is None and presented.cvc2 is None:
             return None, {}
         number = self.secrets.number(card)
         code, changes = self._check_pin(card, number, presented.pin)
@@ -66,9 +62,3 @@ class CardholderVerification:
         if tries < card.pin_tries_limit:
             return WRONG_PIN, {"pin_tries": tries}
         return PIN_BLOCKED, {"pin_tries": tries, "pin_status": PIN_IS_BLOCKED}
-
-
-def _is_other_expiry(card: Card, presented: PresentedData) -> bool:
-    wrong_year = presented.expiry_year not in (None, card.expiry_year)
-    wrong_month = presented.expiry_month not in (None, card.expiry_month)
-    return wrong_year or wrong_month

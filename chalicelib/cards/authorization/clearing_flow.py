@@ -85,8 +85,6 @@ class ClearingFlow:
             members = authorization.cleared_members(request.currency_ison, cleared.add_refund(charge.conversion))
         return self._post(context, authorization, card_context, use, charge, members, 0, tally)
 
-    # -- inside
-
     def _read_authorization(
         self, request: SimulateClearing, context: RequestContext, transaction_type: int
     ) -> tuple[Authorization, CardContext]:

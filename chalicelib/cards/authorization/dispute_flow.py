@@ -54,8 +54,6 @@ class DisputeFlow:
             raise refused_field("amount", "value", "must be that of the dispute, or left out")
         return self._close(request, context, case, case.dispute)
 
-    # -- inside
-
     def _read_case(self, request: SimulateDispute, context: RequestContext) -> _Case:
         """Raises: Refused."""
         lead, found = context.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])

@@ -7,17 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.cards.authorization import authorization_record as records
 from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import NetworkMessage
-from chalicelib.cards.authorization.authorization_record import (
-    DUE,
-    NOT_DUE,
-    Authorization,
-    find_by_trans_link,
-    join_usage,
-    put_message_number,
-    split_usage,
-)
 from chalicelib.cards.authorization.card_context import CardContext, Read, read_with_card
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.ledger.conversion import portion
@@ -50,7 +42,7 @@ class HoldRelease:
     sequences: Sequences
 
     def simulate_reversal(self, request: SimulateReversal, context: RequestContext) -> Outcome[Released]:
-        authorization = find_by_trans_link(context, request.trans_link)
+        authorization = records.find_by_trans_link(context, request.trans_link)
         authorization.require(context.action)
         amount = authorization.left if request.amount is None else request.amount
         if amount > authorization.left:
@@ -59,7 +51,7 @@ class HoldRelease:
         return self.release(context.items, context.catalogue, authorization, amount, REVERSAL, stamp, context.level)
 
     def simulate_expiry(self, request: SimulateExpiry, context: RequestContext) -> Outcome[Released]:
-        authorization = find_by_trans_link(context, request.trans_link)
+        authorization = records.find_by_trans_link(context, request.trans_link)
         authorization.require(context.action)
         stamp, amount = WriteStamp(context.at, context.write_id), authorization.left
         return self.release(context.items, context.catalogue, authorization, amount, EXPIRY, stamp, context.level)
@@ -68,7 +60,7 @@ class HoldRelease:
         self,
         read: Read,
         catalogue: Catalogue,
-        authorization: Authorization,
+        authorization: records.Authorization,
         amount: int,
         kind: int,
         stamp: WriteStamp,
@@ -80,13 +72,13 @@ class HoldRelease:
         released = portion(authorization.held, amount, authorization.left)
         left = authorization.left - amount
         is_all = not left and not authorization.cleared
-        back, rest = split_usage(authorization.counted, amount, authorization.left, with_count=is_all)
+        back, rest = records.split_usage(authorization.counted, amount, authorization.left, with_count=is_all)
         card_context.posting_context(account).release(back, tally)
         members: dict[str, Any] = {
             "left": left,
             "held": authorization.held - released,
-            "counted": join_usage(rest, None) if left else None,
-            **({} if left else {"state": _ENDS[kind], **NOT_DUE}),
+            "counted": records.join_usage(rest, None) if left else None,
+            **({} if left else {"state": _ENDS[kind], **records.NOT_DUE}),
         }
         movement = Movement(CALLED[kind], stamp.at, stamp.write_id, tally, authorization_id=authorization.id)
         movement.list_by_card(card_context.of_card)
@@ -98,7 +90,7 @@ class HoldRelease:
         message = self._message(card_context, authorization, amount, kind)
         operations: list[Operation] = [
             authorization.update(stamp.write_id, **members),
-            put_message_number(message, authorization, at),
+            records.put_message_number(message, authorization, at),
             *message.put_rows(at),
             *movement.operations(),
         ]
@@ -107,10 +99,8 @@ class HoldRelease:
         data: Released = {"authorize_id": message.number, "released_amount": released, **balances}
         return Outcome(data, operations, events=events)
 
-    # -- inside
-
     def _message(
-        self, card_context: CardContext, authorization: Authorization, amount: int, kind: int
+        self, card_context: CardContext, authorization: records.Authorization, amount: int, kind: int
     ) -> NetworkMessage:
         charge = authorization.charged
         return NetworkMessage(
@@ -138,11 +128,11 @@ class HoldExpiry:
 
     def expire(self, until: float = math.inf) -> int:
         """Release every hold that is over; answers how many, as ``DueItems.run``."""
-        return DueItems(self.store, self.clock, self.metrics, DUE, "hold").run(self._expire, until)
+        return DueItems(self.store, self.clock, self.metrics, records.DUE, "hold").run(self._expire, until)
 
     def _expire(self, item: Item) -> bool:
         """Raises: StoreError."""
-        authorization = Authorization.from_item(item)
+        authorization = records.Authorization.from_item(item)
         stamp = WriteStamp(milliseconds(self.clock), new_id())
         catalogue = self.programmes.catalogue(authorization.manager_id)
         release = self.hold_release.release(

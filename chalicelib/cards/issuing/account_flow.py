@@ -120,8 +120,6 @@ class AccountFlow:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         return Outcome([serialize_account(account)])
 
-    # -- inside
-
     def _owner_and_cards(
         self, context: RequestContext, request: messages.CreateAccount
     ) -> tuple[Holder | None, list[Card]]:

@@ -59,8 +59,6 @@ class CardCreationFlow:
         answer = card_production.serialize_created(context, self.secrets, card, clear)
         return Outcome(answer, operations, uses, events=[card_created(card)])
 
-    # -- inside
-
     def _new_accounts(
         self, request: CreateCard, context: RequestContext, programme: CardProgramme, holder: Holder
     ) -> list[Account]:

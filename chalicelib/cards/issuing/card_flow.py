@@ -134,8 +134,6 @@ class CardFlow:
             [{"card_design_id": each.id, "card_design_name": each.name, "name": each.name} for each in designs]
         )
 
-    # -- inside
-
     def _matches(self, card: Card, request: messages.ActivateCard) -> bool:
         """Whether every datum that the request gives is the card's; all are compared, each in constant time."""
         pan = self.secrets.number(card)

@@ -62,8 +62,6 @@ class CardReissueFlow:
         )
         return Outcome(answer, operations, uses, events=[card_created(reissued, reissued=True)])
 
-    # -- inside
-
     def _body_members(
         self, request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme, pan: str
     ) -> dict[str, Any]:

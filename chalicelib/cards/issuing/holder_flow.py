@@ -22,11 +22,8 @@ from chalicelib.cards.protocol.holder_messages import (
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import BUSINESS, LIMIT_OF_HOLDER, PERSONAL
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
-from chalicelib.cards.storage.record import or_default, without_none
+from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
-
-LEVEL = 0
-"""Of a holder that createHolder registers without a wish (specification, createHolder)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ class HolderFlow:
         holder = Holder(
             id=self.sequences.next("holder"),
             manager_id=context.manager_id,
-            access_level=or_default(request.access_level, LEVEL),
+            access_level=request.access_level or 0,
             holder_type=request.holder_type or PERSONAL,
             details=_details(request.members()),
         )

@@ -135,8 +135,6 @@ class Movement:
             written += put_transaction(transaction, account, at, self._write_id, by_card=by_card)
         return [*written, *self._tally.operations(self._write_id)]
 
-    # -- inside
-
     def _ledger_row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
         return {
             "owner": after.owner,

@@ -88,8 +88,6 @@ class FeeFlow:
         allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)
         return Outcome([{"id": group.id, "name": group.name} for group in found.values() if group.id in allowed])
 
-    # -- inside
-
     def _read_records(
         self, request: messages.CreateCustomFee, context: RequestContext
     ) -> tuple[Card | None, Account, Item | None, list[Counters]]:
@@ -140,27 +138,25 @@ def _price(
     request: messages.CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
 ) -> _Price:
     """What is asked for, or what the entry says. Raises: Refused."""
+    price = None
     try:
         if request.amount is not None:
             assert request.currency_ison is not None, "an amount has a currency"
             worth = convert_at_base_rate(context.catalogue, request.amount, request.currency_ison, account.currency)
             rate = context.catalogue.rate(request.currency_ison, account.currency)
             assert rate is not None, "it was converted"
-            return _Price(request.amount, request.currency_ison, _positive(worth), rate.base)
-        of = (linked["holder_amount"], account.currency) if linked is not None else None
-        fee = price_of(context.catalogue, entry, account.currency, of)
+            price = _Price(request.amount, request.currency_ison, worth, rate.base)
+        else:
+            of = (linked["holder_amount"], account.currency) if linked is not None else None
+            if fee := price_of(context.catalogue, entry, account.currency, of):
+                price = _Price(fee.amount, account.currency, fee.amount)
     except NoRate:
         raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency") from None
-    if fee is None:
+    if price is None:
         raise refused_field("amount", "required", "is required: the fee code has no fixed price")
-    return _Price(fee.amount, account.currency, _positive(fee.amount))
-
-
-def _positive(amount: int) -> int:
-    """Raises: Refused."""
-    if amount <= 0:
+    if price.holder_amount <= 0:
         raise refused_field("amount", "value", "must come to something in the account's currency")
-    return amount
+    return price
 
 
 def _transaction(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
@@ -46,9 +46,8 @@ class LimitFlow:
     def get_limits_groups(
         self, request: messages.GetLimitsGroups, context: RequestContext
     ) -> Outcome[list[messages.NamedGroup]]:
-        found: Sequence[LimitGroup] = [
-            group for group in context.catalogue.limit_groups.values() if group.limit_type == request.limit_type
-        ]
+        groups = context.catalogue.limit_groups.values()
+        found = [group for group in groups if group.limit_type == request.limit_type]
         if request.program_id is not None:
             allowed = group_resolution.limit_groups_of(context.catalogue, request.program_id, request.limit_type)
             found = [group for group in found if group.id in allowed]

@@ -92,8 +92,6 @@ class AddressFlow:
         found = [ExternalAddress.from_item(item) for item in items if item and context.can_see(item)]
         return Outcome([serialize_address(address) for address in found if address.assignment_state == ASSIGNED])
 
-    # -- inside
-
     def _assign(
         self,
         request: messages.AssignExternalPaymentAddress | messages.AssignExternalPaymentAddressForSpecialAccount,

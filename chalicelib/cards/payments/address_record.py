@@ -88,13 +88,7 @@ def put_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
     An item has what a payment needs to know before it reads further: ``address_id``, ``manager_id``, ``account_id``,
     ``account_type``, ``holder_id`` (unless the account is a special one), and ``card_id`` if there is one.
     """
-    leads_to = {
-        "address_id": address.id,
-        "manager_id": address.manager_id,
-        "account_id": address.account_id,
-        "account_type": address.account_type,
-        "holder_id": address.holder_id,
-        "card_id": address.card_id,
-        "written_by": write_id,
-    }
-    return [Put(table, {**key, **without_none(leads_to)}, absent("owner")) for table, key in number_keys(address)]
+    same = ("manager_id", "account_id", "account_type", "holder_id", "card_id")
+    leads_to = without_none({name: getattr(address, name) for name in same})
+    leads_to |= {"address_id": address.id, "written_by": write_id}
+    return [Put(table, key | leads_to, absent("owner")) for table, key in number_keys(address)]

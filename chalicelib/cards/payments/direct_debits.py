@@ -74,17 +74,13 @@ class DirectDebits:
         obstacle = _obstacle(payment, mandate, address, party)
         if obstacle is not None:
             return self.posting.reject(payment, party, stamp, reason=obstacle)
+        tally = CounterChanges()
         try:
-            change = self._pay(payment, party, stamp)
+            members = count_payment(payment, party, stamp.now, tally, debit=True)
         except Refused as refusal:
             return self.posting.reject(payment, party, stamp, reason=refusal.message)
+        change = self.posting.settle(replace(payment, **members), party, stamp, tally, **members)
         return replace(change, operations=[*change.operations, mandate.check_unchanged(), address.check_unchanged()])
-
-    def _pay(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp) -> Change:
-        """Raises: Refused."""
-        tally = CounterChanges()
-        members = count_payment(payment, party, stamp.now, tally, debit=True)
-        return self.posting.settle(replace(payment, **members), party, stamp, tally, **members)
 
 
 def _obstacle(

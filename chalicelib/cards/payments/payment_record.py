@@ -155,16 +155,8 @@ class Mandate(Record):
 
 def address_members(address: ExternalAddress) -> dict[str, Any]:
     """The members of a payment that follow from the address that it comes or goes by."""
-    return {
-        "manager_id": address.manager_id,
-        "access_level": address.access_level,
-        "method": address.method,
-        "address_id": address.id,
-        "account_id": address.account_id,
-        "account_type": address.account_type,
-        "holder_id": address.holder_id,
-        "card_id": address.card_id,
-    }
+    same = ("manager_id", "access_level", "method", "account_id", "account_type", "holder_id", "card_id")
+    return {"address_id": address.id, **{name: getattr(address, name) for name in same}}
 
 
 def instructed_members(amount: int, currency: int) -> dict[str, Any]:

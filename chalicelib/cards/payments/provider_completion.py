@@ -105,8 +105,6 @@ class ProviderCompletion:
         self._finish(orders, record.with_changes(**again), reply)
         return True
 
-    # -- inside
-
     def _finish(self, orders: ProviderOrders[W], record: W, reply: Any) -> str:
         """Write what the provider replied; the answer to the request. Raises: Conflict, StoreError."""
         action, claim, deadline = record.asks, record.waiting_claim, self.clock.time() + PATIENCE_SECONDS

@@ -58,8 +58,6 @@ class ReturnFlow:
         original = context.find(ExternalPayment, request.returned_epm_transaction_id)
         return _without_data(self._send_back(context, original, request.reason, request.reference))
 
-    # -- inside
-
     def _send_back(
         self,
         context: RequestContext,
@@ -78,7 +76,7 @@ class ReturnFlow:
         charge = original.charged.reversal
         if charge.debit:
             party.require_funds(charge.total)
-        payment = self._payment(context, original, charge, reason, reference)
+        payment = self._payment(context, original, charge, None if reason is None else str(reason), reference)
         if sender is not None:
             return _return_at_home(context, self.posting, payment, (original, party), sender)
         waiting = waiting_members(payment.id, context.action, context.claim, context.now)
@@ -114,7 +112,7 @@ class ReturnFlow:
         context: RequestContext,
         original: ExternalPayment,
         charge: Charge,
-        reason: str | int | None,
+        reason: str | None,
         reference: str | None,
     ) -> ExternalPayment:
         number = self.posting.sequences.next("external_payment")
@@ -139,7 +137,7 @@ class ReturnFlow:
             counterpart=None,
             other_side=None,
             cut_off=None,
-            reason=None if reason is None else str(reason),
+            reason=reason,
             **amounts(charge),
         )
 

@@ -21,8 +21,6 @@ from chalicelib.cards.protocol.schemes import UK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.storage.record import without_none
 
-NUMBERS = ("account_number", "iban", "sort_code", "bic")
-
 
 def serialize_address(address: ExternalAddress) -> AddressRecord:
     """An address; what the provider did not supply is left out."""
@@ -66,8 +64,8 @@ def serialize_address_with_status(address: ExternalAddress) -> AddressWithStatus
 
 def bank_account(address: ExternalAddress) -> dict[str, Any]:
     """An own address as a payment keeps it."""
-    known = {name: getattr(address, name) for name in ("id", "account_name", *NUMBERS)}
-    return without_none(known)
+    names = ("id", "account_name", "account_number", "iban", "sort_code", "bic")
+    return without_none({name: getattr(address, name) for name in names})
 
 
 def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:

@@ -118,8 +118,6 @@ class PaymentSimulatorFlow:
         }
         return Outcome(leave_out_none(answer), change.operations, events=change_events(payment, after))
 
-    # -- inside
-
     def _inbound_members(self, context: RequestContext, address: ExternalAddress, amount: int) -> dict[str, Any]:
         """What all payments have that come by an address from outside."""
         number = self.sequences.next("external_payment")

@@ -75,8 +75,6 @@ class TransferFlow:
         asks = partial(self.completion.answer, self.orders, payment)
         return Outcome(operations=operations, asks=asks, events=[payment_event(payment)])
 
-    # -- inside
-
     def _parties(
         self, context: RequestContext, address: ExternalAddress, number: Item | None
     ) -> tuple[PostingContext, InternalPayee | None]:

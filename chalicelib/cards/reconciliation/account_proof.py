@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeVar
 
 from chalicelib.cards.authorization.authorization_record import Authorization, Dispute
@@ -123,8 +124,6 @@ class LedgerReader:
             self.shared.note(self.fold.owner, row)
         self.fold.compare(account)
 
-    # -- inside
-
     def _rows(self, account: Item) -> Iterator[Item]:
         for row in self._query_all("movement#"):
             if number_of(row) > account["movements"]:
@@ -179,11 +178,5 @@ def with_row_count(account: Item) -> Item:
 
 def batches(whole: Iterable[T], size: int) -> Iterator[list[T]]:
     """``whole`` in lists of ``size``, the last one perhaps shorter, without having more than that at hand."""
-    batch: list[T] = []
-    for each in whole:
-        batch.append(each)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+    left = iter(whole)
+    return iter(lambda: list(islice(left, size)), [])

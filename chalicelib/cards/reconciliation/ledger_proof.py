@@ -107,8 +107,6 @@ class AccountProof:
             noted, last = format_time(account["last_at"]), format_time(self.last_at)
             raise self._mismatch(f"it was last moved at {noted} as it says, and at {last} by its last row")
 
-    # -- inside
-
     def _changes(self, row: Item, entries: Sequence[ledger.Entry]) -> dict[ledger.Balance, int]:
         """What a row adds to each of the account's own books."""
         changes: dict[ledger.Balance, int] = dict.fromkeys(ledger.BALANCES, 0)

@@ -75,8 +75,6 @@ class RollingProof:
         self._log_findings(progress, run, ended=progress.is_over and not was_over)
         return self._save(progress) or progress
 
-    # -- inside
-
     def _prove_broken(self, progress: Progress, run: _Run, until: float) -> Progress:
         """Look at what was broken before, as far as there is time. Raises: StoreError."""
         held = set()
@@ -140,12 +138,14 @@ class RollingProof:
         """What is wrong with an account. Raises: StoreError."""
         try:
             prove_account(self.store, account, (), shared)
-        except LedgerMismatch as broken:
-            return broken
+        except LedgerMismatch as mismatch:
+            return mismatch
         except StoreError:
             raise
         except Exception as error:  # a record that cannot be read must not keep the round from the others
-            return _unreadable(account, error)
+            broken = LedgerMismatch(account["owner"], f"it cannot be read: {type(error).__name__}")
+            broken.__cause__ = error
+            return broken
         return None
 
     def _has_time(self, until: float) -> Callable[[], bool]:
@@ -186,12 +186,6 @@ def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, It
 
 def _rows(account: Item) -> int:
     return int(with_row_count(account).get("movements") or 0)
-
-
-def _unreadable(account: Item, error: Exception) -> LedgerMismatch:
-    broken = LedgerMismatch(account["owner"], f"it cannot be read: {type(error).__name__}")
-    broken.__cause__ = error
-    return broken
 
 
 def find_missing(store: Store, shared: SharedMovements, has_time: Callable[[], bool]) -> Iterator[LedgerMismatch]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from dataclasses import dataclass
-from typing import Any, Never
+from typing import Never
 
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.events.card_events import CardEvent
@@ -25,19 +25,7 @@ from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.three_ds import acs_record
-from chalicelib.cards.three_ds.acs_record import (
-    CONFIRMED,
-    FAILED,
-    KEPT,
-    LISTS,
-    REFUSED,
-    TRIES,
-    VALID_SECONDS,
-    Authentication,
-    WhitelistRule,
-    proof,
-)
+from chalicelib.cards.three_ds import acs_record as records
 from chalicelib.foundation.dynamodb.store import Operation
 
 
@@ -51,25 +39,25 @@ class AcsFlow:
     def create_card_acs_merchant_whitelist_rule(
         self, request: CreateCardAcsMerchantWhitelistRule, context: RequestContext
     ) -> Outcome[card_records.WhitelistRule]:
-        code = request.rule_code and acs_record.code_key(context.manager_id, request.rule_code)
+        code = request.rule_code and records.code_key(context.manager_id, request.rule_code)
         items = context.items([Card.key(request.card_id), *([code] if code else [])])
         card = context.require_visible(Card, items[0])
         card.require(context.action, context.now)
         if code and items[1] is not None:
             raise refused_field("rule_code", "value", "is another rule's")
-        rule = WhitelistRule(
+        rule = records.WhitelistRule(
             self.sequences.next("rule"),
             request.maximum_amount,
             request.maximum_amount_currency_ison,
-            {name: entries for name in LISTS if (entries := getattr(request, name))},
+            {name: entries for name in records.LISTS if (entries := getattr(request, name))},
         )
-        made = acs_record.put_rule(card.id, rule, request.rule_name, code or None, context.write_id)
+        made = records.put_rule(card.id, rule, request.rule_name, code or None, context.write_id)
         return Outcome({"rule_id": rule.id}, [*made, card.check_unchanged()])
 
     def authentication_confirm(
         self, request: AuthenticationConfirm, context: RequestContext
     ) -> Outcome[dict[str, Never]]:
-        asked = context.find(Authentication, request.auth_request_id)
+        asked = context.find(records.Authentication, request.auth_request_id)
         item = context.items([Card.key(asked.card_id)])[0]
         if not context.can_see(item):
             raise Refused(Status.NO_AUTHENTICATION)
@@ -77,15 +65,13 @@ class AcsFlow:
         card.require(context.action, context.now)
         if not asked.is_pending(context.now):
             raise Refused(Status.WRONG_STATE, "the request has expired, or was answered already")
-        if request.validation_value is not None and not hmac.compare_digest(
-            proof(self.card_data, asked.id, request.validation_value), asked.proof
-        ):
+        value = request.validation_value
+        if value is not None and not hmac.compare_digest(records.proof(self.card_data, asked.id, value), asked.proof):
             wrong = asked.wrong_values + 1
-            members: dict[str, Any] = {"wrong_values": wrong} | ({"status": FAILED} if wrong >= TRIES else {})
-            raise RefusedWith(
-                Status.VALIDATION_DIFFERS, [asked.update(context.write_id, **members), card.check_unchanged()]
-            )
-        status = CONFIRMED if request.confirmation_status == "Y" else REFUSED
+            status = records.FAILED if wrong >= records.TRIES else asked.status
+            change = asked.update(context.write_id, wrong_values=wrong, status=status)
+            raise RefusedWith(Status.VALIDATION_DIFFERS, [change, card.check_unchanged()])
+        status = records.CONFIRMED if request.confirmation_status == "Y" else records.REFUSED
         change = asked.update(context.write_id, status=status, method=request.oob_auth_method)
         return Outcome({}, [change, card.check_unchanged()])
 
@@ -96,19 +82,19 @@ class AcsFlow:
         if card.status(context.now) != ACTIVE:
             return Outcome(_answer(REJECTED))
         purchase = request.amount, request.currency_ison, _facts(request)
-        if any(rule.matches(*purchase) for rule in acs_record.of_card(context.store, card.id)):
+        if any(rule.matches(*purchase) for rule in records.of_card(context.store, card.id)):
             return Outcome(_answer(FRICTIONLESS))
         number, value = self.sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
-        asked = Authentication(
+        asked = records.Authentication(
             id=number,
             manager_id=context.manager_id,
             access_level=card.access_level,
             card_id=card.id,
             amount=request.amount,
             currency=request.currency_ison,
-            proof=proof(self.card_data, number, value),
-            valid_until=context.now + VALID_SECONDS,
-            expires_at=context.now + KEPT,
+            proof=records.proof(self.card_data, number, value),
+            valid_until=context.now + records.VALID_SECONDS,
+            expires_at=context.now + records.KEPT,
         )
         encrypted = disclosure.encrypt_for_event(context.catalogue, number, value)
         event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))
@@ -117,7 +103,7 @@ class AcsFlow:
 
 
 def _answer(
-    outcome: str, asked: Authentication | None = None, validation_value: str | None = None
+    outcome: str, asked: records.Authentication | None = None, validation_value: str | None = None
 ) -> simulator_messages.Authentication:
     answer: simulator_messages.Authentication = {
         "outcome": outcome,
@@ -128,7 +114,9 @@ def _answer(
     return leave_out_none(answer)
 
 
-def _event_data(request: SimulateAuthentication, asked: Authentication, encrypted: str | None) -> ThreeDSecureEvent:
+def _event_data(
+    request: SimulateAuthentication, asked: records.Authentication, encrypted: str | None
+) -> ThreeDSecureEvent:
     """A shop waits for the cardholder's answer; ``encrypted`` is the validation value, if it is delivered."""
     return {
         "auth_request_id": asked.id,
