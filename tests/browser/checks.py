@@ -83,7 +83,8 @@ def inaccessible(page: Page) -> list[str]:
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = []
-    for scheme, rules in (("light", _ALL_RULES), ("dark", _RULES_ON_COLOURS)):
+    rules_by_scheme: dict[Colours, str] = {"light": _ALL_RULES, "dark": _RULES_ON_COLOURS}
+    for scheme, rules in rules_by_scheme.items():
         with shown_in(page, scheme):
             answer = page.evaluate(f"() => axe.run({rules})")
         found += [line for rule in answer["violations"] if rule["impact"] in _COUNTS for line in _lines(scheme, rule)]

@@ -23,7 +23,7 @@ _PAYMENTS = {1: "payment.init", 2: "payments.bulk"}
 def authorization(visitor: Visitor, version: int) -> str:
     """Have the application ask for access to accounts; answers where the PSU is to go."""
     request = {"bic": visitor.bank(version)["bic"], "scopes": SCOPES[version]}
-    return _answered(visitor.tpp.call("POST", "/tpp/authorize", request))["redirect_url"]
+    return str(_answered(visitor.tpp.call("POST", "/tpp/authorize", request))["redirect_url"])
 
 
 def direct_payment(visitor: Visitor, version: int) -> str:
@@ -31,7 +31,7 @@ def direct_payment(visitor: Visitor, version: int) -> str:
     bank = visitor.bank(version)
     order = visitor.tpp.direct_payment(bank)
     order["callback_url"] = f"{visitor.stack['base_url']}/payments/callback?{urlencode({'bic': bank['bic']})}"
-    return _answered(visitor.tpp.call("POST", "/tpp/direct_payment_initiation", order))["confirmation_url"]
+    return str(_answered(visitor.tpp.call("POST", "/tpp/direct_payment_initiation", order))["confirmation_url"])
 
 
 def bulk_payment(visitor: Visitor, version: int) -> str:
@@ -44,7 +44,7 @@ def bulk_payment(visitor: Visitor, version: int) -> str:
     bearer = _answered(tpp.redeem(code))["access_token"]
     account = _answered(tpp.call("GET", "/tpp/accounts", bearer=bearer))["accounts"][0]
     order = _twice(payment_requests(version, account, f"{visitor.stack['base_url']}/payments/callback")["bulk"])
-    return _answered(tpp.call("POST", "/tpp/bulk_payment_initiation", order, bearer))["confirmation_url"]
+    return str(_answered(tpp.call("POST", "/tpp/bulk_payment_initiation", order, bearer))["confirmation_url"])
 
 
 def take_place(visitor: Visitor, version: int) -> None:

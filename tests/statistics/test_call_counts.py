@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import get_args
 
@@ -45,7 +46,7 @@ def test_a_part_is_told_in_thousandths_of_a_percent_and_of_nothing_not_at_all() 
 DURATIONS = st.lists(st.floats(min_value=0, max_value=30_000), max_size=30)
 
 
-def histogram(durations: list[float]) -> Histogram:
+def histogram(durations: Sequence[float]) -> Histogram:
     made = Histogram()
     for milliseconds in durations:
         made.add(milliseconds)

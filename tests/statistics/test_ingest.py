@@ -14,7 +14,7 @@ from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.daily_reports import DailyReport
 from chalicelib.statistics.day_records import TABLE
 from chalicelib.statistics.days import hours_of
-from chalicelib.statistics.hourly_counters import KEPT_DAYS, HourlyCounters, StoredCounters
+from chalicelib.statistics.hourly_counters import KEPT_DAYS, REACH_DAYS, Hour, HourlyCounters, StoredCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
 from infra.local.event_runner import expression, schedule_event
 from tests.documents import OPERATIONS, STATISTICS, rows, section
@@ -32,9 +32,12 @@ def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The hours whose slips are read."""
     read: list[int] = []
     real = StoredCounters.of_hour
-    monkeypatch.setattr(
-        StoredCounters, "of_hour", lambda slips, bic, hour: (read.append(hour), real(slips, bic, hour))[1]
-    )
+
+    def of_hour(stored: StoredCounters, bic: str, hour: int) -> Hour:
+        read.append(hour)
+        return real(stored, bic, hour)
+
+    monkeypatch.setattr(StoredCounters, "of_hour", of_hour)
     return read
 
 
@@ -132,7 +135,7 @@ def test_each_hour_is_read_once_whichever_days_need_it(night: World, hours_read:
     counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=["09:00:00"])
     night.hub.statistics.ingest.ingest_days(BANK, [DAY - timedelta(days=1), DAY])
 
-    assert len(hours_read) == len(set(hours_read)) == 24 * (2 + ingesting.REACH_DAYS)
+    assert len(hours_read) == len(set(hours_read)) == 24 * (2 + REACH_DAYS)
 
 
 def test_what_was_before_the_last_answer_is_not_looked_at(night: World) -> None:
@@ -295,7 +298,7 @@ def test_a_day_whose_slips_have_expired_is_refused(night: World) -> None:
 
 
 def test_of_the_oldest_day_that_is_ingested_all_slips_are_there() -> None:
-    reach = timedelta(days=ingesting.REACH_DAYS)
+    reach = timedelta(days=REACH_DAYS)
     latest = datetime.combine(DAY, datetime.max.time(), UTC) + timedelta(days=ingesting.OLDEST_INGESTED)
     first_slip = datetime.combine(DAY - reach, datetime.min.time(), UTC)
 
@@ -308,7 +311,7 @@ def test_the_limits_are_documented() -> None:
 
     assert f"days more than {ingesting.OLDEST_INGESTED} days ago" in text
     assert f"Each of the last {ingesting.WATCHED_DAYS} days that has no record" in text
-    assert f"the {ingesting.REACH_DAYS} days before a day belong to it" in text
+    assert f"the {REACH_DAYS} days before a day belong to it" in text
     assert f"kept for\n{KEPT_DAYS} days" in text
     assert limits["Day that is ingested"] == f"At most {ingesting.OLDEST_INGESTED} days ago"
     assert limits["A run of ingest"].startswith(f"{ingesting.RUN_SECONDS} s")
@@ -362,7 +365,12 @@ def test_where_time_is_too_short_it_is_not_always_for_the_same_banks(
     room = night.hub.statistics
     banks = [ExpectedBank(f"BANKGB{number:02}", "A bank") for number in range(10)]
     orders: list[list[str]] = []
-    monkeypatch.setattr(room.ingest, "ingest_due", lambda bank: (orders[-1].append(bank.bic), [])[1])
+
+    def note_order(bank: ExpectedBank) -> list[Ingested]:
+        orders[-1].append(bank.bic)
+        return []
+
+    monkeypatch.setattr(room.ingest, "ingest_due", note_order)
     for _ in range(5):
         orders.append([])
         room.ingest.run(banks)

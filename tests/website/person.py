@@ -45,10 +45,15 @@ class Person:
         return self._call("GET", path, None, headers)
 
     def post(
-        self, path: str, token: str | None = None, headers: Mapping[str, str] | None = None, **fields: Any
+        self,
+        path: str,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        form: Mapping[str, object] | None = None,
+        **fields: Any,
     ) -> Answer:
-        """Send a form with the token of the page that is shown, unless another one is given."""
-        sent = {"form_token": self.token if token is None else token, **fields}
+        """Send a form of ``fields`` and ``form`` with the token of the page that is shown, unless one is given."""
+        sent = {"form_token": self.token if token is None else token, **(form or {}), **fields}
         sent = {name: value for name, value in sent.items() if value is not None}
         typed = {"content-type": "application/x-www-form-urlencoded", **(headers or {})}
         return self._call("POST", path, urlencode(sent, doseq=True).encode(), typed)

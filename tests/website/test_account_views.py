@@ -488,7 +488,7 @@ def test_no_form_is_taken_without_the_token_of_its_session(
     world: World, user: Person, path: str, fields: dict[str, str], token: str
 ) -> None:
     given = Person(world).token if token == "of another session" else token
-    answer = user.post(path, token=given, **fields)
+    answer = user.post(path, token=given, form=fields)
 
     assert answer.status == 403
     assert "out of date" in user.text

@@ -120,7 +120,7 @@ def test_who_is_not_signed_in_is_asked_to(visitor: Person, card: MadeCard) -> No
 def test_another_programme_managers_card_does_not_exist(world: World, user: Person, email: str, card: MadeCard) -> None:
     link(world, email, OTHER_MANAGER)
     answers = [user.get(f"/cards/{card.card_id}"), user.get("/cards/987654321"), user.get("/cards/card")]
-    forged = user.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft="0" * 22, **USE)
+    forged = user.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft="0" * 22, form=USE)
 
     assert {(answer.status, answer.text) for answer in answers} == {(404, answers[0].text)}
     assert forged.status == 404
@@ -345,7 +345,7 @@ def test_a_form_that_is_sent_twice_does_it_once(scene: Scene, colleague: Person,
     colleague.get(f"/cards/{card.card_id}")
     draft = colleague.hidden("draft")
     for _ in range(2):
-        colleague.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft=draft, **USE)
+        colleague.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft=draft, form=USE)
 
     assert scene.balances(card.account_id)[0] == 450_00
 
@@ -461,8 +461,8 @@ def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person,
     path = f"/cards/{card.card_id}/simulator"
     sent = {"action": "simulateAuthorization", "draft": "0" * 22, **USE}
     answers = [
-        colleague.post(path, token="x" * 20, **sent),
-        colleague.post(path, headers={"sec-fetch-site": "cross-site"}, **sent),
+        colleague.post(path, token="x" * 20, form=sent),
+        colleague.post(path, headers={"sec-fetch-site": "cross-site"}, form=sent),
     ]
 
     assert [answer.status for answer in answers] == [403, 403]

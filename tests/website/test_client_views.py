@@ -143,10 +143,10 @@ def test_a_form_that_is_sent_again_shows_no_secret_that_is_not_in_use_any_more(w
         "events_url": "https://a.example/",
         "token": user.token,
     }
-    user.post("/clients/new", **fields)
+    user.post("/clients/new", form=fields)
     client_id = secrets_of(user)["client-id"]
     world.hub.openbanking.clients.rotate_events_secret(client_id, 0)
-    user.post("/clients/new", **fields)
+    user.post("/clients/new", form=fields)
 
     assert secrets_of(user) == {"client-id": client_id}
 
@@ -399,13 +399,13 @@ def test_a_form_that_others_have_overtaken_changes_nothing_and_keeps_what_was_en
     world.hub.openbanking.clients.update(client_id, title="Theirs")
     mine = {"title": "Mine", "callback_urls": CALLBACK, "action": "update"}
 
-    overtaken = user.post(f"/clients/{client_id}", token, revision=seen, **mine)
+    overtaken = user.post(f"/clients/{client_id}", token, revision=seen, form=mine)
     assert overtaken.status == 409
     assert "was changed after you had opened this form" in user.text
     assert 'value="Mine"' in overtaken.text
     assert world.hub.openbanking.clients.get(client_id).title == "Theirs"
 
-    assert user.post(f"/clients/{client_id}", token, revision=user.hidden("revision"), **mine).status == 303
+    assert user.post(f"/clients/{client_id}", token, revision=user.hidden("revision"), form=mine).status == 303
     assert world.hub.openbanking.clients.get(client_id).title == "Mine"
 
 
@@ -415,7 +415,7 @@ def test_a_change_that_is_sent_twice_is_made_once(world: World, user: Person) ->
     fields = {"title": "Twice", "callback_urls": CALLBACK, "revision": user.hidden("revision"), "action": "update"}
     token = user.token
 
-    assert [user.post(f"/clients/{client_id}", token, **fields).status for _ in range(2)] == [303, 303]
+    assert [user.post(f"/clients/{client_id}", token, form=fields).status for _ in range(2)] == [303, 303]
     assert len(world.hub.openbanking.clients.history(world.hub.openbanking.clients.get(client_id))) == 1
 
 
@@ -470,7 +470,7 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
 
     made = []
     for _ in range(2):  # pressed twice
-        assert user.post(f"/clients/{client_id}", token, **fields).status == 200
+        assert user.post(f"/clients/{client_id}", token, form=fields).status == 200
         made.append(secrets_of(user)["client-secret"])
 
     client, now = world.hub.openbanking.clients.get(client_id), world.clock.time()
@@ -480,7 +480,7 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
     assert not client.accepts_secret(old, now + lives)
     assert made[0] not in user.get(f"/clients/{client_id}").text
     world.clock.advance(600)
-    assert user.post(f"/clients/{client_id}", token, **fields).status == 400
+    assert user.post(f"/clients/{client_id}", token, form=fields).status == 400
     assert "is not shown again" in user.text
 
 
@@ -491,7 +491,7 @@ def test_a_client_without_a_secret_is_not_asked_when_the_old_one_ends(world: Wor
     token = user.token
 
     for _ in range(2):  # pressed twice
-        assert user.post(f"/clients/{client_id}", token, **fields).status == 200
+        assert user.post(f"/clients/{client_id}", token, form=fields).status == 200
         assert "The new secret is good from now on." in user.text
         assert "The old one ends" not in user.text
     assert world.hub.openbanking.clients.get(client_id).accepts_secret(
@@ -515,7 +515,7 @@ def test_a_new_secret_is_not_made_with_an_overlap_that_nobody_offered(world: Wor
     user.get(f"/clients/{client_id}")
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": overlap}
 
-    assert user.post(f"/clients/{client_id}", **fields).status == 400
+    assert user.post(f"/clients/{client_id}", form=fields).status == 400
     client = world.hub.openbanking.clients.get(client_id)
     assert len(client.secrets) == 1
     assert client.accepts_secret(old, world.clock.time())
@@ -529,13 +529,13 @@ def test_a_new_events_secret_is_shown_once_and_signs(world: World, user: Person)
     token = user.token
 
     for _ in range(2):
-        assert user.post(f"/clients/{client_id}", token, **fields).status == 200
+        assert user.post(f"/clients/{client_id}", token, form=fields).status == 200
         assert world.hub.openbanking.clients.events_secrets(world.hub.openbanking.clients.get(client_id)) == [
             secrets_of(user)["events-secret"],
             old,
         ]
     world.clock.advance(600)
-    assert user.post(f"/clients/{client_id}", token, **fields).status == 400
+    assert user.post(f"/clients/{client_id}", token, form=fields).status == 400
 
 
 def test_another_users_client_is_not_changed(world: World, user: Person, other: Person) -> None:

@@ -118,7 +118,12 @@ def test_registering_a_known_address_is_answered_as_a_new_one_is(
     other = f"{'0' * email.index('@')}@example.com"
     hashed: list[str] = []
     real = passwords.hash_password
-    monkeypatch.setattr(passwords, "hash_password", lambda password: hashed.append(password) or real(password))
+
+    def hash_password(password: str) -> str:
+        hashed.append(password)
+        return real(password)
+
+    monkeypatch.setattr(passwords, "hash_password", hash_password)
     shown, calls = [], []
     for name in (email, other):
         visitor.get("/register")
@@ -232,11 +237,11 @@ def test_what_is_no_address_is_sent_no_mail(world: World, visitor: Person) -> No
 def test_a_mailbox_gets_so_many_mails_in_an_hour(production: World, visitor: Person, email: str, path: str) -> None:
     visitor.get(path)
     fields = {"email": email, "password": PASSWORD, "terms": "yes"}
-    answers = [visitor.post(path, **fields).status for _ in range(LIMITS["mailbox"].attempts + 1)]
+    answers = [visitor.post(path, form=fields).status for _ in range(LIMITS["mailbox"].attempts + 1)]
 
     assert answers == [200] * LIMITS["mailbox"].attempts + [429]
     assert 0 < int(visitor.last.headers["retry-after"]) <= 3600
-    assert visitor.post(path, **{**fields, "email": f"x{email}"}).status == 200
+    assert visitor.post(path, form={**fields, "email": f"x{email}"}).status == 200
 
 
 def test_an_address_asks_for_so_many_mails_in_an_hour(world: World, visitor: Person, email: str) -> None:
@@ -262,7 +267,7 @@ def test_a_mail_is_recorded_with_what_it_is_about_or_not_at_all(
         real(operations)
 
     monkeypatch.setattr(production.hub.store, "transact", transact)
-    assert visitor.post("/register", **fields).status == 503
+    assert visitor.post("/register", form=fields).status == 503
 
     assert production.recorded("mail") == []
     assert [item for item in production.hub.store.scan("website") if item["owner"].startswith("confirm#")] == []
