@@ -137,16 +137,16 @@ def test_a_client_whose_answer_was_lost_is_created_by_sending_the_form_again(
 
 def test_a_form_that_is_sent_again_shows_no_secret_that_is_not_in_use_any_more(world: World, user: Person) -> None:
     user.get("/clients/new")
+    token = user.token
     fields = {
         "draft": user.hidden("draft"),
         "title": "Rotated",
         "events_url": "https://a.example/",
-        "token": user.token,
     }
-    user.post("/clients/new", form=fields)
+    user.post("/clients/new", token, form=fields)
     client_id = secrets_of(user)["client-id"]
     world.hub.openbanking.clients.rotate_events_secret(client_id, 0)
-    user.post("/clients/new", form=fields)
+    user.post("/clients/new", token, form=fields)
 
     assert secrets_of(user) == {"client-id": client_id}
 
