@@ -118,7 +118,7 @@ def standing(stage: Scene) -> Mapping[Any, Any]:
 
 @settings(relaxed, max_examples=60)
 @given(near(sorted(money_requests.WHOLE)))
-def test_nor_is_it_where_money_stands(
+def test_nothing_that_is_sent_about_money_is_a_defect(
     stage: Scene, lines: Lines, standing: Mapping[Any, Any], asked: tuple[str, Members]
 ) -> None:
     action, members = asked

@@ -28,13 +28,13 @@ def play(scene: Scene, life: Life, state: str, how: settings) -> None:
 
 
 @EACH
-def test_it_lives_as_decided(scene: Scene, life: Life, state: str) -> None:
+def test_a_life_of_cards_agrees_with_the_model(scene: Scene, life: Life, state: str) -> None:
     """The same few lives every time; many more are a slow proof."""
     play(scene, life, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
 
 
 @pytest.mark.faults
 @EACH
-def test_it_lives_long_as_decided(scene: Scene, life: Life, state: str) -> None:
+def test_a_long_life_of_cards_agrees_with_the_model(scene: Scene, life: Life, state: str) -> None:
     """Others every time."""
     play(scene, life, state, settings(max_examples=10, stateful_step_count=40))

@@ -19,7 +19,7 @@ _FIRST_READ = (
 )
 
 
-def test_the_function_loads_no_more_of_the_card_api_than_its_doors() -> None:
+def test_the_function_loads_only_the_routes_of_the_card_api() -> None:
     assert {name for name in reached("app") if within(name, CARDS)} == {*DOORS, CONTAINER}
 
 

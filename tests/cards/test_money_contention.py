@@ -79,7 +79,7 @@ def test_as_many_transfers_win_as_there_is_money_for(scenes: list[Scene], amount
     assert len(books.orders) == winners
 
 
-def test_money_that_goes_round_at_home_stays_whole(scenes: list[Scene]) -> None:
+def test_money_that_circulates_inside_the_service_keeps_its_sum(scenes: list[Scene]) -> None:
     scene = scenes[0]
     addresses = [scene.funded(10_000) for _ in range(4)]
     calls = []

@@ -375,12 +375,12 @@ def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
     return Scene(world)
 
 
-def test_money_moves_as_decided(scene: Scene) -> None:
+def test_a_life_of_money_agrees_with_the_model(scene: Scene) -> None:
     """The same few lives every time; many more are a slow proof."""
     play(scene, settings(max_examples=5, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
-def test_money_moves_as_decided_for_long(scene: Scene) -> None:
+def test_a_long_life_of_money_agrees_with_the_model(scene: Scene) -> None:
     """Others every time."""
     play(scene, settings(max_examples=25, stateful_step_count=50))

@@ -67,7 +67,7 @@ def test_no_write_of_money_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("action", SPOILT)
-def test_what_could_not_be_done_any_more_is_told_again(stage: Scene, action: str) -> None:
+def test_a_repeat_gets_its_answer_though_the_action_is_impossible_by_now(stage: Scene, action: str) -> None:
     cast = whole_requests.cast(stage, action)
     members = whole_requests.whole(action, cast)[0]
     spoil, code = SPOILT[action]

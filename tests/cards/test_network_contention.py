@@ -98,7 +98,7 @@ def test_as_many_authorizations_are_approved_as_there_is_money_for(
     check(scene)
 
 
-def test_nobody_is_told_to_try_again_and_each_leaves_a_row_though_time_goes_by(scenes: list[Scene]) -> None:
+def test_every_authorization_is_decided_in_time_and_leaves_a_row(scenes: list[Scene]) -> None:
     """Many ask about one card while each call of the storage takes its time: those who are late are declined."""
     scene = scenes[0]
     card = scene.spendable(ENOUGH)

@@ -540,12 +540,12 @@ def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
     return Scene(world)
 
 
-def test_authorizations_live_as_decided(scene: Scene) -> None:
+def test_a_life_of_authorizations_agrees_with_the_model(scene: Scene) -> None:
     """The same few lives every time; many more are a slow proof."""
     play(scene, settings(max_examples=4, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
-def test_authorizations_live_as_decided_for_long(scene: Scene) -> None:
+def test_a_long_life_of_authorizations_agrees_with_the_model(scene: Scene) -> None:
     """Others every time."""
     play(scene, settings(max_examples=40, stateful_step_count=50))

@@ -186,7 +186,9 @@ def finish(scene: Scene, _: int) -> None:
 
 
 @pytest.mark.parametrize("intrude", [report, finish])
-def test_nor_does_it_where_others_are_faster(scene: Scene, intrude: Callable[[Scene, int], object]) -> None:
+def test_a_fault_of_storage_moves_no_money_twice_under_contention(
+    scene: Scene, intrude: Callable[[Scene, int], object]
+) -> None:
     (case,) = (case for case in MONEY_CASES if case.name == "transferToExternalPayment")
     TARGETS.play(f"overtaken by {intrude.__name__}", Overtaken(scene, case, intrude), scene.world)
 

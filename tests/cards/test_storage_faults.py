@@ -44,11 +44,13 @@ def test_a_fault_of_storage_loses_and_doubles_nothing(scene: Scene, case: Case, 
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("case", [case for case in CARD_CASES if str(case) in _COLD], ids=str)
-def test_nor_does_it_in_a_process_that_has_just_started(scene: Scene, case: Case, manner: str) -> None:
+def test_a_fault_of_storage_loses_and_doubles_nothing_in_a_new_process(scene: Scene, case: Case, manner: str) -> None:
     TARGETS.play(f"cold {case} {manner}", Play(scene, case, manner, cold=True), scene.world)
 
 
-def test_nor_does_it_where_more_is_read_than_goes_together(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_storage_loses_and_doubles_nothing_in_reads_of_several_batches(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("chalicelib.cards.requests.request_context.MOST_TOGETHER", 1)
     (case,) = (case for case in CARD_CASES if case.name == "createCard on an account")
     TARGETS.play("read in pieces", Play(scene, case, WITHOUT), scene.world)
@@ -60,7 +62,7 @@ def test_an_event_is_written_once_with_its_cause_and_arrives_whatever_storage_do
 
 
 def test_every_call_of_the_storage_by_the_card_api_was_hit_by_every_fault() -> None:
-    """``test_payment_faults``, ``test_network_faults`` and ``proving/test_round_faults`` have plays of their own."""
+    """Payments, the network and the rolling proof have plays of their own."""
     if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 2:
         pytest.skip("not every scene was played in this run")
 

@@ -137,7 +137,7 @@ class CardActivityRecord(Answer):
     risk_rule_ids: ANS[1, 255] | None
 
 
-class FinancialAuthorizeRecord(Answer):
+class FinancialAuthorizeRecord(Answer, total=False):
     """What was approved for a card and moves money once it is cleared; fees as far as nothing else shows them."""
 
     authorize_id: Id
@@ -185,7 +185,7 @@ class FinancialAuthorizeRecord(Answer):
     eci_indicator: fields.EciIndicator | None
 
 
-class TransactionRecord(Answer):
+class TransactionRecord(Answer, total=False):
     """A transaction of an account; dates are digits of year, month and day."""
 
     transaction_id: Id

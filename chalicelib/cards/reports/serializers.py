@@ -42,7 +42,7 @@ def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
     """
     fee = row.get("currency_conversion_fee")
     apart = None if row["is_conversion_fee_blended"] else fee or None
-    fees = {
+    fees: FinancialAuthorizeRecord = {
         "transaction_fee": row["blended_fee"] or None,
         "currency_conversion_fee": apart,
         "currency_convertion_fee": apart,
@@ -84,7 +84,7 @@ def _mti(row: Item) -> int:
     return int(row.get("mti", _MTI_OF_TYPE.get(row["transaction_type"], values.PRESENTMENT)))
 
 
-def _identification(row: Item) -> dict[str, Any]:
+def _identification(row: Item) -> TransactionRecord:
     """What it is, and what it belongs to: ``transaction_log_id`` is the authorization."""
     return {
         "transaction_id": row["id"],
@@ -106,7 +106,7 @@ def _identification(row: Item) -> dict[str, Any]:
     }
 
 
-def _amounts(row: Item) -> dict[str, Any]:
+def _amounts(row: Item) -> TransactionRecord:
     """What it comes to on the account; ``holder_billing_amount`` is the amount at the base rate, without any fee.
 
     A return gives back the fee of its conversion, too: it is always shown within ``holder_amount``.
@@ -133,22 +133,21 @@ def _amounts(row: Item) -> dict[str, Any]:
     }
 
 
-def _reconciliation(row: Item) -> dict[str, Any]:
+def _reconciliation(row: Item) -> TransactionRecord:
     """What is reconciled with the network or the provider: the amount, in its own currency. Fees are taken in house.
 
     A return is of the whole original amount.
     """
     if _mti(row) == values.FEE_COLLECTION:
         return {}
-    reconciled = {
+    reconciled: TransactionRecord = {
         "reconciliation_amount": row["amount"],
         "reconciliation_currency_ison": row["currency"],
         "reconciliation_date": _day(row),
     }
-    if row["transaction_type"] not in values.RETURNS:
-        return reconciled
-    originals = ("transaction_original_amount", "reconciliation_original_amount")
-    return reconciled | dict.fromkeys(originals, row["amount"])
+    if row["transaction_type"] in values.RETURNS:
+        reconciled["transaction_original_amount"] = reconciled["reconciliation_original_amount"] = row["amount"]
+    return reconciled
 
 
 def _day(row: Item) -> int:
@@ -156,7 +155,7 @@ def _day(row: Item) -> int:
     return int(f"{datetime.fromtimestamp(row['at'] // 1000, UTC):%y%m%d}")
 
 
-def _merchant(row: Item, network: Mapping[str, Any]) -> dict[str, Any]:
+def _merchant(row: Item, network: Mapping[str, Any]) -> TransactionRecord:
     """The country in letters, and name and place in one line, as statements have them (ISO 8583, field 43)."""
     number = network.get("merchant_country", row.get("country") if _mti(row) in _BY_CARD else None)
     country = None if number is None else country_letters()[number]

@@ -67,7 +67,7 @@ def test_every_error_that_is_found_in_a_body_is_a_200(stage: Scene) -> None:
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/x-www-form-urlencoded", f"{JSON}; charset=utf-8", None]
 )
-def test_a_body_counts_and_not_what_it_is_called(stage: Scene, card_id: int, content_type: str | None) -> None:
+def test_a_body_is_read_whatever_its_content_type(stage: Scene, card_id: int, content_type: str | None) -> None:
     answer = post(stage, "/api", "getCardStatus", content_type, card_id=card_id)
 
     assert (answer.status, answer.body["status"]) == (200, "success")
@@ -104,7 +104,7 @@ def test_there_is_no_simulator_in_production() -> None:
     assert not [route for route in routes if "simulator" in route]
 
 
-def test_a_defect_outside_the_one_way_is_9001_too(stage: Scene, lines: Lines) -> None:
+def test_a_defect_outside_the_dispatcher_is_9001_too(stage: Scene, lines: Lines) -> None:
     with patch.object(Dispatcher, "answer", side_effect=ZeroDivisionError("secret")):
         answer = post(stage, "/api", "getDesign", program_id=101)
 

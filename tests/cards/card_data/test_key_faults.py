@@ -83,7 +83,7 @@ def test_a_process_that_has_keys_goes_on_with_them(scene: Scene, ring: str, serv
 
 
 @pytest.mark.parametrize(("ring", "service"), PLACES)
-def test_what_needs_no_key_does_not_notice(scene: Scene, ring: str, service: str) -> None:
+def test_actions_that_need_no_key_work_without_keys(scene: Scene, ring: str, service: str) -> None:
     account, fresh = scene.account(), scene.apart()
     breaking(fresh, ring, service)
 

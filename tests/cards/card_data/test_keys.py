@@ -45,12 +45,12 @@ def data(keys: CardKeys) -> CardData:
     return CardData(Vault(NoDataKeys()), keys)
 
 
-def test_before_they_are_made_they_say_what_to_do(secrets: FakeSecrets) -> None:
+def test_missing_keys_say_which_command_makes_them(secrets: FakeSecrets) -> None:
     with pytest.raises(NoKeys, match=r"holds no keys yet: run `.venv/bin/python -m infra\.admin keys init`"):
         CardKeys(secrets, FakeKms(), NAME, ManualClock(START)).current()
 
 
-def test_making_them_again_changes_nothing(keys: CardKeys, secrets: FakeSecrets) -> None:
+def test_making_keys_again_changes_nothing(keys: CardKeys, secrets: FakeSecrets) -> None:
     before = dict(secrets.values)
 
     assert not keys.initialise()
@@ -58,7 +58,7 @@ def test_making_them_again_changes_nothing(keys: CardKeys, secrets: FakeSecrets)
     assert secrets.values == before
 
 
-def test_of_two_that_make_them_at_once_the_first_is_right(secrets: FakeSecrets) -> None:
+def test_of_two_operators_who_make_keys_at_once_the_first_one_wins(secrets: FakeSecrets) -> None:
     first, second = (CardKeys(secrets, FakeKms(), NAME, ManualClock(START)) for _ in range(2))
     secrets.before_put = first.initialise
 
@@ -96,7 +96,7 @@ def test_a_rotated_key_leaves_an_old_cards_values_as_they_were(keys: CardKeys) -
         assert now.key_version() == version + 3
 
 
-def test_what_cards_are_found_by_survives_every_rotation(keys: CardKeys) -> None:
+def test_the_lookup_hash_of_cards_survives_every_rotation(keys: CardKeys) -> None:
     before = data(keys).lookup(PAN), data(keys).fingerprint("{}")
 
     keys.rotate()

@@ -117,7 +117,7 @@ def test_a_new_status_is_told_with_the_one_before_it_and_the_same_one_again_is_n
     assert heard.told() == []
 
 
-def test_what_is_no_event_tells_nothing(heard: Listener) -> None:
+def test_a_change_that_is_no_event_sends_none(heard: Listener) -> None:
     scene = heard.scene
     card = scene.card_in("A")
     heard.forget()

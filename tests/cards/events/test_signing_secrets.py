@@ -35,7 +35,7 @@ def first(secrets: EventSecrets) -> str:
     return plain
 
 
-def test_the_first_is_made_once(world: World, secrets: EventSecrets) -> None:
+def test_the_first_secret_is_made_once(world: World, secrets: EventSecrets) -> None:
     assert not secrets.has_any(NEW)
     made = first(secrets)
 
@@ -90,7 +90,7 @@ def test_of_two_rotations_at_a_time_none_is_lost(world: World, secrets: EventSec
     assert in_use(world) == [mine.secret, others[0].secret]
 
 
-def test_who_never_had_an_events_url_has_nothing_to_rotate(secrets: EventSecrets) -> None:
+def test_a_programme_manager_without_an_events_url_has_no_secret_to_rotate(secrets: EventSecrets) -> None:
     with pytest.raises(NoEventSecret, match=f"programme manager {NEW} has no Events URL"):
         secrets.rotate(NEW, DAY)
 

@@ -181,20 +181,20 @@ def test_another_programme_managers_cards_do_not_exist(portal: Portal, card: Mad
 
 
 @pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "createCard", "setPin"])
-def test_nothing_else_of_the_card_api_is_done_at_the_desk(portal: Portal, card: MadeCard, action: str) -> None:
+def test_the_portal_carries_out_no_other_action_of_the_card_api(portal: Portal, card: MadeCard, action: str) -> None:
     members = {"card_id": card.card_id}
 
     assert refused(portal.read, MANAGER, action, **members) is Status.UNKNOWN_ACTION
-    assert refused(portal.act, MANAGER, action, "reference-desk", **members) is Status.UNKNOWN_ACTION
+    assert refused(portal.act, MANAGER, action, "reference-portal", **members) is Status.UNKNOWN_ACTION
 
 
-def test_the_card_api_knows_nothing_of_the_desks_actions(stage: Scene, card: MadeCard) -> None:
+def test_the_card_api_does_not_know_the_portals_actions(stage: Scene, card: MadeCard) -> None:
     answers = [stage.do("showCard", card_id=card.card_id), stage.sim("listCards", item_count=1)]
 
     assert [answer.status_code for answer in answers] == [1002, 1002]
 
 
-def test_nobody_can_show_the_credential_of_the_desk(stage: Scene) -> None:
+def test_the_portals_credential_has_no_keys(stage: Scene) -> None:
     made = Credential(1000, None, MODES, manager_id=MANAGER, name=NAME, keys=())
 
     assert made.keys == ()
@@ -204,7 +204,7 @@ def test_nobody_can_show_the_credential_of_the_desk(stage: Scene) -> None:
 # -- what is done, and how much it takes
 
 
-def test_what_is_done_twice_with_one_reference_is_done_once(portal: Portal, stage: Scene) -> None:
+def test_two_calls_with_one_reference_are_carried_out_once(portal: Portal, stage: Scene) -> None:
     used = stage.spendable(10_00)
     members = {"card_id": used.card_id, "transaction_type": 0, "amount": 6_00, "currency_ison": EUR}
     answers = [portal.act(MANAGER, "simulateAuthorization", "reference-twice", **members) for _ in range(2)]

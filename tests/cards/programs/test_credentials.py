@@ -171,7 +171,7 @@ def test_a_new_key_is_good_within_5_seconds_and_guesses_read_no_more_often(calle
     assert caller.passes(newer, elsewhere)
 
 
-def test_who_cannot_be_looked_up_after_a_minute_does_not_pass(caller: Caller) -> None:
+def test_a_credential_that_cannot_be_read_after_a_minute_is_refused(caller: Caller) -> None:
     """Unlike what is public in a set-up: a credential that ended must not go on because storage is gone."""
     credentials = caller.world.another_process().cards.credentials
     assert caller.passes(caller.parts, credentials)

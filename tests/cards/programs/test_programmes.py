@@ -144,7 +144,7 @@ def test_what_was_read_before_goes_on_while_storage_is_gone(world: World, small:
     assert programmes.catalogue(small["id"]).name == "Another Name"
 
 
-def test_what_was_never_read_is_not_made_up(world: World, small: dict[str, Any]) -> None:
+def test_a_set_up_that_was_never_read_is_not_invented(world: World, small: dict[str, Any]) -> None:
     with world.storage_gone("query"), pytest.raises(StoreUnavailable):
         world.another_process().cards.programmes.catalogue(small["id"])
 

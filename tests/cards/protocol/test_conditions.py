@@ -202,7 +202,7 @@ def test_a_direct_debit_is_announced_by_its_mandate_or_passes_its_cut_off() -> N
 
 
 @pytest.mark.parametrize("action", ["transferToExternalPayment", "simulateInboundPayment", "simulateDirectDebit"])
-def test_no_payment_is_of_nothing(action: str) -> None:
+def test_an_amount_of_zero_is_refused(action: str) -> None:
     whole = whole_requests.whole(action)[0]
 
     assert read(action, whole | {"amount": 1}).amount == 1
@@ -232,7 +232,7 @@ def test_track_data_names_have_26_characters_together(action: str) -> None:
 
 
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
-def test_what_is_wrong_between_fields_is_told_with_the_rest(action: str) -> None:
+def test_faults_between_fields_are_reported_with_the_others(action: str) -> None:
     whole = whole_requests.whole(action)[0] | {"card_name_line_3": None, "track_data_first_name": "a" * 26}
 
     code, message = refusal(action, whole)
@@ -260,7 +260,7 @@ def junk(action: str, *beginnings: str) -> Members:
 
 
 @pytest.mark.parametrize("action", ["createAccount", "createCard"])
-def test_the_holder_block_beside_a_holder_is_not_looked_at(action: str) -> None:
+def test_the_holder_block_is_ignored_beside_a_holder_id(action: str) -> None:
     whole = whole_requests.whole(action)[1]
     block = {name: value for name, value in junk(action, "holder_", "kyc_").items() if name != "holder_id"}
 
@@ -271,9 +271,7 @@ def test_the_holder_block_beside_a_holder_is_not_looked_at(action: str) -> None:
 
 @pytest.mark.parametrize("virtual", [1, "1"])
 @pytest.mark.parametrize(("action", "field"), [("createCard", "card_virtual"), ("reissueCard", "virtual")])
-def test_the_delivery_block_and_the_pin_of_a_virtual_card_are_not_looked_at(
-    action: str, field: str, virtual: Any
-) -> None:
+def test_the_delivery_block_and_the_pin_are_ignored_for_a_virtual_card(action: str, field: str, virtual: Any) -> None:
     whole = whole_requests.whole(action)[-1] | {field: virtual}
     ignored = junk(action, "delivery_", "order_", "bulk_", "card_pin")
 
@@ -283,7 +281,7 @@ def test_the_delivery_block_and_the_pin_of_a_virtual_card_are_not_looked_at(
 
 
 @pytest.mark.parametrize("kept", [0, "0"])
-def test_a_pin_without_a_new_one_is_not_looked_at(kept: Any) -> None:
+def test_a_pin_is_ignored_when_no_new_one_is_wanted(kept: Any) -> None:
     whole = whole_requests.whole("reissueCard")[0]
 
     assert read("reissueCard", whole | {"generate_new_pin": kept, "card_pin": [1]}).card_pin is None

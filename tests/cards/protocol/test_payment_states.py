@@ -78,7 +78,7 @@ def put_into(scene: Scene, account: int, state: str) -> None:
 
 
 @pytest.mark.parametrize(("state", "arrives"), [("A", True), ("R", True), ("S", False), ("C", False)])
-def test_what_comes_in_is_credited_to_a_live_account_and_bounced_off_others(
+def test_a_payment_in_is_credited_to_an_active_or_restricted_account_and_bounced_otherwise(
     stage: Scene, state: str, arrives: bool
 ) -> None:
     address = stage.funded(FUNDS)
@@ -133,7 +133,7 @@ def test_an_address_moves_from_state_to_state(stage: Scene, state: str) -> None:
 
 
 @pytest.mark.parametrize(("state", "active"), [("A", 1), ("S", 0), ("B", 0)])
-def test_an_address_takes_and_gives_as_long_as_it_is_active(stage: Scene, state: str, active: int) -> None:
+def test_an_address_receives_and_pays_while_it_is_active(stage: Scene, state: str, active: int) -> None:
     address = address_in(stage, state)
 
     found = shown(stage, address)

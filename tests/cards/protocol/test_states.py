@@ -133,7 +133,9 @@ def test_a_card_is_shown_in_every_state(standing: Mapping[str, Placed], state: s
 
 
 @pytest.mark.parametrize("state", MOVES)
-def test_what_only_names_a_card_passes_unless_it_is_blocked(standing: Mapping[str, Placed], state: str) -> None:
+def test_an_action_that_names_a_card_passes_unless_the_card_is_blocked(
+    standing: Mapping[str, Placed], state: str
+) -> None:
     place = standing[state]
     place.scene.inbound(place.scene.address(place.cast.account_id), 1000)
 

@@ -172,12 +172,12 @@ def test_the_codes_are_those_of_the_table() -> None:
     assert {int(status): status.is_kept for status in Status} == TABLE
 
 
-def test_every_code_has_a_way_to_come_about() -> None:
+def test_every_status_code_has_a_case() -> None:
     assert set(PROVOKED) == set(TABLE)
 
 
 @pytest.mark.parametrize("code", PROVOKED)
-def test_a_code_comes_about_and_is_told_in_a_sentence(stage: Scene, code: int) -> None:
+def test_each_status_code_can_be_caused_and_has_a_sentence(stage: Scene, code: int) -> None:
     answer = PROVOKED[code](stage)
 
     assert (answer.status, answer.duplicated, answer.status_code) == ("error", 0, code)

@@ -100,7 +100,7 @@ def test_a_card_or_an_account_is_needed_and_dates_or_a_transaction(stage: Scene,
     assert stage.do("getTransactions", item_count=1, date_from=1, **money.of_card).status_code == 2006
 
 
-def test_visible_is_what_the_card_or_the_account_is_visible_for_that_was_asked_by(stage: Scene) -> None:
+def test_transactions_are_visible_if_the_card_or_account_of_the_request_is(stage: Scene) -> None:
     card = stage.card()
     hidden = stage.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
     came = stage.inbound(stage.address(hidden, card_id=card.card_id), 100)["transaction_id"]

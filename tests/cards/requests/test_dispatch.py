@@ -171,7 +171,7 @@ def test_a_credential_does_what_its_list_allows(stage: Scene, idle: Scene, actio
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_what_a_credential_is_not_shown_it_cannot_ask_for(stage: Scene, action: str) -> None:
+def test_a_credential_cannot_reveal_a_field_whose_mode_is_absent(stage: Scene, action: str) -> None:
     blind = stage.lend(f"without-{action}", modes=ALL_PLAIN | {REVEALS[action]: "absent"})
 
     assert code(call(blind, action, {})) == 1103
@@ -309,7 +309,7 @@ def test_a_defect_is_9001_and_logged_without_the_body(stage: Scene, lines: Lines
     assert stage.secrets["full"]["access_api_key"] not in lines.text
 
 
-def test_who_never_gets_through_is_told_to_try_again(stage: Scene) -> None:
+def test_a_request_that_loses_every_attempt_is_8003(stage: Scene) -> None:
     card = stage.card()
     reference = stage.reference()
 

@@ -75,7 +75,7 @@ def test_every_member_that_names_something_is_looked_for() -> None:
 
 
 @pytest.mark.parametrize(("action", "name"), NAMED, ids=ids(NAMED))
-def test_what_does_not_exist_is_told_by_its_kind(stage: Scene, standing: Cast, action: str, name: str) -> None:
+def test_a_missing_record_has_the_status_code_of_its_kind(stage: Scene, standing: Cast, action: str, name: str) -> None:
     request = request_with(standing, action, name)
 
     member = TABLES[action].request[name]
@@ -258,7 +258,9 @@ def test_a_transaction_has_the_level_of_its_account(stage: Scene, below: Scene, 
 
 
 @pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
-def test_whose_limits_they_are_says_the_type(stage: Scene, foreign: Mapping[str, Any], action: str) -> None:
+def test_limit_type_says_whether_limits_are_of_a_card_account_or_holder(
+    stage: Scene, foreign: Mapping[str, Any], action: str
+) -> None:
     page = {"paginator": {"item_count": 1, "offset": 0}}
     theirs = {1: (3002, "card_id"), 2: (3001, "account_id"), 3: (3003, "holder_id")}
 

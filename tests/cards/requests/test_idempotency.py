@@ -58,7 +58,7 @@ def test_each_credential_has_references_of_its_own(stage: Scene) -> None:
     assert stage.of_caller("other").do("getDesign", **members | {"program_id": 1101}).duplicated == 0
 
 
-def test_what_is_not_looked_at_is_no_part_of_a_request(stage: Scene) -> None:
+def test_ignored_fields_do_not_make_another_request(stage: Scene) -> None:
     card = stage.card()
     least = {"card_program_id": 101, "card_country_ison": "276", "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     members = {**least, "holder_id": card.holder_id, "request_reference_id": stage.reference()}
@@ -142,7 +142,7 @@ KEPT: dict[int, Fault] = {
 
 
 @pytest.mark.parametrize("code", KEPT)
-def test_an_error_of_what_stands_here_is_kept(stage: Scene, code: int) -> None:
+def test_errors_of_state_are_kept_for_repeats(stage: Scene, code: int) -> None:
     """Whatever has changed meanwhile."""
     action, members, between, others = KEPT[code](stage)
     members |= {"request_reference_id": stage.reference()}
@@ -164,7 +164,7 @@ def test_a_kept_mismatch_is_counted_once(stage: Scene) -> None:
     assert {answer.status_code for answer in answers} == {6001}
 
 
-def test_errors_of_how_it_was_asked_are_not_kept(stage: Scene) -> None:
+def test_errors_of_malformed_requests_are_not_kept(stage: Scene) -> None:
     """1xxx, 2xxx (also those that only the programme knows) and 8xxx: the request can be mended and sent again."""
     card, locked = stage.card(), stage.card()
     whole = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
@@ -203,7 +203,7 @@ def test_a_claim_holds_for_30_days(stage: Scene) -> None:
 
 
 @pytest.mark.parametrize("action", WITH_CARD_DATA)
-def test_card_data_are_told_again_for_a_day(stage: Scene, action: str, lines: Lines) -> None:
+def test_a_repeat_gets_card_data_for_a_day(stage: Scene, action: str, lines: Lines) -> None:
     members = request(stage, action)
     before = len(audit(lines))
     first = stage.do(action, **members)
@@ -237,7 +237,7 @@ def test_an_expired_claim_does_not_bring_card_data_of_another_request(stage: Sce
     assert "pan" not in stage.apart(days=31).do("createCard", **members).data
 
 
-def test_who_is_shown_less_by_now_is_told_less_again(stage: Scene) -> None:
+def test_a_repeat_shows_no_more_than_the_credential_may_see_now(stage: Scene) -> None:
     """What the operator takes away holds for kept answers, too."""
     name = "once-plain"
     caller = stage.lend(name)

@@ -43,9 +43,7 @@ def finish(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_repeat_is_told_to_come_again_until_the_provider_has_answered_and_then_what_it_was(
-    stage: Scene, action: str
-) -> None:
+def test_a_repeat_is_8001_until_the_provider_has_answered_and_then_gets_the_answer(stage: Scene, action: str) -> None:
     members = request(stage, action)
     other_body = members | {"access_level": members["access_level"] - 1}
     with silence():

@@ -64,7 +64,7 @@ def things(stage: Scene) -> Iterator[Things]:
     made.run()
 
 
-def test_everything_is_looked_after_from_its_second_on(things: Things) -> None:
+def test_an_item_is_handled_from_its_due_second_on(things: Things) -> None:
     numbers = [things.waits(seconds) for seconds in (-1, 0, 1)]
 
     assert (things.run(), sorted(things.seen)) == (2, numbers[:2])
@@ -73,14 +73,14 @@ def test_everything_is_looked_after_from_its_second_on(things: Things) -> None:
     assert things.run() == 0
 
 
-def test_what_does_not_move_on_is_looked_at_in_the_next_run(things: Things) -> None:
+def test_an_item_that_is_stuck_is_handled_in_the_next_run(things: Things) -> None:
     number = things.waits(0)
 
     assert things.run(lambda item: False) == 0
     assert (things.due_at(number), things.run()) == (0, 1)
 
 
-def test_what_goes_wrong_is_put_off_for_a_minute_and_told_by_its_kind_and_number(things: Things, lines: Lines) -> None:
+def test_a_failed_item_is_postponed_by_a_minute_and_logged_with_kind_and_id(things: Things, lines: Lines) -> None:
     bad, good = things.waits(0), things.waits(0)
 
     def fails(item: Item) -> bool:
@@ -97,7 +97,7 @@ def test_what_goes_wrong_is_put_off_for_a_minute_and_told_by_its_kind_and_number
     assert (things.run(), things.seen) == (1, [good, bad])
 
 
-def test_what_has_another_time_by_now_is_not_put_off(things: Things, lines: Lines) -> None:
+def test_an_item_whose_due_time_changed_is_not_postponed(things: Things, lines: Lines) -> None:
     number = things.waits(0)
 
     def postponed(item: Item) -> bool:
@@ -108,7 +108,7 @@ def test_what_has_another_time_by_now_is_not_put_off(things: Things, lines: Line
     assert "thing not put off" in lines.text
 
 
-def test_what_is_done_by_now_is_left_alone_though_the_index_still_has_it(
+def test_an_item_that_is_done_is_skipped_though_the_index_still_has_it(
     things: Things, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done, gone, later, now = (things.waits(0) for _ in range(4))
@@ -123,7 +123,7 @@ def test_what_is_done_by_now_is_left_alone_though_the_index_still_has_it(
     assert (things.run(), things.seen) == (1, [now])
 
 
-def test_what_did_not_move_on_or_had_no_turn_is_counted_as_stuck(
+def test_items_that_are_stuck_or_had_no_turn_are_counted_as_stuck(
     things: Things, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(due_index, "AT_ONCE", 2)
@@ -164,7 +164,7 @@ def test_a_run_whose_time_is_over_begins_nothing_further(things: Things, monkeyp
     assert things.items.run(slow, things.clock.monotonic() - 1) == 0
 
 
-def test_so_many_are_looked_after_at_the_same_time(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_so_many_items_are_handled_at_the_same_time(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due_index, "AT_ONCE", 3)
     for _ in range(7):
         things.waits(0)

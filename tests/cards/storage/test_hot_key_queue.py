@@ -22,7 +22,7 @@ def waiting_in(queues: HotKeyQueues) -> int:
     return sum(queue.waiting for queue in queues._queues.values())
 
 
-def test_nobody_waits_where_nobody_has_met() -> None:
+def test_a_request_does_not_wait_without_contention() -> None:
     queues = HotKeyQueues()
     first, second = place_in(queues), place_in(queues)
 
@@ -32,7 +32,7 @@ def test_nobody_waits_where_nobody_has_met() -> None:
     assert waiting_in(queues) == 0
 
 
-def test_who_came_second_queues_and_newcomers_wait_for_it() -> None:
+def test_a_request_that_lost_queues_and_later_ones_wait_for_it() -> None:
     queues, order = HotKeyQueues(), []
     late, newcomer = place_in(queues), place_in(queues)
     late.queue_for(CHANGE)
