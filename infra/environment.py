@@ -52,15 +52,9 @@ def make(folder: Path) -> bool:
         else:
             _recreate(folder)
             stamp.write_text(python)
-        pip = [
-            str(folder / "bin" / "python"),
-            "-m",
-            "pip",
-            "install",
-            "--progress-bar=off",
-            "--disable-pip-version-check",
-        ]
-        _run([*pip, "--use-pep517", "-r", str(REQUIREMENTS[1])], "the packages could not be installed")
+        pip = [str(folder / "bin" / "python"), "-m", "pip"]
+        options = ["--progress-bar=off", "--disable-pip-version-check", "--use-pep517", "-r", str(REQUIREMENTS[1])]
+        _run([*pip, "install", *options], "the packages could not be installed")
         stamp.write_text(f"{python} {required}")
     return True
 

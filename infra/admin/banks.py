@@ -17,25 +17,16 @@ from infra.admin.output import ONCE, CommandRefused, Report, command, command_gr
 from infra.admin.probe import probe
 
 _COLUMNS = ("bic", "name", "country", "api_version", "active", "domain")
-_PROTOCOL = f"The protocol it speaks: {' or '.join(map(str, VERSIONS))}."
-_DAYS = f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}."
-
 group = command_group("Banks: add, change, test, and their keys.")
 
 BicArgument = Annotated[str, typer.Argument(metavar="BIC", help="The bank's BIC, 8 or 11 characters.")]
-KeyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A PEM file with an RSA public key.", show_default=False)]
-Name = Annotated[str | None, typer.Option(help="What PSUs and TPPs call the bank.", show_default=False)]
-Country = Annotated[str | None, typer.Option(help="Two letters, ISO 3166-1.", show_default=False)]
-ApiVersion = Annotated[
-    int | None,
-    typer.Option("--api-version", help=_PROTOCOL, show_default=False),
-]
-Domain = Annotated[
-    str | None, typer.Option(metavar="URL", help="The address below which it answers webhooks.", show_default=False)
-]
-AuthorizationUrl = Annotated[
-    str | None, typer.Option(metavar="URL", help="Its page where PSUs give their consent.", show_default=False)
-]
+KeyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A PEM file with an RSA public key.")]
+_NAME = typer.Option(help="What PSUs and TPPs call the bank.")
+_COUNTRY = typer.Option(help="Two letters, ISO 3166-1.")
+_API_VERSION = typer.Option(help=f"The protocol it speaks: {' or '.join(map(str, VERSIONS))}.")
+_DOMAIN = typer.Option(metavar="URL", help="The address below which it answers webhooks.")
+_AUTHORIZATION_URL = typer.Option(metavar="URL", help="Its page where PSUs give their consent.")
+_CONSENT_DAYS = typer.Option(help=f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}.")
 Schemes = Annotated[
     list[str] | None,
     typer.Option("--scheme", metavar="NAME", help="A payment scheme it offers; repeatable. All when left out."),
@@ -44,7 +35,6 @@ Scopes = Annotated[
     list[str] | None,
     typer.Option("--scope", metavar="NAME", help="A scope it can provide; repeatable. All when left out."),
 ]
-ConsentDays = Annotated[int | None, typer.Option(help=_DAYS, show_default=False)]
 Subject = Annotated[
     str | None,
     typer.Option(metavar="DN", help="The client certificate it must come with; an empty text removes it."),
@@ -63,18 +53,18 @@ SignatureRequired = Annotated[
 def add(
     bic: BicArgument,
     *,
-    name: Annotated[str, typer.Option(help="What PSUs and TPPs call the bank.")],
-    country: Annotated[str, typer.Option(help="Two letters, ISO 3166-1.")],
-    api_version: Annotated[int, typer.Option("--api-version", help=_PROTOCOL)],
-    domain: Annotated[str, typer.Option(metavar="URL", help="The address below which it answers webhooks.")],
-    authorization_url: Annotated[str, typer.Option(metavar="URL", help="Its page where PSUs give their consent.")],
+    name: Annotated[str, _NAME],
+    country: Annotated[str, _COUNTRY],
+    api_version: Annotated[int, _API_VERSION],
+    domain: Annotated[str, _DOMAIN],
+    authorization_url: Annotated[str, _AUTHORIZATION_URL],
     public_key: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="A PEM file with an RSA public key that it signs with; at most two."),
     ] = None,
     scheme: Schemes = None,
     scope: Scopes = None,
-    consent_days: Annotated[int, typer.Option(help=_DAYS)] = CONSENT_DAYS,
+    consent_days: Annotated[int, _CONSENT_DAYS] = CONSENT_DAYS,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     inactive: Annotated[bool, typer.Option("--inactive", help="Register it without letting anybody use it.")] = False,
@@ -136,14 +126,14 @@ def show(bic: BicArgument) -> Report:
 def change(
     bic: BicArgument,
     *,
-    name: Name = None,
-    country: Country = None,
-    api_version: ApiVersion = None,
-    domain: Domain = None,
-    authorization_url: AuthorizationUrl = None,
+    name: Annotated[str | None, _NAME] = None,
+    country: Annotated[str | None, _COUNTRY] = None,
+    api_version: Annotated[int | None, _API_VERSION] = None,
+    domain: Annotated[str | None, _DOMAIN] = None,
+    authorization_url: Annotated[str | None, _AUTHORIZATION_URL] = None,
     scheme: Schemes = None,
     scope: Scopes = None,
-    consent_days: ConsentDays = None,
+    consent_days: Annotated[int | None, _CONSENT_DAYS] = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     active: Annotated[
@@ -330,13 +320,7 @@ def _read_public_key(path: Path) -> str:
 def _bank_members(bank: Bank) -> dict[str, Any]:
     """A bank without its credentials."""
     return {
-        "bic": bank.bic,
-        "name": bank.name,
-        "country": bank.country,
-        "api_version": bank.api_version,
-        "active": bank.active,
-        "domain": bank.domain,
-        "authorization_url": bank.authorization_url,
+        **{name: getattr(bank, name) for name in (*_COLUMNS, "authorization_url")},
         "scopes": list(bank.scope_names),
         "schemes": list(bank.schemes),
         "consent_days": bank.consent_days,

@@ -69,7 +69,7 @@ def add(
         events_url=events_url,
         active=not inactive,
     )
-    text = _format_client(made.client)
+    text = format_members(_client_members(made.client))
     if made.secret:
         text += f"\n\nThe client's secret: {made.secret}\n{ONCE}"
     text += _format_events_secret(made)
@@ -105,11 +105,10 @@ def show(client_id: ClientArgument) -> Report:
     with _refuse_unknown(client_id):
         client = clients.get(client_id)
     changes = [_change_members(change) for change in clients.history(client)]
-    text = _format_client(client)
+    text = format_members(_client_members(client))
     if changes:
-        text += "\n\n" + format_table(
-            [{**row, "what": _summarize_change(row)} for row in changes], ("at", "by", "action", "what")
-        )
+        rows = [{**row, "what": _summarize_change(row)} for row in changes]
+        text += f"\n\n{format_table(rows, ('at', 'by', 'action', 'what'))}"
     return Report({"client": _client_members(client), "history": changes}, text)
 
 
@@ -177,6 +176,8 @@ def update(
         --callback-url https://tpp.example.com/callback --callback-url https://new.example.com/callback
       .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --no-events-url
     """
+    if events_url is not None and no_events_url:
+        raise typer.BadParameter("--events-url and --no-events-url exclude each other")
     details = Details()
     if title is not None:
         details["title"] = title
@@ -184,16 +185,13 @@ def update(
         details["callback_urls"] = callback_url
     if events_url is not None or no_events_url:
         details["events_url"] = events_url
-    if events_url is not None and no_events_url:
-        raise typer.BadParameter("--events-url and --no-events-url exclude each other")
     if not details:
         raise typer.BadParameter("name what to change: --title, --callback-url, --events-url or --no-events-url")
     with _refuse_unknown(client_id):
         made = connection.connect().openbanking.clients.update(client_id, **details)
-    return Report(
-        {"client": _client_members(made.client), "events_secret": made.events_secret},
-        _format_client(made.client) + _format_events_secret(made),
-    )
+    members = _client_members(made.client)
+    text = format_members(members) + _format_events_secret(made)
+    return Report({"client": members, "events_secret": made.events_secret}, text)
 
 
 @command(group, "rotate-secret")
@@ -218,10 +216,7 @@ def rotate_secret(
     with _refuse_unknown(client_id):
         made = connection.connect().openbanking.clients.rotate_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.secrets if entry.valid_until), None)
-    text = (
-        f"The new secret of {made.client.title}: {made.secret}\n{ONCE}\n"
-        f"It is accepted from now on, {f'and the one before it until {ends}' if ends else 'alone'}."
-    )
+    text = output.format_new_secret(made.client.title, made.secret, "is accepted", ends)
     return Report({"client": _client_members(made.client), "client_secret": made.secret, "old_until": ends}, text)
 
 
@@ -253,9 +248,7 @@ def events_url(
 @command(group, "rotate-events-secret")
 def rotate_events_secret(
     client_id: ClientArgument,
-    overlap: Annotated[
-        int, output.overlap_option("How long events are signed with the old secret as well; 0 ends it at once.")
-    ] = output.OVERLAP,
+    overlap: output.EventsOverlap = output.OVERLAP,
 ) -> Report:
     """Make a new secret for a client's events and print it, once.
 
@@ -273,13 +266,9 @@ def rotate_events_secret(
     with _refuse_unknown(client_id):
         made = connection.connect().openbanking.clients.rotate_events_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.event_secrets if entry.valid_until), None)
-    text = (
-        f"The new secret of the events of {made.client.title}: {made.events_secret}\n{ONCE}\n"
-        f"It signs from now on, {f'and the one before it until {ends}' if ends else 'alone'}."
-    )
-    return Report(
-        {"client": _client_members(made.client), "events_secret": made.events_secret, "old_until": ends}, text
-    )
+    text = output.format_new_secret(f"the events of {made.client.title}", made.events_secret, "signs", ends)
+    data = {"client": _client_members(made.client), "events_secret": made.events_secret, "old_until": ends}
+    return Report(data, text)
 
 
 @command(group, "test-event")
@@ -307,9 +296,8 @@ def send_test_event(client_id: ClientArgument) -> Report:
 def _set_active(clients: Clients, client_id: str, *, active: bool) -> Report:
     with _refuse_unknown(client_id):
         client = clients.activate(client_id) if active else clients.deactivate(client_id)
-    return Report(
-        {"client": _client_members(client)}, f"{client.title} is {'active' if active else 'not active any more'}."
-    )
+    state = "active" if active else "not active any more"
+    return Report({"client": _client_members(client)}, f"{client.title} is {state}.")
 
 
 @contextlib.contextmanager
@@ -329,14 +317,9 @@ def _format_events_secret(made: Registered) -> str:
 def _client_members(client: Client) -> dict[str, Any]:
     """A client without what its secret is recognised by, and without what its events are signed with."""
     return {
-        "client_id": client.client_id,
-        "title": client.title,
-        "owner": client.owner,
-        "active": client.active,
+        **{name: getattr(client, name) for name in ("client_id", "title", "owner", "active")},
         "callback_urls": list(client.callback_urls),
-        "registration_number": client.registration_number,
-        "events_url": client.events_url,
-        "has_secret": client.has_secret,
+        **{name: getattr(client, name) for name in ("registration_number", "events_url", "has_secret")},
         "has_events_secret": bool(client.event_secrets),
         "created_at": timestamp(client.created_at),
     }
@@ -354,7 +337,3 @@ def _summarize_change(row: Mapping[str, Any]) -> str:
 
 def _format_value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "none")
-
-
-def _format_client(client: Client) -> str:
-    return format_members(_client_members(client))

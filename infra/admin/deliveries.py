@@ -21,20 +21,14 @@ group = command_group("Deliveries: list, show, send again.")
 _LONGEST_LIST = 10_000
 _LOOKS = 2 * CLAIMED_SECONDS
 """Half a second each: as long as an attempt may last."""
+_MEMBERS = ("delivery_id", "kind", "topic", "receiver", "bic", "client_id", "consent_id", "manager_id")
 _COLUMNS = ("created_at", "delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
 
 DeliveryId = Annotated[str, typer.Argument(metavar="ID", help="The delivery's id; for an event also its webhook-id.")]
-OfBank = Annotated[
-    str | None, typer.Option("--bank", metavar="BIC", help="Only what concerns one bank.", show_default=False)
-]
-OfClient = Annotated[
-    str | None, typer.Option("--client", metavar="CLIENT-ID", help="Only what concerns one client.", show_default=False)
-]
+OfBank = Annotated[str | None, typer.Option("--bank", metavar="BIC", help="Only what concerns one bank.")]
+OfClient = Annotated[str | None, typer.Option("--client", metavar="CLIENT-ID", help="Only what concerns one client.")]
 OfManager = Annotated[
-    int | None,
-    typer.Option(
-        "--manager", metavar="MANAGER-ID", help="Only what concerns one programme manager.", show_default=False
-    ),
+    int | None, typer.Option("--manager", metavar="MANAGER-ID", help="Only what concerns one programme manager.")
 ]
 
 
@@ -43,10 +37,8 @@ def list_deliveries(
     bank: OfBank = None,
     client: OfClient = None,
     manager: OfManager = None,
-    state: Annotated[
-        State | None, typer.Option(help="Only what is due, was delivered, or has failed.", show_default=False)
-    ] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help=output.TIME_HELP, show_default=False)] = None,
+    state: Annotated[State | None, typer.Option(help="Only what is due, was delivered, or has failed.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help=output.TIME_HELP)] = None,
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many at most.")] = LATEST,
 ) -> Report:
     """List deliveries of a bank, a client or a programme manager; of anybody, what has failed, and then what is due.
@@ -128,14 +120,7 @@ def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:
     """A delivery without what it carries."""
     running = delivery.is_running(now)
     return {
-        "delivery_id": delivery.delivery_id,
-        "kind": delivery.kind,
-        "topic": delivery.topic,
-        "receiver": delivery.receiver,
-        "bic": delivery.bic,
-        "client_id": delivery.client_id,
-        "consent_id": delivery.consent_id,
-        "manager_id": delivery.manager_id,
+        **{name: getattr(delivery, name) for name in _MEMBERS},
         "request_id": delivery.cause_id,
         "sent_as": delivery.request_id,
         "state": delivery.state,

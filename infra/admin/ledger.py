@@ -37,12 +37,8 @@ _COLUMNS = ("row", "at", "cause", "about", "entries", *BALANCES)
 
 @command(group, "verify")
 def verify(
-    account: Annotated[
-        int | None, typer.Option(metavar="ID", min=1, help="Only this account.", show_default=False)
-    ] = None,
-    special: Annotated[
-        str | None, typer.Option(metavar="MANAGER.ID", help="Only this special account.", show_default=False)
-    ] = None,
+    account: Annotated[int | None, typer.Option(metavar="ID", min=1, help="Only this account.")] = None,
+    special: Annotated[str | None, typer.Option(metavar="MANAGER.ID", help="Only this special account.")] = None,
 ) -> Report:
     """Prove that every account is the sum of its rows in the ledger, and print what stands in the other books.
 

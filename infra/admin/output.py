@@ -134,8 +134,7 @@ def format_members(members: Mapping[str, Any]) -> str:
 def _format_cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = "-" if value is None or value == [] else str(value)
-    return "".join(character if character.isprintable() else " " for character in text)
+    return to_printable("-" if value is None or value == [] else str(value))
 
 
 _SPOKEN = (
@@ -192,6 +191,22 @@ def parse_time(text: str, now: int) -> int:
 def overlap_option(explained: str) -> Any:
     """The option ``--overlap SECONDS`` of a rotation; ``explained`` is its help."""
     return typer.Option(min=0, max=LONGEST_OVERLAP, metavar="SECONDS", help=explained)
+
+
+EventsOverlap = Annotated[
+    int, overlap_option("How long events are signed with the old secret as well; 0 ends it at once.")
+]
+
+
+def format_new_secret(subject: str, secret: str | None, use: str, old_until: str | None) -> str:
+    """A new secret of ``subject``; ``use`` is what it is, or does, from now on."""
+    before = f"and the one before it until {old_until}" if old_until else "alone"
+    return f"The new secret of {subject}: {secret}\n{ONCE}\nIt {use} from now on, {before}."
+
+
+def to_printable(text: str) -> str:
+    """``text`` with spaces in place of what a terminal might obey."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _parse_timestamp(text: str) -> int:

@@ -17,6 +17,7 @@ from chalicelib.foundation.identifiers import digest, new_uuid
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.webhooks import AnswerForm
 from chalicelib.openbanking.records.bank_record import Bank
+from infra.admin.output import to_printable
 
 _SHOWN = 16
 _LONGEST = 200
@@ -69,7 +70,7 @@ def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, 
     if not isinstance(body, dict):
         return False, None, "no JSON object"
     if form.code in body and form.text in body:
-        return True, str(body[form.code]), _printable(f"{body[form.code]}: {body[form.text]}")
+        return True, str(body[form.code]), to_printable(f"{body[form.code]}: {body[form.text]}")[:_LONGEST]
     good = 200 <= reply.status < 300 and (not form.says_status or body.get("status") == "success")
     return good, None, "success" if good else "neither a success nor an error of the protocol"
 
@@ -89,7 +90,3 @@ def _certificate_subject(url: str) -> str | None:
     except OSError:
         return None
     return ", ".join(f"{name}={value}" for entry in certificate.get("subject", ()) for name, value in entry) or None
-
-
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else " " for character in text)[:_LONGEST]

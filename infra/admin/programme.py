@@ -110,9 +110,7 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
 @command(group, "rotate-events-secret")
 def rotate_events_secret(
     manager_id: ManagerArgument,
-    overlap: Annotated[
-        int, output.overlap_option("How long events are signed with the old secret as well; 0 ends it at once.")
-    ] = output.OVERLAP,
+    overlap: output.EventsOverlap = output.OVERLAP,
 ) -> Report:
     """Make a new secret for a programme manager's events and print it, once.
 
@@ -127,10 +125,7 @@ def rotate_events_secret(
     """
     made = connection.connect().cards.event_secrets.rotate(manager_id, overlap)
     ends = None if made.old_until is None else timestamp(made.old_until)
-    text = (
-        f"The new secret of the events of programme manager {manager_id}: {made.secret}\n{ONCE}\n"
-        f"It signs from now on, {f'and the one before it until {ends}' if ends else 'alone'}."
-    )
+    text = output.format_new_secret(f"the events of programme manager {manager_id}", made.secret, "signs", ends)
     return Report({"id": manager_id, "events_secret": made.secret, "old_until": ends}, text)
 
 
@@ -177,23 +172,16 @@ def _plan_members(plans: list[LoadPlan], *, done: bool) -> dict[str, Any]:
 
 def _change(change: PlannedChange) -> dict[str, Any]:
     differences = {name: {"from": before, "to": after} for name, (before, after) in change.differences.items()}
-    return {
-        "what": change.what,
-        "kind": change.kind,
-        "id": change.id,
-        "name": change.name,
-        "members": differences,
-    }
+    named = {name: getattr(change, name) for name in ("what", "kind", "id", "name")}
+    return {**named, "members": differences}
 
 
 def _lines(plan: LoadPlan) -> str:
     lines = [f"Programme manager {plan.catalogue.manager_id}, {plan.catalogue.name}:"]
     for change in plan.changes:
         lines.append(f"  {_SIGNS[change.what]} {change.title}")
-        lines += [
-            f"      {name}: {_format_value(was)} -> {_format_value(new)}"
-            for name, (was, new) in change.differences.items()
-        ]
+        pairs = change.differences.items()
+        lines += [f"      {name}: {_format_value(was)} -> {_format_value(new)}" for name, (was, new) in pairs]
     return "\n".join(lines if plan.changes else [*lines, "  nothing to change"])
 
 
@@ -258,8 +246,7 @@ def _format_manager(data: dict[str, Any]) -> str:
         if rows:
             inner = [ENTRIES_OF[KINDS[kind]]] if KINDS[kind] in ENTRIES_OF else []
             counted = [row | {name: len(row[name]) for name in inner} for row in rows]
-            parts.append(
-                f"{kind.replace('_', ' ').capitalize()}s\n{format_table(counted, ('id', 'name', *inner, 'in_use'))}"
-            )
+            title = f"{kind.replace('_', ' ').capitalize()}s"
+            parts.append(f"{title}\n{format_table(counted, ('id', 'name', *inner, 'in_use'))}")
     parts += [f"Credential\n{format_members(each)}" for each in data["credentials"]]
     return "\n\n".join(parts)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import date, timedelta
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -25,18 +25,10 @@ group = command_group("Daily performance of banks: ingest, show, export.")
 _SHOWN_DAYS = 7
 _LOOKED_BACK = timedelta(days=92)
 _COLUMNS = (
-    "day",
-    "aspsp_bic",
-    "uptime_percent",
-    "downtime_minutes",
-    "error_response_rate_percent",
-    "answered",
-    "unanswered",
-    "bank_p95_ms",
-    "hub_p95_ms",
-    "report",
-    "down",
+    *("day", "aspsp_bic", "uptime_percent", "downtime_minutes", "error_response_rate_percent"),
+    *("answered", "unanswered", "bank_p95_ms", "hub_p95_ms", "report", "down"),
 )
+Parsed = TypeVar("Parsed")
 
 
 class ExportFormat(StrEnum):
@@ -46,17 +38,11 @@ class ExportFormat(StrEnum):
     JSON = "json"
 
 
-OfBank = Annotated[str | None, typer.Option("--bank", metavar="BIC", help="Only one bank.", show_default=False)]
-Day = Annotated[str | None, typer.Option("--day", metavar="DAY", help="A UTC day like 2026-11-22.", show_default=False)]
-Since = Annotated[
-    str | None, typer.Option("--from", metavar="DAY", help="The first of several days.", show_default=False)
-]
-Until = Annotated[
-    str | None, typer.Option("--to", metavar="DAY", help="The last of them; yesterday if left out.", show_default=False)
-]
-Quarter = Annotated[
-    str | None, typer.Option("--quarter", metavar="QUARTER", help="A quarter like 2026-Q4.", show_default=False)
-]
+OfBank = Annotated[str | None, typer.Option("--bank", metavar="BIC", help="Only one bank.")]
+Day = Annotated[str | None, typer.Option("--day", metavar="DAY", help="A UTC day like 2026-11-22.")]
+Since = Annotated[str | None, typer.Option("--from", metavar="DAY", help="The first of several days.")]
+Until = Annotated[str | None, typer.Option("--to", metavar="DAY", help="The last of them; yesterday if left out.")]
+Quarter = Annotated[str | None, typer.Option("--quarter", metavar="QUARTER", help="A quarter like 2026-Q4.")]
 
 
 @command(group, "ingest")
@@ -97,12 +83,11 @@ def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank
     latest = yesterday(hub.clock)
     days = _days(hub, day, since, until) or DayRange(latest - timedelta(days=_SHOWN_DAYS - 1), latest)
     found = _records(hub, days, bank)
-    readable = [
-        {**row, "down": ", ".join(_downtime_spans(record))}
-        for row, record in zip(layout.build_rows(found), found, strict=True)
-    ]
-    shown = [{**row, "down": _downtime_spans(record)} for row, record in zip(readable, found, strict=True)]
-    return Report({"days": shown}, format_table(readable, _COLUMNS) if shown else "There are no records of these days.")
+    down = [[f"{clock_time(start)}-{clock_time(end)}" for start, end in record.down] for record in found]
+    rows = list(zip(layout.build_rows(found), down, strict=True))
+    shown = [{**row, "down": spans} for row, spans in rows]
+    table = format_table([{**row, "down": ", ".join(spans)} for row, spans in rows], _COLUMNS)
+    return Report({"days": shown}, table if shown else "There are no records of these days.")
 
 
 @command(group, "export")
@@ -114,9 +99,7 @@ def export(
     written_as: Annotated[
         ExportFormat, typer.Option("--format", help="CSV as in RFC 4180, or JSON.")
     ] = ExportFormat.CSV,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it to this file.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it to this file.")] = None,
 ) -> Report:
     """Export the statistics that regulation asks for (RTS article 32(4), EBA/GL/2018/07): a row per day and bank.
 
@@ -129,7 +112,7 @@ def export(
     hub = connection.connect()
     if (quarter is None) == (since is None and until is None):
         raise CommandRefused("give either --quarter, or --from and --to")
-    days = _days(hub, None, since, until) or _quarter(quarter or "")
+    days = _days(hub, None, since, until) or _parse(days_of_quarter, quarter or "")
     found = list(layout.build_rows(_records(hub, days, bank)))
     text = layout.as_csv(found) if written_as is ExportFormat.CSV else f"{layout.as_json(found)}\n"
     if output is None:
@@ -151,7 +134,8 @@ def _days(hub: Hub, day: str | None, since: str | None, until: str | None) -> Da
     begins, ends = (day, day) if day is not None else (since, until)
     if begins is None:
         return None
-    first, last = _day(begins), yesterday(hub.clock) if ends is None else _day(ends)
+    first = _parse(parse_day, begins)
+    last = yesterday(hub.clock) if ends is None else _parse(parse_day, ends)
     if last < first:
         raise CommandRefused(f"{first} comes after {last}")
     if last > hub.clock.now().date():
@@ -159,16 +143,9 @@ def _days(hub: Hub, day: str | None, since: str | None, until: str | None) -> Da
     return DayRange(first, last)
 
 
-def _day(text: str) -> date:
+def _parse(parse: Callable[[str], Parsed], text: str) -> Parsed:
     try:
-        return parse_day(text)
-    except ValueError as error:
-        raise CommandRefused(str(error)) from None
-
-
-def _quarter(text: str) -> DayRange:
-    try:
-        return days_of_quarter(text)
+        return parse(text)
     except ValueError as error:
         raise CommandRefused(str(error)) from None
 
@@ -224,11 +201,6 @@ def _report_ingest(made: Sequence[Ingested]) -> Report:
     if missing:
         text += f"\n\nThese reports are missing:\n\n{format_table(missing, ('bic', 'day'))}"
     return Report({"records": len(made), "changed": changed, "missing_reports": missing}, text)
-
-
-def _downtime_spans(record: DayRecord) -> list[str]:
-    """When it was down: ``10:02:07-10:40:00``."""
-    return [f"{clock_time(since)}-{clock_time(until)}" for since, until in record.down]
 
 
 def _pluralize(count: int, what: str) -> str:

@@ -53,9 +53,7 @@ def trace(
     ],
     since: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help=f"How far back to look; a day when left out. {output.TIME_HELP}", show_default=False
-        ),
+        typer.Option(metavar="TIME", help=f"How far back to look; a day when left out. {output.TIME_HELP}"),
     ] = None,
 ) -> Report:
     """Show what became of one request.
@@ -178,14 +176,8 @@ def _format_value(value: Any) -> str:
 
 _OF_ALL = ("client_id", "bic", "api_version", "status", "created_at")
 _AUTHORIZATION = (
-    "authorization_id",
-    *_OF_ALL,
-    "scopes",
-    "consent_type",
-    "valid_until",
-    "consent_id",
-    "error",
-    "error_description",
+    *("authorization_id", *_OF_ALL, "scopes", "consent_type", "valid_until"),
+    *("consent_id", "error", "error_description"),
 )
 _CONSENT = ("consent_id", *_OF_ALL, "scopes", "consent_type", "valid_until", "spent_at", "ended_at", "ended_by")
 _PAYMENT = ("payment_id", *_OF_ALL, "kind", "consent_id", "request_id", "history")

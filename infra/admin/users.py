@@ -160,11 +160,7 @@ def _report_link(hub: Hub, user: User, said: str) -> Report:
 
 def _user_members(user: User) -> dict[str, Any]:
     return {
-        "email": user.email,
-        "active": user.active,
-        "manager_id": user.manager_id,
-        "made_by_operator": user.made_by_operator,
-        "has_password": user.has_password,
+        **{name: getattr(user, name) for name in ("email", "active", "manager_id", "made_by_operator", "has_password")},
         "created_at": timestamp(user.created_at),
         "confirmed_at": timestamp(user.confirmed_at) if user.confirmed_at else None,
         "terms_accepted_at": timestamp(user.terms_accepted_at) if user.terms_accepted_at else None,

@@ -50,45 +50,34 @@ def deploy_stack(
         StackFailed: the stack could not be made or changed.
     """
     with _report_progress(client, name):
-        return _create_or_update(client, name, template, parameters, pause, tags)
-
-
-def _create_or_update(
-    client: Any,
-    name: str,
-    template: Mapping[str, Any],
-    parameters: Mapping[str, str],
-    pause: int,
-    tags: Sequence[Mapping[str, str]],
-) -> bool:
-    request = {
-        "StackName": name,
-        "TemplateBody": to_json(template),
-        "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
-        "Tags": list(tags),
-    }
-    if stack := _describe_stack(client, name):
-        if stack["StackStatus"] in _NEVER_MADE:
-            raise StackFailed(
-                f"the stack {name} could not be made the last time ({stack['StackStatus']}): "
-                'delete it first, see "Rolling back" in docs/deployment.md'
-            )
-        operation, waiter = client.update_stack, "stack_update_complete"
-    else:
-        operation, waiter = client.create_stack, "stack_create_complete"
-    try:
-        operation(**request)
-        client.get_waiter(waiter).wait(StackName=name, WaiterConfig={"Delay": pause, "MaxAttempts": _ATTEMPTS})
-    except ClientError as error:
-        if _UNCHANGED in str(error):
-            return False
-        raise StackFailed(f"the stack {name} was refused: {error.response['Error'].get('Message')}") from None
-    except WaiterError as error:
-        if _OUT_OF_ATTEMPTS in str(error):
-            late = f"the stack {name} is not finished after {_ATTEMPTS * pause} seconds"
-            raise StackFailed(f"{late}; in progress: {_in_progress(client, name)}") from None
-        raise StackFailed(f"the stack {name} failed: {_reason(client, name)}") from None
-    return True
+        request = {
+            "StackName": name,
+            "TemplateBody": to_json(template),
+            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
+            "Tags": list(tags),
+        }
+        if stack := _describe_stack(client, name):
+            if stack["StackStatus"] in _NEVER_MADE:
+                raise StackFailed(
+                    f"the stack {name} could not be made the last time ({stack['StackStatus']}): "
+                    'delete it first, see "Rolling back" in docs/deployment.md'
+                )
+            operation, waiter = client.update_stack, "stack_update_complete"
+        else:
+            operation, waiter = client.create_stack, "stack_create_complete"
+        try:
+            operation(**request)
+            client.get_waiter(waiter).wait(StackName=name, WaiterConfig={"Delay": pause, "MaxAttempts": _ATTEMPTS})
+        except ClientError as error:
+            if _UNCHANGED in str(error):
+                return False
+            raise StackFailed(f"the stack {name} was refused: {error.response['Error'].get('Message')}") from None
+        except WaiterError as error:
+            if _OUT_OF_ATTEMPTS in str(error):
+                late = f"the stack {name} is not finished after {_ATTEMPTS * pause} seconds"
+                raise StackFailed(f"{late}; in progress: {_in_progress(client, name)}") from None
+            raise StackFailed(f"the stack {name} failed: {_reason(client, name)}") from None
+        return True
 
 
 def outputs(client: Any, name: str) -> dict[str, str]:

@@ -22,12 +22,8 @@ SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a resource type
 QUEUE = "AWS::SQS::Queue"
 
 _TABLE_CALL = (
-    "TableName",
-    "AttributeDefinitions",
-    "KeySchema",
-    "GlobalSecondaryIndexes",
-    "LocalSecondaryIndexes",
-    "BillingMode",
+    *("TableName", "AttributeDefinitions", "KeySchema"),
+    *("GlobalSecondaryIndexes", "LocalSecondaryIndexes", "BillingMode"),
 )
 _OMITTED = object()
 

@@ -125,19 +125,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = command.parser("infra.local.dynamodb_local", __doc__)
     parser.add_argument("command", nargs="+", help="what to run, after --")
     options = parser.parse_args(arguments)
+    engine: DynamoDBLocal | None = None
     try:
         engine = DynamoDBLocal()
-    except EngineFailed as error:
-        print(f"causeway: {error}.", file=sys.stderr)
-        return 1
-    try:
         environ = {**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": engine.wait()}
         return subprocess.run(options.command, env=environ, check=False).returncode
     except EngineFailed as error:
         print(f"causeway: {error}.", file=sys.stderr)
         return 1
     finally:
-        engine.stop()
+        if engine:
+            engine.stop()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 EMAIL = "tpp@example.com"
 TITLE = "Example TPP"
+BANK_MEMBERS = ("bic", "name", "api_version", "domain", "authorization_url")
 KEPT = ("user", "client", "programme", "other_programme")
 """The members that hold secrets, which cannot be read again."""
 
@@ -31,16 +32,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     hub.cards.keys.initialise()
     user = _user(hub, before.get("user") or {})
     client = _client(hub, user["email"], before.get("client") or {})
-    banks = [
-        {
-            "bic": bank.bic,
-            "name": bank.name,
-            "api_version": bank.api_version,
-            "domain": bank.domain,
-            "authorization_url": bank.authorization_url,
-        }
-        for bank in install(hub)
-    ]
+    banks = [{name: getattr(bank, name) for name in BANK_MEMBERS} for bank in install(hub)]
     programme, other = _programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
     hub.website.account_flow.link_manager(user["email"], programme["manager_id"])
     return {"user": user, "client": client, "banks": banks, "programme": programme, "other_programme": other}

@@ -22,8 +22,7 @@ from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
 from chalicelib.foundation.parallel import pieces
-from infra.programme import differences
-from infra.programme.differences import keep_timestamps
+from infra.programme.differences import compare_entries, compare_heads, compare_members, keep_timestamps
 from infra.programme.file import WantedManager
 
 TOGETHER = 99
@@ -170,10 +169,8 @@ def _changes_of_head(found: SetUp, wanted: Catalogue) -> Iterator[PlannedChange]
     before, after = readable_head(found.catalogue), readable_head(wanted)
     if not found.revision:
         yield PlannedChange("add", MANAGER, wanted.manager_id, wanted.name)
-    elif before != after:
-        yield PlannedChange(
-            "change", MANAGER, wanted.manager_id, wanted.name, (), differences.compare_heads(before, after)
-        )
+    elif different := compare_heads(before, after):
+        yield PlannedChange("change", MANAGER, wanted.manager_id, wanted.name, (), different)
 
 
 def _changes_of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[PlannedChange]:
@@ -185,7 +182,7 @@ def _changes_of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Planned
         if before is None:
             put = Put(table, {**key, **members(entry)}, absent("owner"))
             yield PlannedChange("add", kind, number, entry.name, (put,))
-        elif different := differences.compare_entries(before, entry):
+        elif different := compare_entries(before, entry):
             changed = _update_entry(table, key, before, entry, _UNUSED if _STAYS.get(kind) in different else _THERE)
             yield PlannedChange("change", kind, number, entry.name, (changed,), different)
     for (kind, number), entry in here.items():
@@ -196,7 +193,7 @@ def _changes_of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Planned
 
 def _update_entry(table: str, key: Item, before: Entry, entry: Entry, condition: ConditionBase) -> Update:
     """What changes an entry and leaves alone whether it is used."""
-    different = differences.compare_members(members(before), members(entry))
+    different = compare_members(members(before), members(entry))
     new = {name: after for name, (_, after) in different.items() if after is not None}
     return Update(table, key, new, [name for name in different if name not in new], condition=condition)
 
@@ -213,7 +210,7 @@ def _changes_of_credentials(
         if name in secrets:
             made = credentials.put_credential(manager_id, name, rights, secrets[name], now)
             yield PlannedChange("add", CREDENTIAL, name, name, tuple(made))
-        elif different := differences.compare_members(readable_rights(held[name]), readable_rights(rights)):
+        elif different := compare_members(readable_rights(held[name]), readable_rights(rights)):
             changed = credentials.update_credential(found.credentials[name], rights)
             yield PlannedChange("change", CREDENTIAL, name, name, (changed,), different)
     for name, digest in sorted(found.credentials.items()):

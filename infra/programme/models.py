@@ -10,18 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from chalicelib.cards.authorization.group_rules import CHANNELS
 from chalicelib.cards.programs.catalogue import HIGHEST_MCC
-from chalicelib.cards.protocol.values import (
-    ANY_DEBIT,
-    ANY_REGION,
-    ANY_TYPE,
-    DURATIONS,
-    ENTRY_MODES,
-    LIMIT_CLASSES,
-    PER_TRANSACTION,
-    REGION_TYPES,
-    RISK_ACTIONS,
-    TRANSACTION_TYPES,
-)
+from chalicelib.cards.protocol import values
 from chalicelib.foundation.fields.registries import country_numbers, minor_units
 
 ALL = "all"
@@ -45,14 +34,6 @@ def _check_country(number: int) -> int:
     if number not in country_numbers():
         raise ValueError("must be a numeric code of ISO 3166-1")
     return number
-
-
-def _check_currency_or_any(number: int) -> int:
-    return number and _check_currency(number)
-
-
-def _check_country_or_any(number: int) -> int:
-    return number and _check_country(number)
 
 
 def _one_of(values: Iterable[int | str]) -> AfterValidator:
@@ -98,9 +79,10 @@ Minor = Annotated[int, Field(ge=0, le=999_999_999_999_999)]
 Count = Annotated[int, Field(ge=0, le=999_999_999)]
 Mcc = Annotated[int, Field(ge=0, le=HIGHEST_MCC)]
 FeeCode = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9]{1,8}$")]
-TransactionType = Annotated[int, _one_of([*TRANSACTION_TYPES, ANY_TYPE])]
-EntryMode = Annotated[int, _one_of([*ENTRY_MODES, ANY_TYPE])]
-MaybeCountry = Annotated[int, AfterValidator(_check_country_or_any)]
+TransactionType = Annotated[int, _one_of([*values.TRANSACTION_TYPES, values.ANY_TYPE])]
+EntryMode = Annotated[int, _one_of([*values.ENTRY_MODES, values.ANY_TYPE])]
+MaybeCountry = Annotated[int, AfterValidator(lambda number: number and _check_country(number))]
+MaybeCurrency = Annotated[int, AfterValidator(lambda number: number and _check_currency(number))]
 MaybeCountries = Annotated[list[Country], AfterValidator(_check_distinct)]
 MaybeRegion = Annotated[int, Field(ge=0, le=999_999_999)]
 Currencies = Annotated[list[Currency], Field(min_length=1), AfterValidator(_check_distinct)]
@@ -135,8 +117,8 @@ class FeeEntryPart(Part):
 
     code: FeeCode
     title: Name
-    transaction_type: TransactionType = ANY_TYPE
-    entry_mode: EntryMode = ANY_TYPE
+    transaction_type: TransactionType = values.ANY_TYPE
+    entry_mode: EntryMode = values.ANY_TYPE
     mcc_low: Mcc = 0
     mcc_high: Mcc = HIGHEST_MCC
     fixed: Minor | None = None
@@ -162,15 +144,15 @@ class LimitEntryPart(Part):
     amount: Minor | None = None
     country_count: Count | None = None
     amount_currency: Currency = Field(alias="currency")
-    duration: Annotated[int, _one_of(DURATIONS)]
-    transaction_type: TransactionType = ANY_TYPE
-    entry_mode: EntryMode = ANY_TYPE
-    transaction_class: Annotated[int, _one_of(LIMIT_CLASSES)] = Field(ANY_DEBIT, alias="class")
+    duration: Annotated[int, _one_of(values.DURATIONS)]
+    transaction_type: TransactionType = values.ANY_TYPE
+    entry_mode: EntryMode = values.ANY_TYPE
+    transaction_class: Annotated[int, _one_of(values.LIMIT_CLASSES)] = Field(values.ANY_DEBIT, alias="class")
     holder_country: MaybeCountry = 0
     holder_region: MaybeRegion = 0
     transaction_region: MaybeRegion = 0
-    region_type: Annotated[int, _one_of(REGION_TYPES)] = ANY_REGION
-    currency: Annotated[int, AfterValidator(_check_currency_or_any)] = Field(0, alias="transaction_currency")
+    region_type: Annotated[int, _one_of(values.REGION_TYPES)] = values.ANY_REGION
+    currency: MaybeCurrency = Field(0, alias="transaction_currency")
     mcc_low: Mcc = 0
     mcc_high: Mcc = HIGHEST_MCC
 
@@ -198,19 +180,19 @@ class UsageGroupPart(NamedPart):
 class RiskRulePart(NamedPart):
     """A rule. In the file ``currency`` is that of its amount."""
 
-    transaction_type: TransactionType = ANY_TYPE
-    entry_mode: EntryMode = ANY_TYPE
+    transaction_type: TransactionType = values.ANY_TYPE
+    entry_mode: EntryMode = values.ANY_TYPE
     mcc_low: Mcc = 0
     mcc_high: Mcc = HIGHEST_MCC
     country: MaybeCountry = 0
     region: MaybeRegion = 0
-    region_type: Annotated[int, _one_of(REGION_TYPES)] = ANY_REGION
+    region_type: Annotated[int, _one_of(values.REGION_TYPES)] = values.ANY_REGION
     amount: Minor | None = None
     amount_currency: Currency | None = Field(None, alias="currency")
     count: Annotated[int, Field(ge=1, le=999_999_999)] | None = None
-    duration: Annotated[int, _one_of(each for each in DURATIONS if each != PER_TRANSACTION)] | None = None
+    duration: Annotated[int, _one_of(each for each in values.DURATIONS if each != values.PER_TRANSACTION)] | None = None
     actions: Annotated[
-        list[Annotated[str, _one_of(RISK_ACTIONS)]], Field(min_length=1), AfterValidator(_check_distinct)
+        list[Annotated[str, _one_of(values.RISK_ACTIONS)]], Field(min_length=1), AfterValidator(_check_distinct)
     ]
 
 

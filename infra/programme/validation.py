@@ -6,33 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from chalicelib.cards.programs.catalogue import KINDS, MOST_FEE_CODES
+from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.card_records import ENCRYPTED, PLAIN
-from chalicelib.cards.protocol.values import (
-    ANY_TYPE,
-    LIMIT_CLASSES,
-    LIMIT_OF_ACCOUNT,
-    LIMIT_OF_CARD,
-    LIMIT_OF_HOLDER,
-    TRANSACTION_TYPES,
-    TYPES_OF_CLASS,
-)
 from chalicelib.cards.requests.disclosure import public_key
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.settings import Stage
-from infra.programme.models import (
-    ALL,
-    CardProgrammePart,
-    CredentialPart,
-    FeeEntryPart,
-    FeeGroupPart,
-    LimitEntryPart,
-    ManagerPart,
-    MccRangePart,
-    NamedPart,
-    RiskRulePart,
-    SpecialAccountPart,
-    UsageGroupPart,
-)
+from infra.programme import models
 
 Fault = tuple[str, str]
 """A place, and what is wrong there."""
@@ -51,14 +30,14 @@ _REFERENCES = {
     "holder_limit_group_id": "limit_group",
 }
 _LIMIT_TYPES = {
-    "limit_group_ids": {"card_programme": LIMIT_OF_CARD, "account_programme": LIMIT_OF_ACCOUNT},
-    "account_limit_group_id": {"card_programme": LIMIT_OF_ACCOUNT},
-    "account_limit_group_ids": {"card_programme": LIMIT_OF_ACCOUNT},
-    "holder_limit_group_id": {"card_programme": LIMIT_OF_HOLDER, "account_programme": LIMIT_OF_HOLDER},
+    "limit_group_ids": {"card_programme": values.LIMIT_OF_CARD, "account_programme": values.LIMIT_OF_ACCOUNT},
+    "account_limit_group_id": {"card_programme": values.LIMIT_OF_ACCOUNT},
+    "account_limit_group_ids": {"card_programme": values.LIMIT_OF_ACCOUNT},
+    "holder_limit_group_id": {"card_programme": values.LIMIT_OF_HOLDER, "account_programme": values.LIMIT_OF_HOLDER},
 }
 
 
-def find_faults(managers: Sequence[ManagerPart], stage: Stage) -> Iterator[Fault]:
+def find_faults(managers: Sequence[models.ManagerPart], stage: Stage) -> Iterator[Fault]:
     """What does not fit together; a place begins with ``programme_managers``."""
     yield from _find_repeats("programme_managers", managers)
     for position, manager in enumerate(managers):
@@ -69,9 +48,9 @@ def _prefix_places(place: str, found: Iterable[Fault]) -> Iterator[Fault]:
     yield from ((f"{place}.{inner}", said) for inner, said in found)
 
 
-def _wrong_manager(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
+def _wrong_manager(manager: models.ManagerPart, stage: Stage) -> Iterator[Fault]:
     for kind in KINDS:
-        entries: list[NamedPart] = getattr(manager, f"{kind}s")
+        entries: list[models.NamedPart] = getattr(manager, f"{kind}s")
         yield from _find_repeats(f"{kind}s", entries)
         for position, entry in enumerate(entries):
             place = f"{kind}s.{position}"
@@ -90,7 +69,7 @@ def _wrong_manager(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
         yield from _prefix_places(place, _wrong_credential(credential))
 
 
-def _find_repeats(place: str, entries: Iterable[NamedPart | LimitEntryPart]) -> Iterator[Fault]:
+def _find_repeats(place: str, entries: Iterable[models.NamedPart | models.LimitEntryPart]) -> Iterator[Fault]:
     seen = set()
     for position, entry in enumerate(entries):
         if entry.id in seen:
@@ -98,39 +77,40 @@ def _find_repeats(place: str, entries: Iterable[NamedPart | LimitEntryPart]) -> 
         seen.add(entry.id)
 
 
-def _wrong_references(manager: ManagerPart, kind: str, entry: NamedPart) -> Iterator[Fault]:
+def _wrong_references(manager: models.ManagerPart, kind: str, entry: models.NamedPart) -> Iterator[Fault]:
     for member, target in _REFERENCES.items():
-        there: dict[int, NamedPart] = {each.id: each for each in getattr(manager, f"{target}s")}
+        there: dict[int, models.NamedPart] = {each.id: each for each in getattr(manager, f"{target}s")}
         limit_type = _LIMIT_TYPES.get(member, {}).get(kind)
         named = getattr(entry, member, None)
         for number in named if isinstance(named, list) else [named] if named is not None else []:
             if number not in there:
-                yield member, f"names the {_readable_kind(target)} {number}, which is not in the file"
+                yield member, f"names the {target.replace('_', ' ')} {number}, which is not in the file"
             elif limit_type and getattr(there[number], "limit_type", None) != limit_type:
                 yield member, f"names the limit group {number}, whose limit_type is not {limit_type}"
 
 
-def _wrong_currencies(manager: ManagerPart, entry: NamedPart) -> Iterator[Fault]:
+def _wrong_currencies(manager: models.ManagerPart, entry: models.NamedPart) -> Iterator[Fault]:
     for number in getattr(entry, "currencies", ()):
         yield from _wrong_currency(manager, "currencies", number)
-    if isinstance(entry, SpecialAccountPart):
+    if isinstance(entry, models.SpecialAccountPart):
         yield from _wrong_currency(manager, "currency", entry.currency)
 
 
-def _wrong_currency(manager: ManagerPart, member: str, number: int) -> Iterator[Fault]:
+def _wrong_currency(manager: models.ManagerPart, member: str, number: int) -> Iterator[Fault]:
     if number not in manager.currencies:
         yield member, f"names {number}, which is not a currency of the programme manager"
 
 
-def _most_codes(group: FeeGroupPart) -> int:
+def _most_codes(group: models.FeeGroupPart) -> int:
     """The largest number of codes that a transaction of one type may fall under."""
     of_types = (
-        [fee.code for fee in group.entries if fee.transaction_type in (ANY_TYPE, each)] for each in TRANSACTION_TYPES
+        [fee.code for fee in group.entries if fee.transaction_type in (values.ANY_TYPE, kind)]
+        for kind in values.TRANSACTION_TYPES
     )
     return max(len(set(codes)) for codes in of_types)
 
 
-def _wrong_group_entries(manager: ManagerPart) -> Iterator[Fault]:
+def _wrong_group_entries(manager: models.ManagerPart) -> Iterator[Fault]:
     for position, fees in enumerate(manager.fee_groups):
         if _most_codes(fees) > MOST_FEE_CODES:
             problem = f"must not have more than {MOST_FEE_CODES} different codes for one type of transactions"
@@ -151,7 +131,7 @@ def _wrong_group_entries(manager: ManagerPart) -> Iterator[Fault]:
             yield from _prefix_places(f"{place}.{number}", _wrong_rule(manager, rule))
 
 
-def _wrong_fee(manager: ManagerPart, fee: FeeEntryPart) -> Iterator[Fault]:
+def _wrong_fee(manager: models.ManagerPart, fee: models.FeeEntryPart) -> Iterator[Fault]:
     yield from _wrong_currency(manager, "currency", fee.currency)
     yield from _wrong_region(manager, "region", fee.region)
     yield from _wrong_range(fee)
@@ -161,7 +141,7 @@ def _wrong_fee(manager: ManagerPart, fee: FeeEntryPart) -> Iterator[Fault]:
         yield "minimum", "must not be more than maximum"
 
 
-def _wrong_limit(manager: ManagerPart, limit: LimitEntryPart) -> Iterator[Fault]:
+def _wrong_limit(manager: models.ManagerPart, limit: models.LimitEntryPart) -> Iterator[Fault]:
     yield from _wrong_currency(manager, "currency", limit.amount_currency)
     if limit.currency:
         yield from _wrong_currency(manager, "transaction_currency", limit.currency)
@@ -170,20 +150,20 @@ def _wrong_limit(manager: ManagerPart, limit: LimitEntryPart) -> Iterator[Fault]
     yield from _wrong_range(limit)
     if (limit.count, limit.amount, limit.country_count) == (None, None, None):
         yield "amount", "must be there when count and country_count are not"
-    counted = TYPES_OF_CLASS.get(limit.transaction_class)
-    if counted and limit.transaction_type not in (*counted, ANY_TYPE):
-        said = LIMIT_CLASSES[limit.transaction_class]
+    counted = values.TYPES_OF_CLASS.get(limit.transaction_class)
+    if counted and limit.transaction_type not in (*counted, values.ANY_TYPE):
+        said = values.LIMIT_CLASSES[limit.transaction_class]
         yield "transaction_type", f"is none that the class {limit.transaction_class} counts ({said})"
 
 
-def _wrong_usage(usage: UsageGroupPart) -> Iterator[Fault]:
+def _wrong_usage(usage: models.UsageGroupPart) -> Iterator[Fault]:
     for position, blocked in enumerate(usage.blocked_mccs):
         yield from _prefix_places(f"blocked_mccs.{position}", _wrong_range(blocked))
     if usage.countries and usage.blocked_countries:
         yield "blocked_countries", "must be empty when countries is not"
 
 
-def _wrong_rule(manager: ManagerPart, rule: RiskRulePart) -> Iterator[Fault]:
+def _wrong_rule(manager: models.ManagerPart, rule: models.RiskRulePart) -> Iterator[Fault]:
     if rule.amount_currency is not None:
         yield from _wrong_currency(manager, "currency", rule.amount_currency)
     yield from _wrong_region(manager, "region", rule.region)
@@ -199,17 +179,19 @@ def _find_unpaired(**pair: int | None) -> Iterator[Fault]:
         yield from ((name, f"must be there when {there[0]} is") for name in pair if name not in there)
 
 
-def _wrong_region(manager: ManagerPart, member: str, number: int | None) -> Iterator[Fault]:
+def _wrong_region(manager: models.ManagerPart, member: str, number: int | None) -> Iterator[Fault]:
     if number and number not in (region.id for region in manager.regions):
         yield member, f"names the region {number}, which is not in the file"
 
 
-def _wrong_range(entry: FeeEntryPart | LimitEntryPart | MccRangePart | RiskRulePart) -> Iterator[Fault]:
+def _wrong_range(
+    entry: models.FeeEntryPart | models.LimitEntryPart | models.MccRangePart | models.RiskRulePart,
+) -> Iterator[Fault]:
     if entry.mcc_low > entry.mcc_high:
         yield "mcc_low", "must not be more than mcc_high"
 
 
-def _wrong_programme(manager: ManagerPart, programme: CardProgrammePart, stage: Stage) -> Iterator[Fault]:
+def _wrong_programme(manager: models.ManagerPart, programme: models.CardProgrammePart, stage: Stage) -> Iterator[Fault]:
     if stage != "prod" and not programme.bin.startswith(tuple(manager.test_bins)):
         yield "bin", "does not begin with one of test_bins: only production may have other BINs"
     if not programme.virtual and not programme.physical:
@@ -227,7 +209,7 @@ def _wrong_programme(manager: ManagerPart, programme: CardProgrammePart, stage: 
             yield "currencies", f"names {number}, which its account programme does not have"
 
 
-def _wrong_rates(manager: ManagerPart) -> Iterator[Fault]:
+def _wrong_rates(manager: models.ManagerPart) -> Iterator[Fault]:
     seen = set()
     for position, each in enumerate(manager.exchange_rates):
         place, pair = f"exchange_rates.{position}", (each.of, each.to)
@@ -240,7 +222,7 @@ def _wrong_rates(manager: ManagerPart) -> Iterator[Fault]:
         seen.add(pair)
 
 
-def _wrong_events(manager: ManagerPart, stage: Stage) -> Iterator[Fault]:
+def _wrong_events(manager: models.ManagerPart, stage: Stage) -> Iterator[Fault]:
     if manager.events_url is not None:
         try:
             check_address(manager.events_url, local=stage == "local")
@@ -260,7 +242,7 @@ def _wrong_key(member: str, pem: str | None) -> Iterator[Fault]:
             yield member, f"cannot be used: {error}"
 
 
-def _wrong_credential(credential: CredentialPart) -> Iterator[Fault]:
+def _wrong_credential(credential: models.CredentialPart) -> Iterator[Fault]:
     modes = credential.modes.model_dump()
     for name, mode in modes.items():
         if mode == PLAIN and not credential.allow_plain:
@@ -268,17 +250,9 @@ def _wrong_credential(credential: CredentialPart) -> Iterator[Fault]:
     if ENCRYPTED in modes.values() and credential.encryption_key is None:
         yield "encryption_key", "is missing, and a mode is encrypted"
     yield from _wrong_key("encryption_key", credential.encryption_key)
-    if credential.actions != [ALL]:
-        known = _known_actions()
+    if credential.actions != [models.ALL]:
+        from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
+
+        known = {*ACTIONS, *SIMULATOR_ACTIONS}
         unknown = [position for position, name in enumerate(credential.actions) if name not in known]
         yield from ((f"actions.{position}", "is no action") for position in unknown)
-
-
-def _readable_kind(kind: str) -> str:
-    return kind.replace("_", " ")
-
-
-def _known_actions() -> set[str]:
-    from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
-
-    return {*ACTIONS, *SIMULATOR_ACTIONS}
