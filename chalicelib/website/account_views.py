@@ -168,10 +168,9 @@ def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign 
         visit,
         "This link is not valid",
         "It was used already, or its time is over.",
+        place,
+        label,
         "Sign in, ask for a new password, or ask whoever gave it to you for another one.",
-        status=404,
-        link=visit.link(place),
-        label=label,
     )
 
 

@@ -11,7 +11,7 @@ from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.display_text import payment_status, refusal_advice, return_advice
-from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, question_page
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.attempts import client_network
 from chalicelib.website.records.journeys import Journey, JourneyChanged
 
@@ -85,11 +85,13 @@ def payment_callback(visit: Visit) -> Response:
 def _end_consent_page(visit: Visit, journey: Journey) -> Response:
     """Whether a consent is to be ended."""
     client = _journey_client(visit, journey)
-    return question_page(
+    return page(
         visit,
-        "End this consent?",
-        f"{journey.client_title} loses its access at {journey.bank_name} at once, and the bank is told.",
-        "It cannot be undone: for new access the PSU has to approve it at the bank again.",
+        "question.html",
+        referrer=NO_REFERRER,
+        title="End this consent?",
+        what=f"{journey.client_title} loses its access at {journey.bank_name} at once, and the bank is told.",
+        afterwards="It cannot be undone: for new access the PSU has to approve it at the bank again.",
         place="/authorize/callback",
         fields={"state": journey.state, "action": "end"},
         button="End the consent",
@@ -115,10 +117,9 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
             visit,
             "No such journey",
             "You have begun no authorization with this state, or it is more than 30 days ago.",
+            "/authorize",
+            "Authorize",
             "Begin a new one.",
-            status=404,
-            link=visit.link("/authorize"),
-            label="Authorize",
         )
     now = visit.website.shared.clock.time()
     client = _journey_client(visit, journey)

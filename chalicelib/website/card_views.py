@@ -6,8 +6,9 @@ Everything is asked at the portal of the card API, which shows the masked number
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import wraps
 from typing import Any
 
 from chalice.app import Response
@@ -38,11 +39,25 @@ _CARD_ID = re.compile("[0-9]{1,20}")
 _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
 
-def list_cards(visit: Visit) -> Response:
+def _for_linked_users(view: Callable[[Visit, int], Response]) -> Callable[[Visit], Response]:
+    """Give a view the programme manager that the user is linked to now, and answer for a card that there is not."""
+
+    @wraps(view)
+    def serve(visit: Visit) -> Response:
+        manager_id = visit.signed_in_user.manager_id
+        if manager_id is None:
+            return _not_linked_page(visit)
+        try:
+            return view(visit, manager_id)
+        except Refused as refusal:
+            return _missing_card_page(visit, refusal)
+
+    return serve
+
+
+@_for_linked_users
+def list_cards(visit: Visit, manager_id: int) -> Response:
     """``GET /cards``: the newest, or those before the card ``before``."""
-    manager_id = _manager_id(visit)
-    if manager_id is None:
-        return _not_linked_page(visit)
     wanted = _card_id_member("before", visit.field("before"))
     found = visit.website.portal.read(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
     return page(
@@ -55,19 +70,13 @@ def list_cards(visit: Visit) -> Response:
     )
 
 
-def list_activity(visit: Visit) -> Response:
+@_for_linked_users
+def list_activity(visit: Visit, manager_id: int) -> Response:
     """``GET /cards/activity``: the latest messages of the network, or those ``before`` one; of all cards, or one."""
-    manager_id = _manager_id(visit)
-    if manager_id is None:
-        return _not_linked_page(visit)
     wanted = _card_id_member("card_id", visit.field("card_id"))
     before = _BEFORE.fullmatch(visit.field("before"))
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
-    try:
-        asked = {**wanted, **position}
-        found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **asked)
-    except Refused as refusal:
-        return _missing_card_page(visit, refusal)
+    found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **wanted, **position)
     return page(
         visit,
         "card_activity.html",
@@ -79,51 +88,36 @@ def list_activity(visit: Visit) -> Response:
     )
 
 
-def show_card(visit: Visit) -> Response:
+@_for_linked_users
+def show_card(visit: Visit, manager_id: int) -> Response:
     """``GET /cards/{card_id}``: a card with its accounts, what happened to it, and the simulator."""
-    manager_id = _manager_id(visit)
-    if manager_id is None:
-        return _not_linked_page(visit)
-    try:
-        return _card_page(visit, _read_card(visit, manager_id))
-    except Refused as refusal:
-        return _missing_card_page(visit, refusal)
+    return _card_page(visit, _read_card(visit, manager_id))
 
 
-def simulate(visit: Visit) -> Response:
+@_for_linked_users
+def simulate(visit: Visit, manager_id: int) -> Response:
     """``POST /cards/{card_id}/simulator``: carry out one of ``SIMULATIONS``; a form that is sent twice does it once."""
-    manager_id = _manager_id(visit)
-    if manager_id is None:
-        return _not_linked_page(visit)
     form = BY_ACTION.get(visit.field("action"))
+    if form is None:
+        return _card_page(visit, _read_card(visit, manager_id), problem="There is no such form.", status=400)
     try:
-        if form is None:
-            return _card_page(visit, _read_card(visit, manager_id), problem="There is no such form.", status=400)
-        try:
-            asked = read_members(form, _card_id(visit), visit.field)
-            data = visit.website.portal.act(manager_id, form.action, visit.field("draft"), **asked)
-        except InvalidForm as error:
-            return _card_page(visit, _read_card(visit, manager_id), form=form, errors=error.errors, status=400)
-        except Refused as refusal:
-            told, after = _refusal_text(form, refusal), _read_card_after(visit, manager_id, form)
-            if errors := field_refusals(form, refusal.message):
-                return _card_page(visit, after, form=form, errors=errors, status=400)
-            return _card_page(visit, after, form=form, refusal=told, status=409)
-        after = _read_card_after(visit, manager_id, form)
-        return _card_page(visit, after, form=form, outcome=describe_result(form.action, asked, data, after))
+        asked = read_members(form, _card_id(visit), visit.field)
+        data = visit.website.portal.act(manager_id, form.action, visit.field("draft"), **asked)
+    except InvalidForm as error:
+        return _card_page(visit, _read_card(visit, manager_id), form=form, errors=error.errors, status=400)
     except Refused as refusal:
-        return _missing_card_page(visit, refusal)
+        told, after = _refusal_text(form, refusal), _read_card_after(visit, manager_id, form)
+        if errors := field_refusals(form, refusal.message):
+            return _card_page(visit, after, form=form, errors=errors, status=400)
+        return _card_page(visit, after, form=form, refusal=told, status=409)
+    after = _read_card_after(visit, manager_id, form)
+    return _card_page(visit, after, form=form, outcome=describe_result(form.action, asked, data, after))
 
 
 def redirect_to_card(visit: Visit) -> Response:
     """``GET /cards/{card_id}/simulator``: what a form was answered has no page of its own, the card has one."""
     written = visit.incoming.uri["card_id"]
     return visit.redirect(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
-
-
-def _manager_id(visit: Visit) -> int | None:
-    """The programme manager that the user is linked to now."""
-    return visit.signed_in_user.manager_id
 
 
 def _card_id_member(name: str, written: str) -> dict[str, str]:
@@ -209,15 +203,8 @@ def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
     """The page for a card that there is not; whatever else went wrong is the service's. Raises: Refused."""
     if refusal.status != Status.NO_CARD:
         raise refusal
-    return message_page(
-        visit,
-        "No such card",
-        "The programme manager has no card with this number.",
-        "Choose one of the list.",
-        status=404,
-        link=visit.link("/cards"),
-        label="To the cards",
-    )
+    what = "The programme manager has no card with this number."
+    return message_page(visit, "No such card", what, "/cards", "To the cards")
 
 
 def _not_linked_page(visit: Visit) -> Response:

@@ -21,7 +21,7 @@ from chalicelib.openbanking.records.clients import (
     UnknownClient,
 )
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
-from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, question_page
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.pagination import newest_first, paginate
 from chalicelib.website.records.attempts import TooManyAttempts
 
@@ -94,16 +94,19 @@ def show_client(visit: Visit) -> Response:
 def _deactivation_page(visit: Visit, client: Client) -> Response:
     place = f"/clients/{client.client_id}"
     who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
-    return question_page(
+    return page(
         visit,
-        "Deactivate this client?",
-        f"Every call of {client.title} is refused from then on.",
-        f"Its consents stay as they are. {who} activate it again.",
+        "question.html",
+        referrer=NO_REFERRER,
+        title="Deactivate this client?",
+        what=f"Every call of {client.title} is refused from then on.",
+        afterwards=f"Its consents stay as they are. {who} activate it again.",
         place=place,
         fields={"action": "deactivate"},
         button="Deactivate",
         back=visit.link(place),
         keep="Keep it active",
+        has_secret=False,
     )
 
 
@@ -306,12 +309,5 @@ def _client_page(
 
 
 def _not_found_page(visit: Visit) -> Response:
-    return message_page(
-        visit,
-        "No such client",
-        "None of your clients has this Client ID.",
-        "Choose one of the list.",
-        status=404,
-        link=visit.link("/clients"),
-        label="To the clients",
-    )
+    what = "None of your clients has this Client ID."
+    return message_page(visit, "No such client", what, "/clients", "To the clients")

@@ -105,12 +105,5 @@ def _delivery_page(
 
 
 def _not_found_page(visit: Visit, what: str) -> Response:
-    return message_page(
-        visit,
-        "No such delivery",
-        what,
-        "Choose a client of yours, and one of its deliveries.",
-        status=404,
-        link=visit.link("/deliveries"),
-        label="To the deliveries",
-    )
+    next_step = "Choose a client of yours, and one of its deliveries."
+    return message_page(visit, "No such delivery", what, "/deliveries", "To the deliveries", next_step)

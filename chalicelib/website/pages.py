@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -115,88 +115,36 @@ def page(
     pictures: str = "'self'",
     **values: Any,
 ) -> Response:
-    """A page made from a template.
+    """A page made from a template, which gets ``values``.
 
     Args:
-        visit: whose page it is.
-        template: its name.
-        status: of the answer.
         leads_to: the addresses that its forms, or the redirects that answer them, may end at.
         referrer: ``NO_REFERRER`` where codes or tokens pass.
         pictures: where its pictures may come from.
-        values: what the template needs.
     """
     text = _render(visit.website, visit, template, values)
     return pages.html_answer(text, status, _headers(leads_to, referrer, pictures), visit.cookie_to_set)
 
 
 def message_page(
-    visit: Visit, title: str, what: str, next_step: str, *, status: int, link: str = "", label: str = ""
-) -> Response:
-    """A page that says what happened and what to do; ``link`` and ``label`` lead on."""
-    return page(
-        visit,
-        "message.html",
-        status=status,
-        referrer=NO_REFERRER,
-        title=title,
-        what=what,
-        next_step=next_step,
-        link=link,
-        label=label,
-        request_id="",
-    )
-
-
-def question_page(
     visit: Visit,
     title: str,
     what: str,
-    afterwards: str,
-    *,
     place: str,
-    fields: Mapping[str, str],
-    button: str,
-    back: str,
-    keep: str,
-    has_secret: bool = False,
+    label: str,
+    next_step: str = "Choose one of the list.",
+    status: int = 404,
 ) -> Response:
-    """A page that asks before something is done that is not easily undone.
-
-    Args:
-        visit: whose page it is.
-        title: the question.
-        what: what is done.
-        afterwards: what can be done about it then.
-        place: where the form is sent, inside the web interface.
-        fields: what the form says.
-        button: what sends it.
-        back: a link to where the person came from, called ``keep``.
-        keep: what that link says.
-        has_secret: whether the client's secret has to be entered, too.
-    """
-    return page(
-        visit,
-        "question.html",
-        referrer=NO_REFERRER,
-        title=title,
-        what=what,
-        afterwards=afterwards,
-        place=place,
-        fields=fields,
-        button=button,
-        back=back,
-        keep=keep,
-        has_secret=has_secret,
-    )
+    """A page that says what happened and what to do; ``label`` names the link to ``place``."""
+    values = _message_values(title, what, next_step) | {"link": visit.link(place), "label": label}
+    return page(visit, "message.html", status=status, referrer=NO_REFERRER, **values)
 
 
 def error_page(
     website: WebsiteContainer, title: str, what: str, next_step: str, *, status: int, request_id: str = ""
 ) -> Response:
     """A page without menu and forms, for a person who need not be a user; ``request_id`` is to quote."""
-    values = {"title": title, "what": what, "next_step": next_step, "link": "", "label": "", "request_id": request_id}
-    text = _render(website, None, "message.html", values)
+    text = _render(website, None, "message.html", _message_values(title, what, next_step, request_id))
     return pages.html_answer(text, status, _headers((), NO_REFERRER, "'self'"))
 
 
@@ -220,6 +168,10 @@ def static_files() -> StaticFiles:
     assert swagger_ui is not None and swagger_ui.origin is not None, "the package is one of the requirements"
     files = [Path(swagger_ui.origin).parent / "dist" / name for name in _SWAGGER_UI]
     return StaticFiles((_FOLDER / "static", _SHARED / "static"), files)
+
+
+def _message_values(title: str, what: str, next_step: str, request_id: str = "") -> dict[str, Any]:
+    return {"title": title, "what": what, "next_step": next_step, "link": "", "label": "", "request_id": request_id}
 
 
 def _headers(leads_to: Iterable[str], referrer: str, pictures: str) -> dict[str, str]:

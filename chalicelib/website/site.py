@@ -99,10 +99,9 @@ def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response
             visit,
             "This form is out of date",
             "You were signed out meanwhile, or another site's page sent this form. Nothing was changed.",
+            *(("/sign-in", "Sign in") if visit.email is None else ("/", "To the start page")),
             "Go back, load the page again, and send the form once more.",
             status=403,
-            link=visit.link("/sign-in" if visit.email is None else "/"),
-            label="Sign in" if visit.email is None else "To the start page",
         )
     if key in FOR_EVERYBODY:
         return FOR_EVERYBODY[key](visit)
@@ -113,16 +112,8 @@ def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response
 
 def answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
     """The page for an address that leads nowhere."""
-    visit = Visit(incoming, website)
-    return message_page(
-        visit,
-        "Not found",
-        "There is nothing at this address.",
-        "Check how it is written, or begin at the start page.",
-        status=404,
-        link=visit.link("/"),
-        label="To the start page",
-    )
+    what, next_step = "There is nothing at this address.", "Check how it is written, or begin at the start page."
+    return message_page(Visit(incoming, website), "Not found", what, "/", "To the start page", next_step)
 
 
 def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:

@@ -55,15 +55,8 @@ def show_specification(visit: Visit) -> Response:
     """``GET /specifications/{screen}``; ``state`` names a journey of the user's whose token is to be used."""
     found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
     if found is None:
-        return message_page(
-            visit,
-            "No such specification",
-            "There is no screen of this name.",
-            "Choose one of the menu.",
-            status=404,
-            link=visit.link(f"/specifications/{SCREENS[0].name}"),
-            label="To the API",
-        )
+        what, place = "There is no screen of this name.", f"/specifications/{SCREENS[0].name}"
+        return message_page(visit, "No such specification", what, place, "To the API", "Choose one of the menu.")
     journey = visit.website.journeys.find(visit.email, visit.field("state")) if visit.email else None
     settings = visit.website.shared.settings
     about, groups = _contents(found, settings.public_url, settings.is_sandbox)
