@@ -30,8 +30,6 @@ Check = Callable[[Members], Iterator[Problem]]
 
 ENVELOPE = frozenset(("access_key", "access_api_id", "access_api_key", "action", "api_version", "request_reference_id"))
 """What every request has besides its own fields and ``access_level``."""
-
-
 _MEMBERS = 200
 """More than any action has."""
 
@@ -117,11 +115,8 @@ class Ignores:
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class Late(Ignores):
     """``fields`` that are judged only when the record is known that the request is about, when ``when`` holds."""
-
-    fields: frozenset[str]
-    when: When
 
     def select(self, problems: Iterable[Problem], members: Members) -> list[Problem]:
         """Those of ``problems`` that are to be told later."""
