@@ -21,12 +21,9 @@ def percent(part: int, whole: int) -> Decimal | None:
     return round_half_up(Decimal(100 * part) / whole, 3) if whole else None
 
 
-STEPS = 8
-"""Buckets per doubling: a percentile is too high by less than 2 ** (1 / 8), which is 9.1 %."""
-PERCENTILES = (50, 95, 99)
-"""Those that are told wherever durations are."""
-MAIN_PERCENTILE = 95
-"""The one that is told where there is room for one."""
+STEPS = 8  # buckets per doubling: a percentile is too high by less than 2 ** (1 / 8), which is 9.1 %
+PERCENTILES = (50, 95, 99)  # those that are told wherever durations are
+MAIN_PERCENTILE = 95  # the one that is told where there is room for one
 
 
 @dataclass(slots=True)
@@ -151,8 +148,7 @@ class CallCounts:
         return cls(**{name: int(number) for name, number in item.items()})
 
 
-COUNTED = tuple(each.name for each in fields(CallCounts))
-"""What is counted, by name."""
+COUNTED = tuple(each.name for each in fields(CallCounts))  # what is counted, by name
 
 
 @dataclass(slots=True)

@@ -19,14 +19,11 @@ from chalicelib.statistics.hourly_counters import (
     sum_by_service,
 )
 
-CACHED_SECONDS = 60
-"""So long today's figures are not read again; instances tell theirs once a minute."""
-SETTLED_SECONDS = 900
-"""So long an hour is not read again that had been over as long: few slips come so late."""
+CACHED_SECONDS = 60  # so long today's figures are not read again; instances tell theirs once a minute
+SETTLED_SECONDS = 900  # so long an hour is not read again that had been over as long: few slips come so late
 PAGES = 3
 """So many answers of DynamoDB, of 1 MB each, are read for an hour at most; the whole day is a few seconds' work."""
-REMEMBERED = 16
-"""Today's hours are remembered of so many banks, those that were asked for last."""
+REMEMBERED = 16  # today's hours are remembered of so many banks, those that were asked for last
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,11 +69,6 @@ class DayRecord:
         """Percent of the day that the interface was not down, with three decimal places; ``None``: it was not asked."""
         return percent(DAY_SECONDS - self.down_seconds, DAY_SECONDS) if self.total.asked else None
 
-    @property
-    def error_rate(self) -> Decimal | None:
-        """As of a ``CallCounts``."""
-        return self.total.error_rate
-
     def to_item(self) -> Item:
         """The latencies are one text: to read maps of maps of numbers from DynamoDB takes ten times as long."""
         latencies = {name: self.latencies[name].to_item() for name in SERVICES if name in self.latencies}
@@ -182,11 +177,6 @@ class Summary:
     def downtime(self) -> int | None:
         """Seconds."""
         return self.down_seconds if self.seconds else None
-
-    @property
-    def error_rate(self) -> Decimal | None:
-        """As of a ``CallCounts``."""
-        return self.total.error_rate
 
 
 def summarize(records: Iterable[DayRecord]) -> Summary:

@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import timestamp
-from chalicelib.statistics.call_counts import COUNTED, PERCENTILES, Histogram, Latencies, Service
+from chalicelib.statistics.call_counts import COUNTED, PERCENTILES, Latencies, Service
 from chalicelib.statistics.day_records import DayRecord
 
 Value = str | int | Decimal | None
@@ -48,8 +48,8 @@ def _average(service: Service) -> Callable[[DayRecord], Value]:
     return lambda record: record.latencies.get(service, Latencies()).bank.average
 
 
-def _percentile(histogram: Callable[[DayRecord], Histogram], percent: int) -> Callable[[DayRecord], Value]:
-    return lambda record: histogram(record).percentile(percent)
+def _percentile(side: str, percent: int) -> Callable[[DayRecord], Value]:
+    return lambda record: getattr(record.latency, side).percentile(percent)
 
 
 def _count(name: str) -> Callable[[DayRecord], int]:
@@ -82,19 +82,21 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "error_response_rate_percent",
         "Requests that failed by its fault",
-        lambda record: record.error_rate,
+        lambda record: record.total.error_rate,
         "GL 2.3(d)",
     ),
     *(Column(name, _COUNTED[name], _count(name)) for name in COUNTED),
     *(
-        Column(f"bank_p{percent}_ms", f"Time at the bank that was enough for {percent} % of the requests", of)
+        Column(
+            f"{side}_p{percent}_ms",
+            f"{time} that was enough for {percent} % of the {counted}",
+            _percentile(side, percent),
+        )
+        for side, time, counted in (
+            ("bank", "Time at the bank", "requests"),
+            ("hub", "Time in this service", "calls"),
+        )
         for percent in PERCENTILES
-        for of in [_percentile(lambda record: record.latency.bank, percent)]
-    ),
-    *(
-        Column(f"hub_p{percent}_ms", f"Time in this service that was enough for {percent} % of the calls", of)
-        for percent in PERCENTILES
-        for of in [_percentile(lambda record: record.latency.hub, percent)]
     ),
     Column("consent_duration_ms", "`consentDuration` of its report", lambda record: record.consent_duration),
     Column("payment_duration_ms", "`paymentDuration` of its report", lambda record: record.payment_duration),

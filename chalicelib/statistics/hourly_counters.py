@@ -19,8 +19,7 @@ from chalicelib.statistics.call_counts import CallCounts, Latencies, Service
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, hours_of
 
 TABLE = "statistics"
-KEPT_DAYS = 120
-"""Slips of so many days are there; a day can be reckoned anew while they are."""
+KEPT_DAYS = 120  # slips of so many days are there; a day can be reckoned anew while they are
 
 
 @dataclass(slots=True)
@@ -141,8 +140,7 @@ def sum_by_service(slips: Iterable[HourlyCounters]) -> tuple[dict[Service, CallC
     return tallies, latencies
 
 
-REACH_DAYS = 7
-"""So many days before are looked at for a series of unanswered requests that goes on."""
+REACH_DAYS = 7  # so many days before are looked at for a series of unanswered requests that goes on
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,8 @@ AGAIN_DAYS = 2
 """The last days are ingested by the schedule whatever is there: instances that were frozen write slips late."""
 WATCHED_DAYS = OLDEST_DAYS + 1
 """The schedule looks after so many days: reports may come until then, and runs may have failed."""
-OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1
-"""Of a day so long ago all slips are there that its record needs."""
-RUN_SECONDS = 840
-"""The schedule begins no other bank after so long."""
+OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1  # of a day so long ago all slips are there that its record needs
+RUN_SECONDS = 840  # the schedule begins no other bank after so long
 
 
 class DayRefused(ValueError):
@@ -151,7 +149,8 @@ class Ingest:
         done: list[Ingested] = []
         failed: list[str] = []
         started = self._clock.monotonic()
-        for bank in self._shuffle_banks(banks):
+        # in another order with each run: where time is too short for all, not always the same are left out
+        for bank in Random(self._clock.time()).sample(banks, len(banks)):
             has_time = self._clock.monotonic() - started < RUN_SECONDS
             made = self._try_bank(bank) if has_time else None
             if made is None:
@@ -182,10 +181,6 @@ class Ingest:
     @property
     def _today(self) -> date:
         return self._clock.now().date()
-
-    def _shuffle_banks(self, banks: Sequence[ExpectedBank]) -> list[ExpectedBank]:
-        """In another order with each run: where time is too short for all, not always the same are left out."""
-        return Random(self._clock.time()).sample(banks, len(banks))
 
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
         """Whatever is in the way of one bank's days, those of the others are ingested."""

@@ -27,18 +27,6 @@ _CALLER_ERROR = 400
 _OWN_ERROR = 500
 
 
-@dataclass(frozen=True, slots=True)
-class MinuteFigures:
-    """The figures of a bank, a service and a minute, which begins at the Unix second ``at``; times in milliseconds."""
-
-    bic: str
-    service: Service
-    at: int
-    tally: CallCounts
-    hub: list[float]
-    bank: list[float]
-
-
 @dataclass(slots=True)
 class _Times:
     """Milliseconds, one for each thing that took so long."""
@@ -82,14 +70,13 @@ class CounterBuffer:
             self._times_of(bic, service, call.at).hub.append(own)
         self._blame(call)
 
-    def figures(self) -> Iterator[MinuteFigures]:
-        """Everything that was counted, minute by minute."""
+    def figures(self) -> Iterator[tuple[str, Service, int, CallCounts, _Times]]:
+        """Everything that was counted: bank, service, the Unix second that a minute begins at, counts and times."""
         for (bic, hour), slip in self.slips.items():
             for minute, tallies in slip.minutes.items():
                 for service, tally in tallies.items():
                     at = hour + minute * _MINUTE
-                    times = self._times.get((bic, service, at), _Times())
-                    yield MinuteFigures(bic, service, at, tally, times.hub, times.bank)
+                    yield bic, service, at, tally, self._times.get((bic, service, at), _Times())
 
     def _blame(self, call: CurrentCall) -> None:
         fault = call.fault or _fault_by_status(call.status)
@@ -119,14 +106,10 @@ def _fault_by_status(status: int | None) -> Blamed | None:
     return "caller" if status < _OWN_ERROR else "hub"
 
 
-WRITE_INTERVAL = 60
-"""How much time at least lies between two writings of an instance."""
-BATCH_SIZE = 100
-"""So many slips are written in one transaction."""
-WRITE_TIMEOUT = 2
-"""For so many seconds at most an answer waits until what was counted is written."""
-MAX_UNWRITTEN = 1000
-"""So many slips that could not be written are kept; the oldest are dropped."""
+WRITE_INTERVAL = 60  # how much time at least lies between two writings of an instance
+BATCH_SIZE = 100  # so many slips are written in one transaction
+WRITE_TIMEOUT = 2  # for so many seconds at most an answer waits until what was counted is written
+MAX_UNWRITTEN = 1000  # so many slips that could not be written are kept; the oldest are dropped
 
 
 class Measurements:
@@ -179,7 +162,7 @@ class Measurements:
             slips = list(self._unwritten.items())
         try:
             for figures in gathered.figures():
-                self._write_metrics(figures)
+                self._write_metrics(*figures)
             for first in range(0, len(slips), BATCH_SIZE):
                 self._write_counters(slips[first : first + BATCH_SIZE])
         except Exception:
@@ -195,14 +178,14 @@ class Measurements:
             self._not_before = now + WRITE_INTERVAL
             return True
 
-    def _write_metrics(self, figures: MinuteFigures) -> None:
+    def _write_metrics(self, bic: str, service: Service, at: int, tally: CallCounts, times: _Times) -> None:
         """Under the names that the members of ``CallCounts`` have: ``NotAsked``."""
         self._metrics.write(
-            {name.title().replace("_", ""): count for name, count in figures.tally.to_item().items()},
-            {"HubTime": figures.hub, "BankTime": figures.bank},
-            at=figures.at,
-            Bank=figures.bic,
-            Service=figures.service,
+            {name.title().replace("_", ""): count for name, count in tally.to_item().items()},
+            {"HubTime": times.hub, "BankTime": times.bank},
+            at=at,
+            Bank=bic,
+            Service=service,
         )
 
     def _write_counters(self, slips: list[tuple[str, HourlyCounters]]) -> None:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put, Store
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.mail import Mail, Mailer, MailFailed
 from chalicelib.foundation.settings import Settings
-from chalicelib.website.mails import Topic, compose_mail
-from chalicelib.website.records.one_time_secrets import HOUR, LIFETIMES, MINUTE, OneTimeSecret, OneTimeSecrets, is_code
+from chalicelib.website.records.one_time_secrets import (
+    HOUR,
+    LIFETIMES,
+    MINUTE,
+    OneTimeSecret,
+    OneTimeSecrets,
+    Purpose,
+    is_code,
+)
 from chalicelib.website.records.users import (
     InvalidUser,
     User,
@@ -23,8 +34,82 @@ from chalicelib.website.records.users import (
     update_password,
 )
 
-OPERATOR_LINK_SECONDS = 24 * HOUR
-"""How long a link from the operator is valid."""
+Topic = Literal["confirm_address", "account_exists", "reset_password", "account_inactive", "no_account"]
+
+TEXTS: Mapping[Topic, tuple[str, str]] = {
+    "confirm_address": (
+        "Confirm your address",
+        """\
+Somebody has registered at {service} with this address. If that was you, open this link within {hours} and enter the
+password that you have chosen:
+
+{link}
+
+If it was not you, do nothing: without your confirmation there is no account.""",
+    ),
+    "account_exists": (
+        "You have an account already",
+        """\
+Somebody has tried to register at {service} with this address, which has an account already. If that was you, sign in
+with your password, or set a new one:
+
+{link}
+
+If it was not you, do nothing: nothing has changed.""",
+    ),
+    "reset_password": (
+        "Choose a new password",
+        """\
+Somebody has asked for a new password of your account at {service}. If that was you, open this link within {hours}:
+
+{link}
+
+If it was not you, do nothing: nothing has changed.""",
+    ),
+    "account_inactive": (
+        "Your account is deactivated",
+        """\
+Somebody has asked for a new password of your account at {service}. The operator has deactivated this account: ask
+the operator to activate it.
+
+If it was not you, do nothing: nothing has changed.""",
+    ),
+    "no_account": (
+        "There is no account with this address",
+        """\
+Somebody has asked for a new password at {service}, but there is no account with this address. If that was you, try
+another address of yours, or register:
+
+{link}
+
+If it was not you, do nothing: nothing has changed.""",
+    ),
+}
+"""Subject and text of each mail. Something is sent in every case, so that the page cannot tell who has an account."""
+
+
+def compose_mail(topic: Topic, to: str, **values: str) -> str:
+    """A mail as the body of a delivery; ``values`` are what its text needs."""
+    subject, text = TEXTS[topic]
+    return jsontext.dumps({"to": to, "subject": f"Causeway: {subject}", "text": text.format(**values)})
+
+
+class MailSender:
+    """Hands mails to the mailer."""
+
+    def __init__(self, mailer: Mailer) -> None:
+        self._mailer = mailer
+
+    def send(self, parcel: Dispatch) -> Delivered:
+        """Send a mail. Raises: Undeliverable."""
+        try:
+            self._mailer.send(Mail(**jsontext.loads(parcel.body)), parcel.delivery.delivery_id)
+        except MailFailed as failure:
+            raise Undeliverable(str(failure), final=failure.final) from None
+        return Delivered(200)
+
+
+OPERATOR_LINK_SECONDS = 24 * HOUR  # how long a link from the operator is valid
 
 
 class SecretNotValid(LookupError):
@@ -77,7 +162,7 @@ class AccountFlow:
             raise WrongPassword
         now = self._clock.time()
         created = put_user(found.email, **found.members, now=now, confirmed_at=now)
-        self._use_secret(found, [created], _LINK_OVER)
+        self._use_secret(found, [created])
         return User.from_item(created.item)
 
     # -- codes, which tell the operator who somebody is
@@ -100,16 +185,16 @@ class AccountFlow:
             user = self._users.get_identified(code_or_email)
             self._store.transact([update_manager(user, manager_id)])
         else:
-            found, user = self._find_code(code_or_email)
-            self._use_secret(found, [update_manager(user, manager_id)], _CODE_OVER)
+            found, user = self._find_secret("code", code_or_email)
+            self._use_secret(found, [update_manager(user, manager_id)])
         return self._users.get(user.email)
 
     def find_owner(self, code_or_email: str) -> User:
         """The user to whom a client is given: named, and raises, as for ``link``. A code is used up."""
         if not is_code(code_or_email):
             return self._users.get_identified(code_or_email)
-        found, user = self._find_code(code_or_email)
-        self._use_secret(found, [], _CODE_OVER)
+        found, user = self._find_secret("code", code_or_email)
+        self._use_secret(found, [])
         return user
 
     # -- passwords
@@ -154,7 +239,7 @@ class AccountFlow:
 
     def find_reset_user(self, secret: str) -> User:
         """The user whose password a link sets. Raises: SecretNotValid."""
-        return self._find_link(secret)[1]
+        return self._find_secret("reset", secret)[1]
 
     def reset_password(self, secret: str, password: str, *, terms_accepted: bool) -> User:
         """Set a password by a link, which is used up; every session of the user ends.
@@ -163,11 +248,11 @@ class AccountFlow:
             SecretNotValid.
             InvalidUser: naming every member that is wrong.
         """
-        found, user = self._find_link(secret)
+        found, user = self._find_secret("reset", secret)
         members = self._check_reset(user, password, terms_accepted)
         if found.members.get("mailed") and user.confirmed_at is None:  # whoever has the link reads the mailbox
             members["confirmed_at"] = self._clock.time()
-        self._use_secret(found, [update_password(user, passwords.hash_password(password), **members)], _LINK_OVER)
+        self._use_secret(found, [update_password(user, passwords.hash_password(password), **members)])
         return apply_password_update(user, **members)
 
     # -- inside
@@ -183,7 +268,7 @@ class AccountFlow:
     def _find_confirmation(self, secret: str) -> OneTimeSecret:
         found = self._one_time.find("confirm", secret)
         if found is None:
-            raise SecretNotValid(_LINK_OVER)
+            raise SecretNotValid(_NOT_VALID["confirm"])
         return found
 
     def _check_reset(self, user: User, password: str, terms_accepted: bool) -> dict[str, int]:
@@ -196,25 +281,20 @@ class AccountFlow:
             raise InvalidUser(problems)
         return {} if user.terms_accepted_at is not None else {"terms_accepted_at": self._clock.time()}
 
-    def _find_code(self, code: str) -> tuple[OneTimeSecret, User]:
-        return self._check_secret(self._one_time.find("code", code), _CODE_OVER)
-
-    def _find_link(self, secret: str) -> tuple[OneTimeSecret, User]:
-        return self._check_secret(self._one_time.find("reset", secret), _LINK_OVER)
-
-    def _check_secret(self, found: OneTimeSecret | None, over: str) -> tuple[OneTimeSecret, User]:
+    def _find_secret(self, purpose: Literal["code", "reset"], secret: str) -> tuple[OneTimeSecret, User]:
         """A secret and its user, if it was made since the latest password and deactivation. Raises: SecretNotValid."""
+        found = self._one_time.find(purpose, secret)
         user = self._users.find(found.email) if found else None
         if found is None or user is None or not user.active or found.members["generation"] != user.generation:
-            raise SecretNotValid(over)
+            raise SecretNotValid(_NOT_VALID[purpose])
         return found, user
 
-    def _use_secret(self, found: OneTimeSecret, changes: Sequence[Operation], over: str) -> None:
+    def _use_secret(self, found: OneTimeSecret, changes: Sequence[Operation]) -> None:
         """Use a secret up, together with what it is used for. Raises: SecretNotValid."""
         try:
             self._store.transact([found.delete(self._clock.time()), *changes])
         except ConditionFailed:
-            raise SecretNotValid(over) from None
+            raise SecretNotValid(_NOT_VALID[found.purpose]) from None
 
 
 def _hours_text(seconds: int) -> str:
@@ -222,8 +302,10 @@ def _hours_text(seconds: int) -> str:
     return f"{count} hour{'' if count == 1 else 's'}"
 
 
-_CODE_OVER = (
-    f"this code is not valid: it was used, or it is older than {LIFETIMES['code'] // MINUTE} minutes; "
-    "ask for a new one, which the person makes at /account"
-)
-_LINK_OVER = "this link was used, or its time is over"
+_LINK_NOT_VALID = "this link was used, or its time is over"
+_NOT_VALID: Mapping[Purpose, str] = {
+    "code": f"this code is not valid: it was used, or it is older than {LIFETIMES['code'] // MINUTE} minutes; "
+    "ask for a new one, which the person makes at /account",
+    "reset": _LINK_NOT_VALID,
+    "confirm": _LINK_NOT_VALID,
+}

@@ -13,8 +13,7 @@ from chalicelib.website.card_text import money
 WIDTH, HEIGHT = 600, 160
 _AFTERWARDS = 12
 """Of the time between the first and the last movement so small a part at most is shown after the last."""
-_AT_LEAST = 30
-"""So small a part is drawn after the last in any case: at the very edge nobody would see what it left."""
+_AT_LEAST = 30  # so small a part is drawn after the last in any case: at the very edge nobody would see what it left
 Balances = Mapping[str, int]
 """``at`` in Unix milliseconds, and ``settled``, ``held`` and ``reserved`` in minor units."""
 

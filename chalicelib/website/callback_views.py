@@ -15,8 +15,7 @@ from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.attempts import client_network
 from chalicelib.website.records.journeys import Journey, JourneyChanged
 
-_TEXT_LENGTH = 256
-"""So much of what an address says is shown: anybody can write one."""
+_TEXT_LENGTH = 256  # so much of what an address says is shown: anybody can write one
 
 
 def authorization_callback(visit: Visit) -> Response:

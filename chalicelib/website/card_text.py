@@ -88,11 +88,9 @@ MESSAGES: Mapping[int, str] = {
     EXPIRY: "end of the hold",
 }
 """What the network has sent, or the service has done in its place."""
-PIN: Mapping[int, str] = {PIN_OK: "OK", PIN_IS_BLOCKED: "Blocked"}
-"""The states of a PIN."""
+PIN: Mapping[int, str] = {PIN_OK: "OK", PIN_IS_BLOCKED: "Blocked"}  # the states of a PIN
 _WORDS = ("description", "reference_number")
-_DISPUTED = 1442
-"""The message that the transactions of a dispute come with."""
+_DISPUTED = 1442  # the message that the transactions of a dispute come with
 RISK: Mapping[str, str] = {
     "mark_transaction_as_suspicious": "marked as suspicious",
     "notify_cardholder_by_sending_tais_notification": "the cardholder was notified",

@@ -28,12 +28,9 @@ from chalicelib.website.simulation_forms import InvalidForm, build_defaults, bui
 from chalicelib.website.simulation_results import SimulationResult, describe_result
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
 
-MESSAGES = 25
-"""So many messages a page of activity has."""
-LATEST = 10
-"""So many messages, and transactions of each account, the page of a card has."""
-MOVEMENTS = 60
-"""So many movements the picture of an account's balance is made of."""
+MESSAGES = 25  # so many messages a page of activity has
+LATEST = 10  # so many messages, and transactions of each account, the page of a card has
+MOVEMENTS = 60  # so many movements the picture of an account's balance is made of
 _NO_ERRORS: Mapping[str, str] = {}
 _CARD_ID = re.compile("[0-9]{1,20}")
 _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")

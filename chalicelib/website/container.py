@@ -10,9 +10,8 @@ from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.statistics.container import StatisticsContainer
-from chalicelib.website.account_flow import AccountFlow
+from chalicelib.website.account_flow import AccountFlow, MailSender
 from chalicelib.website.drafts import Drafts
-from chalicelib.website.mails import MailSender
 from chalicelib.website.records.attempts import AttemptCounters
 from chalicelib.website.records.journeys import Journeys
 from chalicelib.website.records.sessions import Sessions

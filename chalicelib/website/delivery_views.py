@@ -22,8 +22,7 @@ _DONE = {
     "arrived": "It has just arrived, with the attempt that was under way.",
     "sent": "A test event is on its way. Load the page again to see how far it has come.",
 }
-_WITH_HEADERS = 5
-"""Of so many attempts, the latest, the headers are shown: a page stays small."""
+_WITH_HEADERS = 5  # of so many attempts, the latest, the headers are shown: a page stays small
 _STATES: Sequence[State] = get_args(State)
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from chalicelib.foundation.identifiers import digest
 
 _FOLDER = Path(__file__).parent / "openapi"
-DOCUMENTS = tuple(sorted(file.stem for file in _FOLDER.glob("*.json")))
-"""The names of the documents that exist."""
+DOCUMENTS = tuple(sorted(file.stem for file in _FOLDER.glob("*.json")))  # the names of the documents that exist
 _PLACEHOLDER_URL = "http://127.0.0.1:8000"
 
 

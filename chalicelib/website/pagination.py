@@ -37,8 +37,7 @@ def clamp_page_number(asked: str, last: int) -> int:
     return last if len(digits) > len(str(last)) else min(max(int(digits or "0"), 1), last)
 
 
-MAX_CHOICES = 100
-"""So many clients can be chosen from in a form: a page stays small."""
+MAX_CHOICES = 100  # so many clients can be chosen from in a form: a page stays small
 
 
 def newest_first(clients: Clients, owner: str) -> Sequence[Client]:

@@ -31,17 +31,13 @@ _LOWEST = (99, 98, 95, 90, 80, 50, 0)
 """Percent: what a picture of availability may end at below, so that a bad minute is seen, and a bad day fits."""
 _HIGHEST = tuple(Decimal(number) for number in (1, 2, 3, 4, 6, 8, 10))
 """What a picture of latency may end at above, times a power of ten: half of it is a short number, too."""
-_SEEN = 2
-"""So high at least is what was down."""
-_CROWDED = 100
-"""Of more days the columns have no room between them."""
+_SEEN = 2  # so high at least is what was down
+_CROWDED = 100  # of more days the columns have no room between them
 _ROOM = 0.22
-_FEW = 8
-"""Up to so many columns are as wide as a date below them."""
+_FEW = 8  # up to so many columns are as wide as a date below them
 _PARTS = (4, 3, 5, 6, 7)
 """Into so many parts of whole days, the first that does it, a range is divided by the dates below it."""
-_ALWAYS = 3
-"""Into so many otherwise: it is then the one in the middle that is longer or shorter, by a day."""
+_ALWAYS = 3  # into so many otherwise: it is then the one in the middle that is longer or shorter, by a day
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,9 @@ from chalicelib.statistics.call_counts import PERCENTILES
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, Span, clock_time
 
-DASH = "\u2013"
-"""Also what stands for something that is not known."""
-_EXACT_BELOW = 100
-"""Milliseconds: what takes longer is told without decimal places."""
-_SPANS = 3
-"""So many times of a day that something was down are told."""
+DASH = "\u2013"  # also what stands for something that is not known
+_EXACT_BELOW = 100  # milliseconds: what takes longer is told without decimal places
+_SPANS = 3  # so many times of a day that something was down are told
 
 
 def day(day: date) -> str:

@@ -18,16 +18,12 @@ from chalicelib.website.pages import Visit, page
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
 from chalicelib.website.performance_text import day as written
 
-DAYS = 30
-"""So many days are shown unless others are asked for."""
-LONGEST = 366
-"""So many days at most."""
-SPANS = (DAYS, 90, 365)
-"""The ranges that a link leads to."""
+DAYS = 30  # so many days are shown unless others are asked for
+LONGEST = 366  # so many days at most
+SPANS = (DAYS, 90, 365)  # the ranges that a link leads to
 TIMED_SERVICES: Sequence[Service] = ("AISP", "PISP", "CBPII")
 """The services whose average time at the bank is told, as in the statistics that regulation asks for."""
-_QUOTED = 40
-"""So much of a BIC that does not exist is shown again."""
+_QUOTED = 40  # so much of a BIC that does not exist is shown again
 
 FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
     "csv": ("text/csv; charset=utf-8", export.as_csv),
@@ -54,7 +50,8 @@ def show_performance(visit: Visit) -> Response:
     """``GET /performance``: of the bank ``bic`` the days ``from`` … ``to``; as a file with ``format``, csv or json."""
     wanted = _read_query(visit)
     if wanted.bank is None or wanted.errors:
-        return _performance_page(visit, wanted, status=_error_status(wanted.errors))
+        status = 200 if not wanted.errors else 404 if wanted.errors.keys() == {"bic"} else 400
+        return _performance_page(visit, wanted, status=status)
     records = visit.website.statistics.records.of_bank(wanted.bank["bic"], wanted.days.since, wanted.days.until)
     if visit.field("format") in FORMATS:
         return _download(visit.field("format"), wanted.bank["bic"], wanted.days, records)
@@ -103,12 +100,6 @@ def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
 def _first_day(until: date, days: int) -> date:
     """The first of so many days of which ``until`` is the last."""
     return date.fromordinal(max(1, until.toordinal() - days + 1))
-
-
-def _error_status(errors: Mapping[str, str]) -> int:
-    if not errors:
-        return 200
-    return 404 if errors.keys() == {"bic"} else 400
 
 
 def _performance_page(

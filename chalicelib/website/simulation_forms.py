@@ -160,11 +160,10 @@ def _account_offer(account: Mapping[str, Any]) -> tuple[str, str]:
 def _authorization_offer(each: Mapping[str, Any]) -> tuple[str, str]:
     currency = each["currency_ison"]
     left = f"{money(each['left_amount'], currency)} left" if each["state"] == HELD else f"in {currency_code(currency)}"
-    return f"{each['trans_link']}.{currency}", f"{_short_link(each)}, {each.get('merchant_name') or 'no name'}, {left}"
-
-
-def _short_link(each: Mapping[str, Any]) -> str:
-    return str(each["trans_link"]).lstrip("0")
+    return (
+        f"{each['trans_link']}.{currency}",
+        f"{str(each['trans_link']).lstrip('0')}, {each.get('merchant_name') or 'no name'}, {left}",
+    )
 
 
 def _transaction_offer(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -77,7 +77,7 @@ def test_of_a_bank_that_nobody_asked_nothing_is_known(world: World) -> None:
     found = today(world)
 
     assert (found.is_whole, found.summary.total) == (True, CallCounts())
-    assert [found.summary.availability, found.summary.downtime, found.summary.error_rate] == [None] * 3
+    assert [found.summary.availability, found.summary.downtime, found.summary.total.error_rate] == [None] * 3
 
 
 def test_today_is_read_once_a_minute(world: World) -> None:
@@ -135,7 +135,7 @@ def test_from_a_part_of_the_slips_nobody_can_tell_whether_the_bank_was_up(
     found = today(world)
 
     assert (len(pages.asked), found.is_whole, found.summary.total.calls) == (PAGES, False, PAGES)
-    assert (found.summary.availability, found.summary.error_rate) == (None, Decimal("0.000"))
+    assert (found.summary.availability, found.summary.total.error_rate) == (None, Decimal("0.000"))
 
 
 def test_an_hour_that_has_long_been_over_is_read_again_after_a_while_only(world: World) -> None:

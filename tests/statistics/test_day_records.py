@@ -41,14 +41,14 @@ def test_the_error_rate_is_of_all_requests_that_the_bank_was_sent() -> None:
     payments = CallCounts(unanswered=1, not_asked=1, bank_failures=1)
     made = DayRecord("A", "A", DAY, {"AISP": CallCounts(5, 4, 1, 0, bank_failures=1), "PISP": payments})
 
-    assert made.error_rate == Decimal("33.333")
-    assert record(answered=3).error_rate == 0
+    assert made.total.error_rate == Decimal("33.333")
+    assert record(answered=3).total.error_rate == 0
 
 
 def test_what_was_not_asked_has_no_figures() -> None:
     made = DayRecord("A", "A", DAY, {"authorization": CallCounts(calls=4, caller_failures=3, not_asked=1)})
 
-    assert (made.availability, made.error_rate, made.latency.bank.percentile(95)) == (None, None, None)
+    assert (made.availability, made.total.error_rate, made.latency.bank.percentile(95)) == (None, None, None)
 
 
 def test_a_record_is_read_back_as_it_was_kept(world: World) -> None:
@@ -123,6 +123,6 @@ def test_several_days_are_added_up_and_what_nobody_asked_for_is_not_up() -> None
     found = summarize([busy, bad, quiet])
 
     assert (found.availability, found.downtime) == (Decimal("99.500"), seconds)
-    assert (found.error_rate, found.total.asked) == (Decimal("25.000"), 4)
+    assert (found.total.error_rate, found.total.asked) == (Decimal("25.000"), 4)
     assert summarize([quiet]) == Summary(0, 0, CallCounts(), Latencies())
-    assert [summarize([]).availability, summarize([]).downtime, summarize([]).error_rate] == [None] * 3
+    assert [summarize([]).availability, summarize([]).downtime, summarize([]).total.error_rate] == [None] * 3

@@ -65,7 +65,7 @@ def test_a_record_adds_up_what_all_instances_have_counted(night: World) -> None:
     assert (record.total.answered, record.total.unanswered, record.total.not_asked) == (5, 5, 1)
     assert record.down == ((36_000, 36_120),)
     assert (record.availability, record.unavailability_minutes) == (Decimal("99.861"), Decimal("2.00"))
-    assert record.error_rate == Decimal("60.000")
+    assert record.total.error_rate == Decimal("60.000")
     assert record.latencies["PISP"].bank.average == Decimal("256.0")
     assert record.latencies["AISP"].bank.percentile(75) == Decimal("107.6")
     assert record.latency.hub.count == 11
@@ -86,7 +86,7 @@ def test_without_a_call_availability_is_unknown(night: World) -> None:
     ingest(night)
 
     record = records(night)[DAY]
-    assert (record.availability, record.error_rate, record.latency.bank.average) == (None, None, None)
+    assert (record.availability, record.total.error_rate, record.latency.bank.average) == (None, None, None)
 
 
 def test_a_series_that_began_the_day_before_counts_from_midnight(night: World) -> None:

@@ -25,8 +25,7 @@ LIFETIMES: Mapping[Purpose, int] = {"code": 15 * MINUTE, "reset": HOUR, "confirm
 """Purposes of secrets, and their lifetimes in seconds: linking a user (``code``), a new password, a new address."""
 
 _PART = "one-time"
-_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's alphabet: no letter looks like a digit."""
+_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # crockford's alphabet: no letter looks like a digit
 _CODE_LENGTH, _GROUP = 12, 4
 _ALIKE = str.maketrans("OIL", "011")
 _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
@@ -36,6 +35,7 @@ _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
 class OneTimeSecret:
     """A secret that can still be used, and the user it is about; ``members`` is what else was kept with it."""
 
+    purpose: Purpose
     key: Item
     email: str
     expires_at: int
@@ -69,7 +69,7 @@ class OneTimeSecrets:
             return None
         known = {"owner", "part", "email", "expires_at"}
         members = {name: value for name, value in item.items() if name not in known}
-        return OneTimeSecret(_key(purpose, secret), item["email"], item["expires_at"], members)
+        return OneTimeSecret(purpose, _key(purpose, secret), item["email"], item["expires_at"], members)
 
 
 def is_code(text: str) -> bool:

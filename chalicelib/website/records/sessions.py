@@ -33,8 +33,7 @@ TABLE = "website"
 LIFETIME = 12 * 3600
 _PART = "session"
 _USER, _VISITOR = "u", "v"
-_EMAIL_SEPARATOR = "~"
-"""Stands between a session's secret and the user's email."""
+_EMAIL_SEPARATOR = "~"  # stands between a session's secret and the user's email
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +118,8 @@ def _decode_email(hidden: str) -> str:
     return base64.urlsafe_b64decode(hidden + "=" * (-len(hidden) % 4)).decode()
 
 
-BROWSER_LIFETIME = 180 * 24 * 3600
-"""How long a browser is known after it has signed in, in seconds."""
-BROWSER_COOKIE = "causeway_known_"
-"""How the names of the cookies begin; a digest of the account's email follows."""
+BROWSER_LIFETIME = 180 * 24 * 3600  # how long a browser is known after it has signed in, in seconds
+BROWSER_COOKIE = "causeway_known_"  # how the names of the cookies begin; a digest of the account's email follows
 _VALUE = re.compile(r"([0-9a-f]{22})-([0-9]{1,12})\.([A-Za-z0-9_-]+)")
 
 
