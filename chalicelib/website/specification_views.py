@@ -18,7 +18,7 @@ from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.pagination import newest_first, select_choices
 from chalicelib.website.records.journeys import Journey
 
-_PICTURES = "'self' data:"  # swagger UI's style sheet has its pictures in itself
+_PICTURES = "'self' data:"  # Swagger UI's style sheet has its pictures in itself
 _METHODS = ("get", "post", "put", "patch", "delete")
 _OUTSIDE_PROD = "x-outside-prod-only"  # the member of an operation that a sandbox has, and ``prod`` has not
 

@@ -24,7 +24,7 @@ from chalicelib.website.records.sessions import TABLE
 RETENTION_SECONDS = 30 * 24 * 3600
 EXCHANGE_SECONDS = 30  # after so long an exchange that is not over never will be
 LIST_LIMIT = 10
-STATE_TIME = 8  # A state begins with so many hexadecimal digits of a time, in Unix seconds
+STATE_TIME = 8  # a state begins with so many hexadecimal digits of a time, in Unix seconds
 _PREFIX = "journey#"
 
 
