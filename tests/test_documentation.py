@@ -41,7 +41,7 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records import idempotency_keys, payments
 from chalicelib.openbanking.records.bank_record import LONGEST_CONSENT_DAYS
 from chalicelib.statistics import hourly_counters, measurements
-from chalicelib.statistics.daily_reports import OLDEST_DAYS
+from chalicelib.statistics.day_records import OLDEST_DAYS
 from chalicelib.website.page_links import PAGES
 from infra.admin.commands import program
 from infra.admin.output import LONGEST_OVERLAP

@@ -22,7 +22,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, FundsConfirmation, Webhook
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
-from chalicelib.statistics.daily_reports import OLDEST_DAYS
+from chalicelib.statistics.day_records import OLDEST_DAYS
 from infra.openapi.models import model_of
 from infra.openapi.own_calls import AskedStatus, webhooks_of
 from tests.documents import BANK, TPP, blocks, declared, documented, named, rows, section, tables

@@ -40,7 +40,6 @@ class Histogram:
     microseconds: int = 0
 
     def add(self, milliseconds: float) -> None:
-        """Count one."""
         bucket = max(0, math.ceil(math.log2(milliseconds) * STEPS)) if milliseconds > 1 else 0
         self.buckets[bucket] = self.buckets.get(bucket, 0) + 1
         self.microseconds += round(milliseconds * 1000)
@@ -122,7 +121,6 @@ class CallCounts:
         return percent(self.bank_failures, self.asked)
 
     def count_failure(self, blamed: Blamed) -> None:
-        """Count a failure."""
         name = f"{blamed}_failures"
         setattr(self, name, getattr(self, name) + 1)
 
@@ -133,7 +131,6 @@ class CallCounts:
 
     @classmethod
     def total(cls, tallies: Iterable[CallCounts]) -> CallCounts:
-        """All of them together."""
         total = cls()
         for tally in tallies:
             total.include(tally)
@@ -165,7 +162,6 @@ class Latencies:
 
     @classmethod
     def total(cls, latencies: Iterable[Latencies]) -> Latencies:
-        """All of them together."""
         total = cls()
         for each in latencies:
             total.include(each)

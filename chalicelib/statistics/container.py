@@ -11,8 +11,7 @@ from chalicelib.statistics.measurements import Measurements
 
 if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is first asked for
     from chalicelib.statistics.current_day import CurrentDay
-    from chalicelib.statistics.daily_reports import DailyReports
-    from chalicelib.statistics.day_records import DayRecords
+    from chalicelib.statistics.day_records import DailyReports, DayRecords
     from chalicelib.statistics.hourly_counters import StoredCounters
     from chalicelib.statistics.ingest import ExpectedBank, Ingest
 
@@ -30,7 +29,7 @@ class StatisticsContainer:
 
     @cached_property
     def reports(self) -> DailyReports:
-        from chalicelib.statistics.daily_reports import DailyReports
+        from chalicelib.statistics.day_records import DailyReports
 
         return DailyReports(self.shared.store, self.shared.clock)
 

@@ -81,7 +81,6 @@ def clear_concern() -> None:
 
 
 def record_bank_request(bic: str, service: Service, at: int, outcome: Outcome, seconds: float) -> None:
-    """Note a request to a bank."""
     if (call := _current.get()) is not None:
         call.exchanges.append(BankRequest(bic, service, at, outcome, seconds))
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.statistics import hourly_counters
 from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, day_of, hours_of
-from chalicelib.statistics.downtime import downtime_spans
 from chalicelib.statistics.hourly_counters import (
     Hour,
     HourlyCounterReader,
@@ -102,5 +102,5 @@ def _summarize_today(slips: Sequence[HourlyCounters], day: date, now: int, *, is
     if not total.asked or not is_whole:
         return Summary(0, 0, total, latency)
     elapsed = now - hours[0]
-    down = sum(max(0, min(until, elapsed) - since) for since, until in downtime_spans(slips, day))
+    down = sum(max(0, min(until, elapsed) - since) for since, until in hourly_counters.downtime_spans(slips, day))
     return Summary(elapsed, down, total, latency)

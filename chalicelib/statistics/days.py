@@ -47,7 +47,6 @@ def yesterday(clock: Clock) -> date:
 
 
 def day_of(second: int) -> date:
-    """The day of a Unix second."""
     return datetime.fromtimestamp(second, UTC).date()
 
 

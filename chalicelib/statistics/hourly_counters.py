@@ -16,7 +16,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 from chalicelib.statistics.call_counts import CallCounts, Latencies, Service
-from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, hours_of
+from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, Span, hours_of
 
 TABLE = "statistics"
 KEPT_DAYS = 120  # slips of so many days are there; a day can be reckoned anew while they are
@@ -154,8 +154,6 @@ class Hour:
 
 @dataclass(frozen=True, slots=True)
 class StoredCounters:
-    """The slips that are kept."""
-
     store: Store
 
     def of_hour(self, bic: str, hour: int, most_pages: int | None = None) -> Hour:
@@ -211,3 +209,54 @@ def _earlier_hours(day: date) -> Iterator[Sequence[int]]:
     yield last[-1:]
     yield last[:-1]
     yield from (hours_of(day - timedelta(days=before)) for before in range(2, REACH_DAYS + 1))
+
+
+CONSECUTIVE = 5
+
+
+def downtime_spans(slips: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
+    """When a bank was down, as seconds of ``day``: five consecutive requests without an answer.
+
+    It is down from the first of the five until the next request that is answered, or else until midnight
+    (EBA/GL/2018/07, guideline 2.4(c)). Requests are in the order of the seconds that they were sent in, those of all
+    services and TPPs together; in a second with an answer the interface was up. Requests that the
+    bank was spared, because it had not answered, say nothing.
+
+    A series that began before midnight counts for the day that its fifth request fell into, from midnight on: the day
+    before is not down on account of requests that came after it.
+
+    Args:
+        slips: of the day, and of days before it as far as a series may reach; in any order.
+        day: a UTC day.
+    """
+    midnight = hours_of(day)[0]
+    until = midnight + DAY_SECONDS
+    replies = (reply for slip in _merge_by_hour(slips) if slip.hour < until for reply in slip.replies())
+    return tuple(
+        (max(since - midnight, 0), end - midnight)
+        for since, end in _unanswered_series(replies, until)
+        if end > midnight
+    )
+
+
+def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> Iterator[Span]:
+    """The series of unanswered requests that were long enough, in Unix seconds; one that goes on ends at ``until``."""
+    first, count = 0, 0
+    for second, was_answered, unanswered in replies:
+        if was_answered:
+            if count >= CONSECUTIVE:
+                yield first, second
+            count = 0
+        else:
+            first = first if count else second
+            count += unanswered
+    if count >= CONSECUTIVE:
+        yield first, until
+
+
+def _merge_by_hour(slips: Iterable[HourlyCounters]) -> list[HourlyCounters]:
+    """One slip for each hour, in order of time."""
+    hours: dict[int, HourlyCounters] = {}
+    for slip in slips:
+        hours.setdefault(slip.hour, HourlyCounters(slip.bic, slip.hour)).include(slip)
+    return [hours[hour] for hour in sorted(hours)]

@@ -16,10 +16,9 @@ from random import Random
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.statistics.daily_reports import OLDEST_DAYS, DailyReport, DailyReports
-from chalicelib.statistics.day_records import DayRecord, DayRecords, Reported
+from chalicelib.statistics import hourly_counters
+from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DailyReports, DayRecord, DayRecords, Reported
 from chalicelib.statistics.days import DayRange, hours_of, yesterday
-from chalicelib.statistics.downtime import downtime_spans
 from chalicelib.statistics.hourly_counters import (
     KEPT_DAYS,
     REACH_DAYS,
@@ -97,7 +96,7 @@ def compute_day(
         before.name if before else bank.name,
         day,
         *sum_by_service(slip for slip in slips if slip.hour in hours),
-        downtime_spans(slips, day),
+        hourly_counters.downtime_spans(slips, day),
         "received" if report else _missing_report_state(bank, day, before),
         report.consent_duration if report else None,
         report.payment_duration if report else None,
@@ -127,8 +126,6 @@ class _StoredDays:
 
 
 class Ingest:
-    """Makes the records."""
-
     def __init__(
         self, clock: Clock, slips: StoredCounters, reports: DailyReports, records: DayRecords, metrics: Metrics
     ) -> None:

@@ -14,6 +14,7 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.mail import Mail, Mailer, MailFailed
 from chalicelib.foundation.settings import Settings
+from chalicelib.website.records import users as user_records
 from chalicelib.website.records.one_time_secrets import (
     HOUR,
     LIFETIMES,
@@ -22,16 +23,6 @@ from chalicelib.website.records.one_time_secrets import (
     OneTimeSecrets,
     Purpose,
     is_code,
-)
-from chalicelib.website.records.users import (
-    InvalidUser,
-    User,
-    Users,
-    apply_password_update,
-    normalise_mailbox,
-    put_user,
-    update_manager,
-    update_password,
 )
 
 Topic = Literal["confirm_address", "account_exists", "reset_password", "account_inactive", "no_account"]
@@ -95,8 +86,6 @@ def compose_mail(topic: Topic, to: str, **values: str) -> str:
 
 
 class MailSender:
-    """Hands mails to the mailer."""
-
     def __init__(self, mailer: Mailer) -> None:
         self._mailer = mailer
 
@@ -121,9 +110,9 @@ class WrongPassword(Exception):
 
 
 class AccountFlow:
-    """Accounts, and the one-time secrets that change them."""
-
-    def __init__(self, settings: Settings, store: Store, clock: Clock, users: Users, outbox: Outbox) -> None:
+    def __init__(
+        self, settings: Settings, store: Store, clock: Clock, users: user_records.Users, outbox: Outbox
+    ) -> None:
         self._settings = settings
         self._store = store
         self._clock = clock
@@ -150,7 +139,7 @@ class AccountFlow:
         """The email that a link confirms. Raises: SecretNotValid."""
         return self._find_confirmation(secret).email
 
-    def confirm_registration(self, secret: str, password: str) -> User:
+    def confirm_registration(self, secret: str, password: str) -> user_records.User:
         """Make the user who has registered; the link is used up.
 
         Raises:
@@ -161,19 +150,19 @@ class AccountFlow:
         if not passwords.verify(found.members["password_hash"], password):
             raise WrongPassword
         now = self._clock.time()
-        created = put_user(found.email, **found.members, now=now, confirmed_at=now)
+        created = user_records.put_user(found.email, **found.members, now=now, confirmed_at=now)
         self._use_secret(found, [created])
-        return User.from_item(created.item)
+        return user_records.User.from_item(created.item)
 
     # -- codes, which tell the operator who somebody is
 
-    def issue_code(self, user: User) -> str:
+    def issue_code(self, user: user_records.User) -> str:
         """A code that shows the operator which account its reader is signed in to."""
         code, put = self._one_time.issue("code", user.email, generation=user.generation)
         self._store.transact([put])
         return code
 
-    def link_manager(self, code_or_email: str, manager_id: int) -> User:
+    def link_manager(self, code_or_email: str, manager_id: int) -> user_records.User:
         """Show a user the cards of one programme manager, and of no other.
 
         The user is named by a code, which is used up, or by the email of an identified user.
@@ -183,13 +172,13 @@ class AccountFlow:
         """
         if not is_code(code_or_email):
             user = self._users.get_identified(code_or_email)
-            self._store.transact([update_manager(user, manager_id)])
+            self._store.transact([user_records.update_manager(user, manager_id)])
         else:
             found, user = self._find_secret("code", code_or_email)
-            self._use_secret(found, [update_manager(user, manager_id)])
+            self._use_secret(found, [user_records.update_manager(user, manager_id)])
         return self._users.get(user.email)
 
-    def find_owner(self, code_or_email: str) -> User:
+    def find_owner(self, code_or_email: str) -> user_records.User:
         """The user to whom a client is given: named, and raises, as for ``link``. A code is used up."""
         if not is_code(code_or_email):
             return self._users.get_identified(code_or_email)
@@ -199,7 +188,7 @@ class AccountFlow:
 
     # -- passwords
 
-    def change_password(self, user: User, current: str, password: str) -> User:
+    def change_password(self, user: user_records.User, current: str, password: str) -> user_records.User:
         """Set another password; every session of the user ends.
 
         Raises:
@@ -208,20 +197,20 @@ class AccountFlow:
         """
         reason = passwords.problem(user.email, password)
         if reason:
-            raise InvalidUser({"password": reason})
+            raise user_records.InvalidUser({"password": reason})
         if self._users.authenticate(user.email, current) is None:
             raise WrongPassword
         if passwords.are_same(current, password):
-            raise InvalidUser({"password": "the new password is the one you have"})
+            raise user_records.InvalidUser({"password": "the new password is the one you have"})
         try:
-            self._store.transact([update_password(user, passwords.hash_password(password))])
+            self._store.transact([user_records.update_password(user, passwords.hash_password(password))])
         except ConditionFailed:  # it was changed, or the user deactivated, at the same time
             raise WrongPassword from None
-        return apply_password_update(user)
+        return user_records.apply_password_update(user)
 
     def request_reset(self, email: str) -> None:
         """Mail a link to a new password, or why there is none. Raises: InvalidUser."""
-        name = normalise_mailbox(email)
+        name = user_records.normalise_mailbox(email)
         user = self._users.find(name)
         if user is None:
             self._send_mail("no_account", name, "/register")
@@ -231,17 +220,17 @@ class AccountFlow:
             secret, put = self._one_time.issue("reset", name, generation=user.generation, mailed=True)
             self._send_mail("reset_password", name, f"/reset/{secret}", LIFETIMES["reset"], put)
 
-    def issue_operator_link(self, user: User) -> str:
+    def issue_operator_link(self, user: user_records.User) -> str:
         """The address of a page where a user sets a password once, for the operator to hand over."""
         secret, put = self._one_time.issue("reset", user.email, OPERATOR_LINK_SECONDS, generation=user.generation)
         self._store.transact([put])
         return f"{self._settings.public_url}/reset/{secret}"
 
-    def find_reset_user(self, secret: str) -> User:
+    def find_reset_user(self, secret: str) -> user_records.User:
         """The user whose password a link sets. Raises: SecretNotValid."""
         return self._find_secret("reset", secret)[1]
 
-    def reset_password(self, secret: str, password: str, *, terms_accepted: bool) -> User:
+    def reset_password(self, secret: str, password: str, *, terms_accepted: bool) -> user_records.User:
         """Set a password by a link, which is used up; every session of the user ends.
 
         Raises:
@@ -252,8 +241,8 @@ class AccountFlow:
         members = self._check_reset(user, password, terms_accepted)
         if found.members.get("mailed") and user.confirmed_at is None:  # whoever has the link reads the mailbox
             members["confirmed_at"] = self._clock.time()
-        self._use_secret(found, [update_password(user, passwords.hash_password(password), **members)])
-        return apply_password_update(user, **members)
+        self._use_secret(found, [user_records.update_password(user, passwords.hash_password(password), **members)])
+        return user_records.apply_password_update(user, **members)
 
     # -- inside
 
@@ -271,17 +260,17 @@ class AccountFlow:
             raise SecretNotValid(_NOT_VALID["confirm"])
         return found
 
-    def _check_reset(self, user: User, password: str, terms_accepted: bool) -> dict[str, int]:
+    def _check_reset(self, user: user_records.User, password: str, terms_accepted: bool) -> dict[str, int]:
         """The members that change beside the password. Raises: InvalidUser."""
         reason = passwords.problem(user.email, password)
         problems = {"password": reason} if reason else {}
         if user.terms_accepted_at is None and not terms_accepted:
             problems["terms"] = "the terms must be accepted"
         if problems:
-            raise InvalidUser(problems)
+            raise user_records.InvalidUser(problems)
         return {} if user.terms_accepted_at is not None else {"terms_accepted_at": self._clock.time()}
 
-    def _find_secret(self, purpose: Literal["code", "reset"], secret: str) -> tuple[OneTimeSecret, User]:
+    def _find_secret(self, purpose: Literal["code", "reset"], secret: str) -> tuple[OneTimeSecret, user_records.User]:
         """A secret and its user, if it was made since the latest password and deactivation. Raises: SecretNotValid."""
         found = self._one_time.find(purpose, secret)
         user = self._users.find(found.email) if found else None

@@ -11,17 +11,10 @@ from chalicelib.website.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.display_text import field_errors, retry_advice, span
 from chalicelib.website.page_links import is_own_page
 from chalicelib.website.pages import NO_REFERRER, Visit, add_retry_after, message_page, page
+from chalicelib.website.records import users
 from chalicelib.website.records.attempts import Subjects, TooManyAttempts, client_network
 from chalicelib.website.records.one_time_secrets import LIFETIMES
 from chalicelib.website.records.sessions import cookie_name
-from chalicelib.website.records.users import (
-    InvalidUser,
-    User,
-    UserExists,
-    check_registration,
-    normalise_email,
-    normalise_mailbox,
-)
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
 _DEACTIVATED = "The operator has deactivated this account. Ask the operator to activate it."
@@ -30,7 +23,6 @@ _FIELDS = ("email", "password", "terms")
 
 
 def registration_form(visit: Visit) -> Response:
-    """``GET /register``."""
     if visit.email is not None:
         return visit.redirect("/clients")
     return _registration_page(visit, {})
@@ -45,16 +37,16 @@ def register(visit: Visit) -> Response:
     try:
         visit.website.attempts.count([("registrations", client_network(visit.ip_address))])
         if visit.website.shared.settings.confirms_addresses:
-            name = check_registration(email, password, accepted)
+            name = users.check_registration(email, password, accepted)
             visit.website.attempts.count(mail_subjects(visit, name))
             visit.website.account_flow.request_confirmation(name, password)
             return mail_sent_page(visit, name, f"a link that ends your registration, within {_CONFIRMATION}")
         user = visit.website.users.register(email, password, terms_accepted=accepted)
     except TooManyAttempts as stopped:
         return _registration_page(visit, {"": retry_advice(stopped.retry_after)}, 429, stopped.retry_after)
-    except InvalidUser as error:
+    except users.InvalidUser as error:
         return _registration_page(visit, field_errors(error.problems), 400)
-    except UserExists:
+    except users.UserExists:
         text = "This email is registered already. Sign in with it, or take another one."
         return _registration_page(visit, {"email": text}, 409)
     log.info("user registered")
@@ -91,7 +83,6 @@ def confirm_registration(visit: Visit) -> Response:
 
 
 def sign_in_form(visit: Visit) -> Response:
-    """``GET /sign-in``."""
     if visit.email is not None:
         return pages.see_other(_destination(visit))
     return _sign_in_page(visit, "")
@@ -101,8 +92,8 @@ def sign_in(visit: Visit) -> Response:
     """``POST /sign-in``: the same answer for an unknown email and for a wrong password, in the same time."""
     email = visit.field("email")
     try:
-        name = normalise_email(email)
-    except InvalidUser:
+        name = users.normalise_email(email)
+    except users.InvalidUser:
         name = email
     browser = visit.website.attempts.browsers.find(name, visit.cookie(cookie_name(name)))
     subjects = _sign_in_subjects(name, client_network(visit.ip_address), browser)
@@ -125,12 +116,11 @@ def sign_out_form(visit: Visit) -> Response:
 
 
 def sign_out(visit: Visit) -> Response:
-    """``POST /sign-out``."""
     visit.website.sessions.end(visit.session)
     return pages.see_other(visit.link("/"), visit.session_cookie(None))
 
 
-def begin_session(visit: Visit, user: User, place: str = "", browser: str | None = None) -> Response:
+def begin_session(visit: Visit, user: users.User, place: str = "", browser: str | None = None) -> Response:
     """Begin a session with a secret of its own, whatever cookie the browser came with, and go on to ``place``.
 
     Without one it goes on to the page that was asked for before. The ``browser`` is remembered, under its id if it was
@@ -212,7 +202,6 @@ _PASSWORDS = ("current_password", "password")
 
 
 def show_account(visit: Visit) -> Response:
-    """``GET /account``."""
     return _account_page(visit, done=visit.field("changed") == "password")
 
 
@@ -226,20 +215,19 @@ def change_account(visit: Visit) -> Response:
 
 
 def forgotten_password_form(visit: Visit) -> Response:
-    """``GET /forgotten``."""
     return _forgotten_page(visit)
 
 
 def request_password_reset(visit: Visit) -> Response:
     """``POST /forgotten``: writes to the mailbox; the page is the same whether or not there is such an account."""
     try:
-        name = normalise_mailbox(visit.field("email"))
+        name = users.normalise_mailbox(visit.field("email"))
         visit.website.attempts.count(mail_subjects(visit, name))
         visit.website.account_flow.request_reset(name)
     except TooManyAttempts as stopped:
         answer = _forgotten_page(visit, {"": retry_advice(stopped.retry_after)}, 429)
         return add_retry_after(answer, stopped.retry_after)
-    except InvalidUser as error:
+    except users.InvalidUser as error:
         return _forgotten_page(visit, field_errors(error.problems), 400)
     return mail_sent_page(visit, name, f"a link to a new password, good for {span(LIFETIMES['reset'])}")
 
@@ -259,7 +247,7 @@ def reset_password(visit: Visit) -> Response:
         user = visit.website.account_flow.find_reset_user(secret)
         try:
             user = visit.website.account_flow.reset_password(secret, visit.field("password"), terms_accepted=accepted)
-        except InvalidUser as error:
+        except users.InvalidUser as error:
             return _reset_page(visit, user, field_errors(error.problems), 400)
     except SecretNotValid:
         return invalid_link_page(visit, "/forgotten", "Ask for a new password")
@@ -276,7 +264,7 @@ def _change_password(visit: Visit) -> Response:
         user = visit.website.account_flow.change_password(visit.signed_in_user, current, new)
     except WrongPassword:
         return _account_page(visit, {"current_password": "This is not your password."}, 400)
-    except InvalidUser as error:
+    except users.InvalidUser as error:
         return _account_page(visit, field_errors(error.problems), 400)
     visit.website.attempts.record_success(subjects)
     log.info("password changed", by="user")
@@ -319,7 +307,7 @@ def _forgotten_page(visit: Visit, errors: dict[str, str] | None = None, status: 
     return page(visit, "forgotten.html", status=status, errors=errors or {}, given=visit.field("email"))
 
 
-def _reset_page(visit: Visit, user: User, errors: dict[str, str] | None = None, status: int = 200) -> Response:
+def _reset_page(visit: Visit, user: users.User, errors: dict[str, str] | None = None, status: int = 200) -> Response:
     found = errors or {}
     return page(
         visit,

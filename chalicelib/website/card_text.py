@@ -10,28 +10,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.cards.protocol.states import (
-    ACCOUNT_STATES,
-    ACTIVE,
-    AUTHORIZATION_STATES,
-    CARD_STATES,
-    NEW,
-    PIN_IS_BLOCKED,
-    PIN_OK,
-)
-from chalicelib.cards.protocol.values import (
-    ADVICE,
-    APPROVALS,
-    AUTHORIZATION,
-    ENTRY_MODES,
-    EXPIRY,
-    INCREMENT,
-    KINDS_OF_CARD,
-    REASONS,
-    RESPONSE_CODES,
-    REVERSAL,
-    TRANSACTION_TYPES,
-)
+from chalicelib.cards.protocol import states, values
 from chalicelib.foundation.fields.registries import currency_numbers, minor_units
 
 _WRITTEN = re.compile(r"(?:[0-9]{1,13}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,3}|[1-9](?:,[0-9]{3}){4})(?:\.[0-9]{1,4})?")
@@ -81,14 +60,14 @@ ENTRIES: Mapping[str, str] = {
 }
 """The entries of a programme manager's set-up that a card stands on."""
 MESSAGES: Mapping[int, str] = {
-    AUTHORIZATION: "authorization",
-    ADVICE: "advice",
-    INCREMENT: "increment",
-    REVERSAL: "reversal",
-    EXPIRY: "end of the hold",
+    values.AUTHORIZATION: "authorization",
+    values.ADVICE: "advice",
+    values.INCREMENT: "increment",
+    values.REVERSAL: "reversal",
+    values.EXPIRY: "end of the hold",
 }
 """What the network has sent, or the service has done in its place."""
-PIN: Mapping[int, str] = {PIN_OK: "OK", PIN_IS_BLOCKED: "Blocked"}  # the states of a PIN
+PIN: Mapping[int, str] = {states.PIN_OK: "OK", states.PIN_IS_BLOCKED: "Blocked"}  # the states of a PIN
 _WORDS = ("description", "reference_number")
 _DISPUTED = 1442  # the message that the transactions of a dispute come with
 RISK: Mapping[str, str] = {
@@ -103,16 +82,15 @@ RISK: Mapping[str, str] = {
 
 def card_tag(letter: str) -> str:
     """How the status of a card is coloured."""
-    return {ACTIVE: "good", NEW: ""}.get(letter, "bad")
+    return {states.ACTIVE: "good", states.NEW: ""}.get(letter, "bad")
 
 
 def response_meaning(number: str) -> str:
-    """The meaning of a response code of the network."""
-    return RESPONSE_CODES.get(number, "")
+    return values.RESPONSE_CODES.get(number, "")
 
 
 def is_approved(number: str) -> bool:
-    return number in APPROVALS
+    return number in values.APPROVALS
 
 
 def risk_summary(actions: list[Mapping[str, int]]) -> str:
@@ -148,19 +126,19 @@ def _first(row: Mapping[str, Any], *names: str) -> str:
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "money": money,
     "currency": currency_code,
-    "card_status": CARD_STATES.__getitem__,
+    "card_status": states.CARD_STATES.__getitem__,
     "card_tag": card_tag,
-    "card_kind": KINDS_OF_CARD.__getitem__,
-    "account_status": ACCOUNT_STATES.__getitem__,
+    "card_kind": values.KINDS_OF_CARD.__getitem__,
+    "account_status": states.ACCOUNT_STATES.__getitem__,
     "pin_status": PIN.__getitem__,
-    "reason": REASONS.__getitem__,
+    "reason": values.REASONS.__getitem__,
     "response": response_meaning,
     "is_approved": is_approved,
     "risk": risk_summary,
     "purpose": purpose,
     "remark": remark,
     "message_kind": MESSAGES.__getitem__,
-    "transaction_kind": TRANSACTION_TYPES.__getitem__,
-    "entry_mode": ENTRY_MODES.__getitem__,
-    "authorization_state": AUTHORIZATION_STATES.__getitem__,
+    "transaction_kind": values.TRANSACTION_TYPES.__getitem__,
+    "entry_mode": values.ENTRY_MODES.__getitem__,
+    "authorization_state": states.AUTHORIZATION_STATES.__getitem__,
 }

@@ -53,7 +53,6 @@ def list_clients(visit: Visit) -> Response:
 
 
 def new_client_form(visit: Visit) -> Response:
-    """``GET /clients/new``."""
     return _new_client_page(visit, {})
 
 

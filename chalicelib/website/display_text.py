@@ -81,7 +81,6 @@ def refusal_advice(refusal: Refusal) -> str:
 
 
 def return_advice(error: str) -> str:
-    """What to do about the error that the browser came back with."""
     return RETURN_ADVICE.get(error, _DEFAULT_ADVICE)
 
 
@@ -93,7 +92,6 @@ def payment_status(status: object) -> str:
 
 
 def moment(seconds: int) -> str:
-    """A point in time for people."""
     return f"{datetime.fromtimestamp(int(seconds), UTC):%-d %b %Y, %H:%M:%S} UTC"
 
 

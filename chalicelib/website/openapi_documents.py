@@ -28,7 +28,6 @@ class OpenApiDocument:
 
 @cache
 def load_document(name: str, address: str) -> OpenApiDocument:
-    """The document ``name`` of a service that stands at ``address``."""
     text = (_FOLDER / f"{name}.json").read_text(encoding="utf-8").replace(_PLACEHOLDER_URL, address)
     return OpenApiDocument(text, f'"{digest(text)[:32]}"')
 

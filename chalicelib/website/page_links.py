@@ -66,7 +66,6 @@ class MenuItem:
 
 
 def build_menu(place: str) -> Sequence[MenuItem]:
-    """The menu as it stands on the page at ``place``."""
     return [MenuItem(target, title, _section(place) == _section(target)) for target, title in _MENU]
 
 

@@ -60,7 +60,6 @@ class Visit(pages.Visit):
 
     @property
     def ip_address(self) -> str:
-        """The IP address that the request came from."""
         return str((self.incoming.context.get("identity") or {}).get("sourceIp") or "")
 
     @property
@@ -80,11 +79,9 @@ class Visit(pages.Visit):
         return "" if known else self.session_cookie(self.session)
 
     def link(self, place: str, **query: str) -> str:
-        """A link inside the web interface."""
         return f"{self.website.shared.settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")
 
     def redirect(self, place: str, **query: str) -> Response:
-        """The browser goes on to another page of the web interface."""
         return pages.see_other(self.link(place, **query))
 
     def session_cookie(self, session: Session | None) -> str:

@@ -15,15 +15,7 @@ from typing import Literal
 from chalicelib.statistics.call_counts import PERCENTILES, Histogram
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange
-from chalicelib.website.performance_text import (
-    availability_text,
-    day,
-    describe_availability,
-    describe_latency,
-    latency_text,
-    percent,
-    short_day,
-)
+from chalicelib.website import performance_text
 
 WIDTH, HEIGHT = 1000, 160
 Side = Literal["bank", "hub"]
@@ -96,7 +88,6 @@ class Axis:
 
     @property
     def step(self) -> float:
-        """The width of a day."""
         return WIDTH / len(self.days)
 
     def centre(self, number: int) -> float:
@@ -116,13 +107,13 @@ class Axis:
             ChartDay(
                 _percent_of_width(number * self.step),
                 _percent_of_width(self.step),
-                f"{day(each)}: {told.get(each, 'no calls')}",
+                f"{performance_text.day(each)}: {told.get(each, 'no calls')}",
             )
             for number, each in enumerate(self.days)
         ]
 
     def _label(self, number: int, each: date) -> AxisLabel:
-        words = short_day(each) if each.year == self.days.until.year else day(each)
+        words = performance_text.short_day(each) if each.year == self.days.until.year else performance_text.day(each)
         if len(self.days) > _FEW and each == self.days.since:
             return AxisLabel(0, "start", words)
         if len(self.days) > _FEW and each == self.days.until:
@@ -150,11 +141,11 @@ def availability_chart(records: Sequence[DayRecord], days: DayRange) -> Performa
         left, width = (number + room / 2) * axis.step, (1 - room) * axis.step
         up.append(_column(left, width, height, HEIGHT))
         down += [_column(left, width, 0, height)] if height else []
-    told = {each: availability_text(record) for each, record in known.items()}
+    told = {each: performance_text.availability_text(record) for each, record in known.items()}
     return PerformanceChart(
         title="Availability by day",
-        description=describe_availability(list(known.values()), days),
-        scale=[percent(number.normalize()) for number in _scale_marks(Decimal(lowest), Decimal(100))],
+        description=performance_text.describe_availability(list(known.values()), days),
+        scale=[performance_text.percent(number.normalize()) for number in _scale_marks(Decimal(lowest), Decimal(100))],
         shapes=[ChartPath("up", "".join(up)), ChartPath("down", "".join(down))],
         dots=(),
         dates=axis.date_labels(),
@@ -185,12 +176,12 @@ def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side
         ]
     return PerformanceChart(
         title=title,
-        description=describe_latency(list(known.values()), days),
+        description=performance_text.describe_latency(list(known.values()), days),
         scale=[f"{number.normalize():,f} ms" for number in _scale_marks(Decimal(0), highest)],
         shapes=shapes,
         dots=dots,
         dates=axis.date_labels(),
-        days=axis.chart_days({each: latency_text(found) for each, found in known.items()}),
+        days=axis.chart_days({each: performance_text.latency_text(found) for each, found in known.items()}),
     )
 
 

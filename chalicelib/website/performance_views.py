@@ -139,7 +139,6 @@ def _performance_page(
 
 
 def _download(format: str, bic: str, days: DayRange, records: Sequence[DayRecord]) -> Response:
-    """The days as a file to keep."""
     content_type, write = FORMATS[format]
     name = f"performance-{bic}-{days.since}-{days.until}.{format}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -53,7 +53,6 @@ website_routes.serve_below("", ["GET"], _answer_not_found)
 
 @website_routes.get("/static/{name}")
 def static(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """A style sheet, script or picture under its hashed name."""
     from chalicelib.website.pages import error_page, static_files
 
     found = static_files().answer(incoming.uri["name"])

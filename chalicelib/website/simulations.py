@@ -10,15 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.schemes import METHODS, SEPA
 from chalicelib.cards.protocol.states import DISPUTE_OPENED, DISPUTE_STEPS
-from chalicelib.cards.protocol.values import (
-    APPROVED,
-    CARD_TRANSACTION_TYPES,
-    ECI_INDICATORS,
-    ENTRY_MODES,
-    RESPONSE_CODES,
-)
 
 Kind = Literal["amount", "choice", "offer", "text", "secret", "check"]
 Offer = Literal["currencies", "accounts", "held", "known", "cleared", "collected", "addresses"]
@@ -87,7 +81,7 @@ _COUNTRIES: Choices = {
     "840": "United States",
 }
 _STEPS: Choices = {step: f"{step}: {meaning}" for step, meaning in DISPUTE_STEPS.items()}
-_CODES: Choices = {code: f"{code}: {meaning}" for code, meaning in RESPONSE_CODES.items()}
+_CODES: Choices = {code: f"{code}: {meaning}" for code, meaning in values.RESPONSE_CODES.items()}
 
 _AMOUNT = FormField("amount", "Amount", "amount", "25.00")
 _CURRENCY = FormField("currency_ison", "Currency", "offer", offer="currencies")
@@ -99,8 +93,8 @@ _SHOP = (
 _USE = (
     _AMOUNT,
     _CURRENCY,
-    FormField("transaction_type", "What for", "choice", "0", _numbered_choices(CARD_TRANSACTION_TYPES)),
-    FormField("entry_mode_type", "How", "choice", "5", _numbered_choices(ENTRY_MODES)),
+    FormField("transaction_type", "What for", "choice", "0", _numbered_choices(values.CARD_TRANSACTION_TYPES)),
+    FormField("entry_mode_type", "How", "choice", "5", _numbered_choices(values.ENTRY_MODES)),
     *_SHOP,
 )
 _HELD = FormField("trans_link", "Authorization", "offer", offer="held")
@@ -125,7 +119,7 @@ SIMULATIONS: tuple[Simulation, ...] = (
             FormField("pin", "PIN", "secret", optional=True, digits=4),
             FormField("cvc2", "CVC2", "secret", optional=True, digits=3),
             FormField(
-                "eci_indicator", "3-D Secure", "choice", choices=_numbered_choices(ECI_INDICATORS), optional=True
+                "eci_indicator", "3-D Secure", "choice", choices=_numbered_choices(values.ECI_INDICATORS), optional=True
             ),
             FormField("force_response_code", "Answer", "choice", choices=_CODES, optional=True, hint=_DECIDES),
             FormField("partial_approval", "The shop takes a part, too", "check", optional=True),
@@ -136,7 +130,7 @@ SIMULATIONS: tuple[Simulation, ...] = (
         "simulateAdvice",
         "Advice: the network has decided",
         "Tell",
-        (*_USE, FormField("response_code", "Decision", "choice", APPROVED, _CODES)),
+        (*_USE, FormField("response_code", "Decision", "choice", values.APPROVED, _CODES)),
         is_of_card=True,
     ),
     Simulation(

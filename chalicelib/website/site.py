@@ -40,7 +40,6 @@ def show_home(visit: Visit) -> Response:
 
 
 def show_terms(visit: Visit) -> Response:
-    """``GET /terms``."""
     return page(visit, "terms.html")
 
 

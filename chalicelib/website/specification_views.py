@@ -108,7 +108,6 @@ def _action_groups(document: dict[str, Any], is_sandbox: bool) -> Sequence[Opera
 
 
 def _client_choices(visit: Visit, email: str) -> Sequence[ClientChoice]:
-    """The user's active clients, the newest first."""
     found = select_choices(newest_first(visit.website.openbanking.clients, email), active=True)
     return [ClientChoice(client.client_id, client.title, _payment_callback(visit, client)) for client in found]
 

@@ -11,8 +11,7 @@ from chalice.app import ScheduledEventConfig
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.statistics import ingest as ingesting
-from chalicelib.statistics.daily_reports import DailyReport
-from chalicelib.statistics.day_records import TABLE
+from chalicelib.statistics.day_records import TABLE, DailyReport
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counters import KEPT_DAYS, REACH_DAYS, Hour, HourlyCounters, StoredCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day

@@ -11,7 +11,7 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.own_answers import Success
 from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.statistics.daily_reports import DailyReport, DailyReports, DayOutOfRange
+from chalicelib.statistics.day_records import DailyReport, DailyReports, DayOutOfRange
 
 
 @dataclass(frozen=True, slots=True)

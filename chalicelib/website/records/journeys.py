@@ -90,8 +90,6 @@ class Journey:
 
 
 class Journeys:
-    """The journeys of users."""
-
     def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
         self._store = store
         self._vault = vault

@@ -47,8 +47,6 @@ class OneTimeSecret:
 
 
 class OneTimeSecrets:
-    """Makes and finds them."""
-
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock

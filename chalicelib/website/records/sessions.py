@@ -110,7 +110,6 @@ def _key(secret: str) -> Item:
 
 
 def _encode_email(email: str) -> str:
-    """An email in the letters of a cookie."""
     return base64.urlsafe_b64encode(email.encode()).decode().rstrip("=")
 
 
@@ -124,8 +123,6 @@ _VALUE = re.compile(r"([0-9a-f]{22})-([0-9]{1,12})\.([A-Za-z0-9_-]+)")
 
 
 class KnownBrowsers:
-    """Makes the cookies, and recognises them."""
-
     def __init__(self, keyring: Keyring, clock: Clock) -> None:
         self._keyring = keyring
         self._clock = clock
@@ -148,7 +145,6 @@ class KnownBrowsers:
 
 
 def cookie_name(email: str) -> str:
-    """The name of the cookie for an account."""
     return f"{BROWSER_COOKIE}{digest(email)[:16]}"
 
 
