@@ -62,8 +62,7 @@ def make(folder: Path) -> bool:
 def _recreate(folder: Path) -> None:
     version = sys.version.split()[0]
     print(
-        f"Making {folder.name} with Python {version} and installing the packages: about a minute, this once",
-        flush=True,
+        f"Making {folder.name} with Python {version} and installing the packages: about a minute, this once", flush=True
     )
     shutil.rmtree(folder, ignore_errors=True)
     _run([sys.executable, "-m", "venv", str(folder)], "this Python lacks venv: install python3-venv")

@@ -36,8 +36,7 @@ Scopes = Annotated[
     typer.Option("--scope", metavar="NAME", help="A scope it can provide; repeatable. All when left out."),
 ]
 Subject = Annotated[
-    str | None,
-    typer.Option(metavar="DN", help="The client certificate it must come with; an empty text removes it."),
+    str | None, typer.Option(metavar="DN", help="The client certificate it must come with; an empty text removes it.")
 ]
 SignatureRequired = Annotated[
     bool | None,
@@ -266,8 +265,7 @@ def add_public_key(bic: BicArgument, file: KeyFile) -> Report:
 
 @command(group, "remove-public-key")
 def remove_public_key(
-    bic: BicArgument,
-    key_id: Annotated[str, typer.Argument(metavar="KEY-ID", help="As `banks show` prints it.")],
+    bic: BicArgument, key_id: Annotated[str, typer.Argument(metavar="KEY-ID", help="As `banks show` prints it.")]
 ) -> Report:
     """Accept no more signatures of a key.
 
@@ -280,9 +278,7 @@ def remove_public_key(
 
 @command(group, "remove")
 def remove(
-    bic: BicArgument,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: bool = False,
+    bic: BicArgument, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, as_json: bool = False
 ) -> Report:
     """Forget a bank; its consents stay, but no call reaches it any more.
 

@@ -246,10 +246,7 @@ def events_url(
 
 
 @command(group, "rotate-events-secret")
-def rotate_events_secret(
-    client_id: ClientArgument,
-    overlap: output.EventsOverlap = output.OVERLAP,
-) -> Report:
+def rotate_events_secret(client_id: ClientArgument, overlap: output.EventsOverlap = output.OVERLAP) -> Report:
     """Make a new secret for a client's events and print it, once.
 
     Until the overlap is over every event carries two signatures, so the client verifies with either secret. At most two

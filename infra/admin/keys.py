@@ -30,8 +30,7 @@ def init() -> Report:
 @command(group, "rotate-signing")
 def rotate_signing(
     overlap: Annotated[
-        int,
-        overlap_option("How long banks get to fetch the new key before it signs; 0 drops the old key at once."),
+        int, overlap_option("How long banks get to fetch the new key before it signs; 0 drops the old key at once.")
     ] = output.OVERLAP,
 ) -> Report:
     """Publish a new signing key now, and sign with it when the overlap is over.
@@ -98,11 +97,5 @@ def show() -> Report:
 def _public_keys(hub: Hub) -> dict[str, Any]:
     """``{"keys": [{"key_id", "signs", "pem"}]}``; ``signs`` says whether it is the one in use."""
     current = signatures.key_id(hub.keyring.signing_key().public_key())
-    keys = hub.keyring.public_keys()
-    ids = [signatures.key_id(key) for key in keys]
-    return {
-        "keys": [
-            {"key_id": key_id, "signs": key_id == current, "pem": signatures.public_pem(key)}
-            for key_id, key in zip(ids, keys, strict=True)
-        ]
-    }
+    keys = {signatures.key_id(key): signatures.public_pem(key) for key in hub.keyring.public_keys()}
+    return {"keys": [{"key_id": key_id, "signs": key_id == current, "pem": pem} for key_id, pem in keys.items()]}

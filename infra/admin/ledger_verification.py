@@ -174,18 +174,10 @@ def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, li
     Raises: Broken, for an authorization that would never expire, or once too often.
     """
     found: dict[str, list[ReservedAmount]] = {}
-    for owner, claim in _claims(store, progress):
-        found.setdefault(owner, []).append(claim)
-    return found
-
-
-# -- inside
-
-
-def _claims(store: Store, progress: Progress) -> Iterator[tuple[str, ReservedAmount]]:
     for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
         if item["part"] == ExternalPayment.kind and item.get("held"):
-            yield _owner(_key_of_payer(item)), ReservedAmount(PAYMENT, item["id"])
+            claim = ReservedAmount(PAYMENT, item["id"])
+            found.setdefault(_owner(_key_of_payer(item)), []).append(claim)
     for item in progress.count(store.scan(Authorization.table), "records of card activity"):
         if item["part"] == Authorization.kind and "state" in item:  # later messages only lead to it
             _check_due(item)
@@ -196,7 +188,8 @@ def _claims(store: Store, progress: Progress) -> Iterator[tuple[str, ReservedAmo
         else:
             continue
         if is_claiming:
-            yield _owner(Account.key(item["account_id"])), claim
+            found.setdefault(_owner(Account.key(item["account_id"])), []).append(claim)
+    return found
 
 
 def _check_due(authorization: Item) -> None:

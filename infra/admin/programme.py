@@ -108,10 +108,7 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
 
 
 @command(group, "rotate-events-secret")
-def rotate_events_secret(
-    manager_id: ManagerArgument,
-    overlap: output.EventsOverlap = output.OVERLAP,
-) -> Report:
+def rotate_events_secret(manager_id: ManagerArgument, overlap: output.EventsOverlap = output.OVERLAP) -> Report:
     """Make a new secret for a programme manager's events and print it, once.
 
     Until the overlap is over every event carries two signatures, so that either secret verifies it. At most two are in

@@ -52,8 +52,7 @@ def trace(
         ),
     ],
     since: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help=f"How far back to look; a day when left out. {output.TIME_HELP}"),
+        str | None, typer.Option(metavar="TIME", help=f"How far back to look; a day when left out. {output.TIME_HELP}")
     ] = None,
 ) -> Report:
     """Show what became of one request.

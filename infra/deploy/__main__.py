@@ -93,19 +93,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     try:
         if options.only != "application":
-            _show(deploy_resources(options.stage, options.alarm_topic, options.take_over))
+            outputs = deploy_resources(options.stage, options.alarm_topic, options.take_over)
+            width = max(map(len, outputs), default=0)
+            for name, value in sorted(outputs.items()):
+                print(f"{name:<{width}}  {value}", flush=True)
         if options.only != "resources":
             deploy_functions(options.stage)
     except (stacks.StackFailed, chalice_command.ChaliceFailed, ClientError, BotoCoreError) as error:
         print(f"causeway: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def _show(outputs: dict[str, str]) -> None:
-    width = max(map(len, outputs), default=0)
-    for name, value in sorted(outputs.items()):
-        print(f"{name:<{width}}  {value}", flush=True)
 
 
 if __name__ == "__main__":

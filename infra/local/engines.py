@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import re
 import subprocess
 from collections.abc import Mapping, MutableMapping
@@ -50,7 +49,9 @@ class Engines:
         self._lock: IO[str] | None = None
         if environ.get("LOCALSTACK") == "1":
             environ.setdefault("AWS_ENDPOINT_URL", localstack_address())
-        self.kind = _kind(environ, engine)
+            self.kind = "localstack"
+        else:
+            self.kind = "endpoint" if "AWS_ENDPOINT_URL" in environ else engine
         region = environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or REGION
         environ.update({"AWS_DEFAULT_REGION": region, "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true"})
         _bypass_proxies(environ)
@@ -103,9 +104,7 @@ class Engines:
 
     def has_failed(self) -> bool:
         """Whether an engine of ours has ended by itself."""
-        return bool(self._emulator and self._emulator.has_ended()) or bool(
-            self._dynamodb and self._dynamodb.has_ended()
-        )
+        return any(engine.has_ended() for engine in (self._emulator, self._dynamodb) if engine)
 
     def stop(self) -> None:
         for engine in (self._emulator, self._dynamodb):
@@ -169,22 +168,11 @@ def check_engine(engine: str) -> None:
         raise EngineFailed(f"ENGINE must be one of {', '.join(ENGINES)}, not {engine!r}")
 
 
-def _kind(environ: MutableMapping[str, str], engine: str) -> str:
-    if environ.get("LOCALSTACK") == "1":
-        return "localstack"
-    return "endpoint" if "AWS_ENDPOINT_URL" in environ else engine
-
-
 def _bypass_proxies(environ: MutableMapping[str, str]) -> None:
     """Calls to this machine never go through a proxy."""
     for name in ("NO_PROXY", "no_proxy"):
         hosts = [host for host in environ.get(name, "").split(",") if host]
         environ[name] = ",".join(dict.fromkeys([*hosts, "127.0.0.1", "localhost"]))
-
-
-def default_engine() -> str:
-    """``ENGINE``, else the emulator alone."""
-    return os.environ.get("ENGINE") or ENGINES[0]
 
 
 HEALTH = "/_localstack/health"

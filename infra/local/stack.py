@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from infra import command
 from infra.local import logfile, stackfile
 from infra.local.dynamodb_local import EngineFailed
-from infra.local.engines import ENGINES, Engines, check_engine, default_engine
+from infra.local.engines import ENGINES, Engines, check_engine
 from infra.local.process import call_with_parents_end
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def _no_port(port: int, error: OSError) -> str:
 def _options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     parser = command.parser("infra.local", __doc__)
     parser.add_argument("--port", default=os.environ.get("PORT") or str(DEFAULT_PORT), help="0 for any free one")
-    parser.add_argument("--engine", default=default_engine(), help=f"one of {', '.join(ENGINES)}")
+    parser.add_argument("--engine", default=os.environ.get("ENGINE") or ENGINES[0], help=f"one of {', '.join(ENGINES)}")
     parser.add_argument("--stack-file", type=Path, default=stackfile.location(), help="where to write what was seeded")
     parser.add_argument("--quiet", action="store_true", help="print no credentials, only when it is ready")
     parser.add_argument("--end-with-stdin", action="store_true", help="end when standard input closes")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
+from typing import TypeVar
 
 from chalicelib.cards.programs.catalogue import KINDS, MOST_FEE_CODES
 from chalicelib.cards.protocol import values
@@ -13,6 +15,7 @@ from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.settings import Stage
 from infra.programme import models
 
+T = TypeVar("T")
 Fault = tuple[str, str]
 """A place, and what is wrong there."""
 
@@ -40,33 +43,29 @@ _LIMIT_TYPES = {
 def find_faults(managers: Sequence[models.ManagerPart], stage: Stage) -> Iterator[Fault]:
     """What does not fit together; a place begins with ``programme_managers``."""
     yield from _find_repeats("programme_managers", managers)
-    for position, manager in enumerate(managers):
-        yield from _prefix_places(f"programme_managers.{position}", _wrong_manager(manager, stage))
+    yield from _check_each("programme_managers", managers, lambda manager: _wrong_manager(manager, stage))
 
 
-def _prefix_places(place: str, found: Iterable[Fault]) -> Iterator[Fault]:
-    yield from ((f"{place}.{inner}", said) for inner, said in found)
+def _check_each(place: str, entries: Iterable[T], check: Callable[[T], Iterator[Fault]]) -> Iterator[Fault]:
+    """The faults of the entries of a list, by their places."""
+    for position, entry in enumerate(entries):
+        yield from ((f"{place}.{position}.{inner}", said) for inner, said in check(entry))
 
 
 def _wrong_manager(manager: models.ManagerPart, stage: Stage) -> Iterator[Fault]:
     for kind in KINDS:
         entries: list[models.NamedPart] = getattr(manager, f"{kind}s")
         yield from _find_repeats(f"{kind}s", entries)
-        for position, entry in enumerate(entries):
-            place = f"{kind}s.{position}"
-            yield from _prefix_places(place, _wrong_references(manager, kind, entry))
-            yield from _prefix_places(place, _wrong_currencies(manager, entry))
+        yield from _check_each(f"{kind}s", entries, partial(_wrong_entry, manager, kind))
     yield from _wrong_group_entries(manager)
-    for position, programme in enumerate(manager.card_programmes):
-        yield from _prefix_places(f"card_programmes.{position}", _wrong_programme(manager, programme, stage))
+    yield from _check_each("card_programmes", manager.card_programmes, partial(_wrong_programme, manager, stage))
     yield from _wrong_rates(manager)
     yield from _wrong_events(manager, stage)
     names = [each.name for each in manager.credentials]
     for position, credential in enumerate(manager.credentials):
-        place = f"credentials.{position}"
         if credential.name in names[:position]:
-            yield f"{place}.name", "is there already"
-        yield from _prefix_places(place, _wrong_credential(credential))
+            yield f"credentials.{position}.name", "is there already"
+        yield from ((f"credentials.{position}.{inner}", said) for inner, said in _wrong_credential(credential))
 
 
 def _find_repeats(place: str, entries: Iterable[models.NamedPart | models.LimitEntryPart]) -> Iterator[Fault]:
@@ -77,7 +76,7 @@ def _find_repeats(place: str, entries: Iterable[models.NamedPart | models.LimitE
         seen.add(entry.id)
 
 
-def _wrong_references(manager: models.ManagerPart, kind: str, entry: models.NamedPart) -> Iterator[Fault]:
+def _wrong_entry(manager: models.ManagerPart, kind: str, entry: models.NamedPart) -> Iterator[Fault]:
     for member, target in _REFERENCES.items():
         there: dict[int, models.NamedPart] = {each.id: each for each in getattr(manager, f"{target}s")}
         limit_type = _LIMIT_TYPES.get(member, {}).get(kind)
@@ -87,9 +86,6 @@ def _wrong_references(manager: models.ManagerPart, kind: str, entry: models.Name
                 yield member, f"names the {target.replace('_', ' ')} {number}, which is not in the file"
             elif limit_type and getattr(there[number], "limit_type", None) != limit_type:
                 yield member, f"names the limit group {number}, whose limit_type is not {limit_type}"
-
-
-def _wrong_currencies(manager: models.ManagerPart, entry: models.NamedPart) -> Iterator[Fault]:
     for number in getattr(entry, "currencies", ()):
         yield from _wrong_currency(manager, "currencies", number)
     if isinstance(entry, models.SpecialAccountPart):
@@ -115,20 +111,16 @@ def _wrong_group_entries(manager: models.ManagerPart) -> Iterator[Fault]:
         if _most_codes(fees) > MOST_FEE_CODES:
             problem = f"must not have more than {MOST_FEE_CODES} different codes for one type of transactions"
             yield f"fee_groups.{position}.entries", problem
-        for number, fee in enumerate(fees.entries):
-            yield from _prefix_places(f"fee_groups.{position}.entries.{number}", _wrong_fee(manager, fee))
+        yield from _check_each(f"fee_groups.{position}.entries", fees.entries, partial(_wrong_fee, manager))
     for position, limits in enumerate(manager.limit_groups):
         place = f"limit_groups.{position}.entries"
         yield from _find_repeats(place, limits.entries)
-        for number, limit in enumerate(limits.entries):
-            yield from _prefix_places(f"{place}.{number}", _wrong_limit(manager, limit))
-    for position, usage in enumerate(manager.usage_groups):
-        yield from _prefix_places(f"usage_groups.{position}", _wrong_usage(usage))
+        yield from _check_each(place, limits.entries, partial(_wrong_limit, manager))
+    yield from _check_each("usage_groups", manager.usage_groups, _wrong_usage)
     for position, risks in enumerate(manager.risk_groups):
         place = f"risk_groups.{position}.rules"
         yield from _find_repeats(place, risks.rules)
-        for number, rule in enumerate(risks.rules):
-            yield from _prefix_places(f"{place}.{number}", _wrong_rule(manager, rule))
+        yield from _check_each(place, risks.rules, partial(_wrong_rule, manager))
 
 
 def _wrong_fee(manager: models.ManagerPart, fee: models.FeeEntryPart) -> Iterator[Fault]:
@@ -157,8 +149,7 @@ def _wrong_limit(manager: models.ManagerPart, limit: models.LimitEntryPart) -> I
 
 
 def _wrong_usage(usage: models.UsageGroupPart) -> Iterator[Fault]:
-    for position, blocked in enumerate(usage.blocked_mccs):
-        yield from _prefix_places(f"blocked_mccs.{position}", _wrong_range(blocked))
+    yield from _check_each("blocked_mccs", usage.blocked_mccs, _wrong_range)
     if usage.countries and usage.blocked_countries:
         yield "blocked_countries", "must be empty when countries is not"
 
@@ -191,7 +182,7 @@ def _wrong_range(
         yield "mcc_low", "must not be more than mcc_high"
 
 
-def _wrong_programme(manager: models.ManagerPart, programme: models.CardProgrammePart, stage: Stage) -> Iterator[Fault]:
+def _wrong_programme(manager: models.ManagerPart, stage: Stage, programme: models.CardProgrammePart) -> Iterator[Fault]:
     if stage != "prod" and not programme.bin.startswith(tuple(manager.test_bins)):
         yield "bin", "does not begin with one of test_bins: only production may have other BINs"
     if not programme.virtual and not programme.physical:
