@@ -91,7 +91,7 @@ class InstallProgress:
         self._collected: set[str] = set()
         self._doing = ""
 
-    def hear(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         """Note a line of pip's."""
         if found := re.match(r"Collecting ([\w.-]*\w)", line):
             self._collected.add(found[1])
@@ -99,7 +99,7 @@ class InstallProgress:
         elif line.startswith("Installing collected packages: "):
             self._doing = f"installing {line.count(',') + 1} packages"
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Say how far it is: at once on a terminal, after a while elsewhere."""
         now = time.monotonic()
         said = f"  {now - self._begun:3.0f} s  {self._doing}"
@@ -121,9 +121,9 @@ def _run(command: list[str], complaint: str) -> None:
     progress = InstallProgress()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:
         threading.Thread(target=_read_lines, args=(process, lines), daemon=True).start()
-        while (line := _next(lines)) is not None:
-            progress.hear(line)
-            progress.tell()
+        while (line := _next_line(lines)) is not None:
+            progress.read_line(line)
+            progress.report()
     progress.end()
     if process.returncode:
         raise EnvironmentFailed(complaint)
@@ -136,7 +136,7 @@ def _read_lines(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | N
     lines.put(None)
 
 
-def _next(lines: queue.SimpleQueue[str | None]) -> str | None:
+def _next_line(lines: queue.SimpleQueue[str | None]) -> str | None:
     """The next line; an empty one when a second went by without one, ``None`` at the end."""
     try:
         return lines.get(timeout=1)

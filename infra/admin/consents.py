@@ -24,7 +24,7 @@ def show(consent_id: ConsentId) -> Report:
     Example:
       .venv/bin/python -m infra.admin consents show 0f8c27b3a1d94e6f5a7b0c
     """
-    consent = _find(consent_id)
+    consent = _find_consent(consent_id)
     data = {"client_id": consent.client_id, **describe_consent(consent)}
     return Report({"consent": data}, format_members(data))
 
@@ -37,13 +37,13 @@ def revoke(consent_id: ConsentId) -> Report:
     Example:
       .venv/bin/python -m infra.admin consents revoke 0f8c27b3a1d94e6f5a7b0c
     """
-    connection.connect().openbanking.token_flow.end_consent(_find(consent_id), "operator")
-    consent = _find(consent_id)
+    connection.connect().openbanking.token_flow.end_consent(_find_consent(consent_id), "operator")
+    consent = _find_consent(consent_id)
     data = {"consent_id": consent.consent_id, "status": consent.status}
     return Report({"consent": data}, f"{consent.consent_id} is {consent.status}.")
 
 
-def _find(consent_id: str) -> Consent:
+def _find_consent(consent_id: str) -> Consent:
     item = connection.connect().store.get(*consent_key(consent_id))
     if item is None:
         raise CommandRefused(f"there is no consent {consent_id}")

@@ -127,10 +127,10 @@ def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:
         "attempts": delivery.attempts,
         "attempt_under_way": running,
         "created_at": timestamp(delivery.created_at),
-        "next_attempt_at": None if running else _time(delivery.due_at),
+        "next_attempt_at": None if running else _format_time(delivery.due_at),
         "give_up_at": timestamp(delivery.give_up_at),
-        "delivered_at": _time(delivery.delivered_at),
-        "failed_at": _time(delivery.failed_at),
+        "delivered_at": _format_time(delivery.delivered_at),
+        "failed_at": _format_time(delivery.failed_at),
         "kept_until": timestamp(delivery.expires_at),
         "history": [{**entry, "at": timestamp(entry["at"])} for entry in delivery.history],
     }
@@ -138,10 +138,10 @@ def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:
 
 def format_delivery(shown: Mapping[str, Any]) -> str:
     """The ``members`` of a delivery for people."""
-    return format_members({**shown, "history": [line for entry in shown["history"] for line in _attempt(entry)]})
+    return format_members({**shown, "history": [line for entry in shown["history"] for line in _format_attempt(entry)]})
 
 
-def _attempt(entry: Mapping[str, Any]) -> Iterator[str]:
+def _format_attempt(entry: Mapping[str, Any]) -> Iterator[str]:
     """The lines of an attempt: how it went, and its headers, if it has any."""
     outcome = ": ".join(str(entry[name]) for name in ("status", "error") if name in entry) or "arrived"
     yield f"{entry['at']}  {entry['milliseconds']} ms  {outcome}"
@@ -150,16 +150,16 @@ def _attempt(entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"  {mark} {name}: {value}"
 
 
-def _time(seconds: int | None) -> str | None:
+def _format_time(seconds: int | None) -> str | None:
     return None if seconds is None else timestamp(seconds)
 
 
 def _find_party(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Party:
     """Whose deliveries are meant. Raises: Refused, InvalidBank."""
-    return Party(_bic(hub, bank), _client_id(hub, client), _manager_id(hub, manager))
+    return Party(_find_bic(hub, bank), _find_client_id(hub, client), _find_manager_id(hub, manager))
 
 
-def _bic(hub: Hub, text: str | None) -> str | None:
+def _find_bic(hub: Hub, text: str | None) -> str | None:
     """The BIC as the bank is registered, in whatever spelling it was given. Raises: Refused, InvalidBank."""
     if text is None:
         return None
@@ -170,7 +170,7 @@ def _bic(hub: Hub, text: str | None) -> str | None:
     return bank.bic if bank else bic
 
 
-def _client_id(hub: Hub, text: str | None) -> str | None:
+def _find_client_id(hub: Hub, text: str | None) -> str | None:
     """Raises: Refused."""
     if text is None:
         return None
@@ -182,7 +182,7 @@ def _client_id(hub: Hub, text: str | None) -> str | None:
     return text
 
 
-def _manager_id(hub: Hub, number: int | None) -> int | None:
+def _find_manager_id(hub: Hub, number: int | None) -> int | None:
     """Raises: Refused."""
     if number is not None and not hub.cards.programmes.set_up(number).revision:
         raise CommandRefused(f"no programme manager has the id {number}: `programme show` lists them")

@@ -59,7 +59,7 @@ def verify(
     if special is not None and "." not in special:
         raise CommandRefused("a special account is named by its programme manager and its own id: MANAGER.ID")
     named = special if account is None else str(account)
-    key = _key(named) if named is not None else None
+    key = _parse_account(named) if named is not None else None
     store = connection.connect().store
     try:
         with ledger_verification.retry_reads(store), Progress(sys.stderr) as progress:
@@ -90,14 +90,14 @@ def show(
       .venv/bin/python -m infra.admin ledger show 1.801 --limit 100
     """
     store = connection.connect().store
-    key = _key(account)
+    key = _parse_account(account)
     item = store.get(*key)
     if item is None:
         raise _refuse_unknown(key)
     return _report_rows(item, list(islice(latest_first(store, item["owner"]), limit)))
 
 
-def _key(account: str) -> Key:
+def _parse_account(account: str) -> Key:
     """Where an account is that an operator names. Raises: Refused."""
     numbers = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,10}))?", account)
     if numbers is None:
@@ -156,7 +156,7 @@ def _report_rows(account: Item, rows: list[Item]) -> Report:
         "currency": currency,
         "movements": account["movements"],
         **{str(name): account[name] for name in BALANCES},
-        "rows": [_row(row) for row in rows],
+        "rows": [_row_members(row) for row in rows],
     }
     balances = ", ".join(f"{name} {format_amount(account[name], currency)}" for name in BALANCES)
     said = f"{describe_owner(owner).capitalize()}: {balances}; rows {account['movements']}"
@@ -165,7 +165,7 @@ def _report_rows(account: Item, rows: list[Item]) -> Report:
     return Report(data, f"{said}\n\n{format_table([_format_row(owner, currency, row) for row in rows], _COLUMNS)}")
 
 
-def _row(row: Item) -> dict[str, Any]:
+def _row_members(row: Item) -> dict[str, Any]:
     return {
         "row": number_of(row),
         "at": format_time(row["at"]),
@@ -174,7 +174,7 @@ def _row(row: Item) -> dict[str, Any]:
         "authorization": row.get("authorization_id"),
         "disputed_transaction": row.get("transaction_id"),
         "entries": [
-            {"book": entry.book, "currency": entry.currency, "amount": entry.amount} for entry in _entries(row)
+            {"book": entry.book, "currency": entry.currency, "amount": entry.amount} for entry in _sort_entries(row)
         ],
         **{str(name): row[name] for name in BALANCES},
     }
@@ -183,12 +183,12 @@ def _row(row: Item) -> dict[str, Any]:
 def _format_row(owner: str, currency: int, row: Item) -> dict[str, Any]:
     entries = [
         f"{entry.book.removeprefix(f'{owner}:')} {format_amount(entry.amount, entry.currency)}"
-        for entry in _entries(row)
+        for entry in _sort_entries(row)
     ]
     balances = {str(name): format_amount(row[name], currency) for name in BALANCES}
-    return _row(row) | {"about": describe_row(row), "entries": "; ".join(entries)} | balances
+    return _row_members(row) | {"about": describe_row(row), "entries": "; ".join(entries)} | balances
 
 
-def _entries(row: Item) -> list[Entry]:
+def _sort_entries(row: Item) -> list[Entry]:
     """The entries, with the account's own books first."""
     return sorted(entries_of(row), key=lambda entry: (not entry.book.startswith(f"{row['owner']}:"), entry.book))

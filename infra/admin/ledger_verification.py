@@ -177,7 +177,7 @@ def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, li
     for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
         if item["part"] == ExternalPayment.kind and item.get("held"):
             claim = ReservedAmount(PAYMENT, item["id"])
-            found.setdefault(_owner(_key_of_payer(item)), []).append(claim)
+            found.setdefault(_owner_of(_key_of_payer(item)), []).append(claim)
     for item in progress.count(store.scan(Authorization.table), "records of card activity"):
         if item["part"] == Authorization.kind and "state" in item:  # later messages only lead to it
             _check_due(item)
@@ -188,14 +188,14 @@ def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, li
         else:
             continue
         if is_claiming:
-            found.setdefault(_owner(Account.key(item["account_id"])), []).append(claim)
+            found.setdefault(_owner_of(Account.key(item["account_id"])), []).append(claim)
     return found
 
 
 def _check_due(authorization: Item) -> None:
     """Whether an authorization expires as long as it waits for its clearing, and not any more then. Raises: Broken."""
     number, is_held = authorization["id"], authorization["state"] == HELD
-    owner = _owner(Account.key(authorization["account_id"]))
+    owner = _owner_of(Account.key(authorization["account_id"]))
     in_index = {name: authorization[name] for name in NOT_DUE if name in authorization}
     if not is_held and (authorization["left"] or authorization["held"]):
         raise LedgerMismatch(owner, f"authorization {number} is over, and holds something")
@@ -205,7 +205,7 @@ def _check_due(authorization: Item) -> None:
         raise LedgerMismatch(owner, f"authorization {number} is held, and will never expire")
 
 
-def _owner(key: Key) -> str:
+def _owner_of(key: Key) -> str:
     return str(key[1]["owner"])
 
 

@@ -87,7 +87,7 @@ def show(
     found = hub.cards.programmes.set_up(manager_id)
     if not found.revision:
         raise CommandRefused(f"there is no programme manager {manager_id}: load one with `programme load`")
-    data = {"manager": _manager(found), "credentials": _credentials(hub, found)}
+    data = {"manager": _manager_members(found), "credentials": _credential_members(hub, found)}
     return Report(data, _format_manager(data))
 
 
@@ -102,7 +102,7 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
       .venv/bin/python -m infra.admin programme rotate-key 1 full
     """
     secret = connection.connect().cards.credentials.rotate(manager_id, name)
-    parts = _parts(secret)
+    parts = _secret_parts(secret)
     text = f"A new key of {name} is live, and so is the one before it:\n\n{_format_credential(parts)}\n\n{_ONCE}"
     return Report({"credential": name, **parts}, text)
 
@@ -140,7 +140,7 @@ def drop_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
 
 def _report_dry_run(plans: list[LoadPlan]) -> Report:
     refused = [change.title for plan in plans for change in plan.refused_changes]
-    text = "\n\n".join(map(_lines, plans)) + "\n\nNothing was changed: this was a dry run."
+    text = "\n\n".join(map(_format_plan, plans)) + "\n\nNothing was changed: this was a dry run."
     if refused:
         text += f"\nLoading it would be refused, for this is in use: {', '.join(refused)}."
     return Report(_plan_members(plans, done=False) | {"in_use": refused}, text, good=not refused)
@@ -149,7 +149,7 @@ def _report_dry_run(plans: list[LoadPlan]) -> Report:
 def _report_load(plans: list[LoadPlan], error: str | None = None) -> Report:
     """What was loaded, with the parts of new credentials; not all of the file when there was an error."""
     data = _plan_members(plans, done=True) | ({"error": error} if error else {})
-    texts = [_lines(plan) + _secrets(plan) for plan in plans] + ([f"Error: {error}"] if error else [])
+    texts = [_format_plan(plan) + _format_secrets(plan) for plan in plans] + ([f"Error: {error}"] if error else [])
     return Report(data, "\n\n".join(texts), good=error is None)
 
 
@@ -158,8 +158,8 @@ def _plan_members(plans: list[LoadPlan], *, done: bool) -> dict[str, Any]:
         {
             "id": plan.catalogue.manager_id,
             "name": plan.catalogue.name,
-            "changes": [_change(change) for change in plan.changes],
-            "credentials": {name: _parts(secret) for name, secret in plan.secrets.items()} if done else {},
+            "changes": [_change_members(change) for change in plan.changes],
+            "credentials": {name: _secret_parts(secret) for name, secret in plan.secrets.items()} if done else {},
             "events_secret": plan.events_secret if done else None,
         }
         for plan in plans
@@ -167,13 +167,13 @@ def _plan_members(plans: list[LoadPlan], *, done: bool) -> dict[str, Any]:
     return {"managers": managers, "changed": done and any(plan.changes for plan in plans)}
 
 
-def _change(change: PlannedChange) -> dict[str, Any]:
+def _change_members(change: PlannedChange) -> dict[str, Any]:
     differences = {name: {"from": before, "to": after} for name, (before, after) in change.differences.items()}
     named = {name: getattr(change, name) for name in ("what", "kind", "id", "name")}
     return {**named, "members": differences}
 
 
-def _lines(plan: LoadPlan) -> str:
+def _format_plan(plan: LoadPlan) -> str:
     lines = [f"Programme manager {plan.catalogue.manager_id}, {plan.catalogue.name}:"]
     for change in plan.changes:
         lines.append(f"  {_SIGNS[change.what]} {change.title}")
@@ -188,15 +188,15 @@ def _format_value(value: Any) -> str:
     return "nothing" if value is None else str(value)
 
 
-def _secrets(plan: LoadPlan) -> str:
+def _format_secrets(plan: LoadPlan) -> str:
     """The parts of new credentials and the secret of events, nothing where nothing was made."""
-    made = [f"Credential {name}:\n{_format_credential(_parts(secret))}" for name, secret in plan.secrets.items()]
+    made = [f"Credential {name}:\n{_format_credential(_secret_parts(secret))}" for name, secret in plan.secrets.items()]
     parts = [*made, _ONCE] if made else []
     parts += [f"The secret of its events: {plan.events_secret}\n{ONCE}"] if plan.events_secret else []
     return "".join(f"\n\n{part}" for part in parts)
 
 
-def _parts(secret: CredentialSecret) -> dict[str, str]:
+def _secret_parts(secret: CredentialSecret) -> dict[str, str]:
     parts = {"access_api_id": secret.access_api_id, "access_api_key": secret.access_api_key}
     return ({"access_key": secret.access_key} if secret.access_key else {}) | parts
 
@@ -214,7 +214,7 @@ def _report_managers(hub: Hub) -> Report:
     return Report({"managers": rows}, format_table(rows, ("id", "name")) if rows else nobody)
 
 
-def _manager(found: SetUp) -> dict[str, Any]:
+def _manager_members(found: SetUp) -> dict[str, Any]:
     entries: dict[str, list[dict[str, Any]]] = {}
     for kind, entry in found.catalogue.entries():
         used = (kind, entry.id) in found.used
@@ -222,7 +222,7 @@ def _manager(found: SetUp) -> dict[str, Any]:
     return {"id": found.catalogue.manager_id, **loading.readable_head(found.catalogue), **entries}
 
 
-def _credentials(hub: Hub, found: SetUp) -> list[dict[str, Any]]:
+def _credential_members(hub: Hub, found: SetUp) -> list[dict[str, Any]]:
     held = hub.cards.credentials.read(found.credentials)
     return [
         {

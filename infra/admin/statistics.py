@@ -59,10 +59,10 @@ def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBa
       .venv/bin/python -m infra.admin statistics ingest --from 2026-10-01 --to 2026-10-31 --bank DEMODEF1
     """
     hub = connection.connect()
-    days = _days(hub, day, since, until)
+    days = _parse_days(hub, day, since, until)
     made: list[Ingested] = []
-    named = None if bank is None else _bic(hub, bank)
-    banks = _banks(hub, named, days)
+    named = None if bank is None else _normalize_bic(hub, bank)
+    banks = _banks_to_ingest(hub, named, days)
     for each in banks:
         made += hub.statistics.ingest.ingest_days(each, list(days)) if days else hub.statistics.ingest.ingest_due(each)
     if named and not made:
@@ -81,8 +81,8 @@ def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank
     """
     hub = connection.connect()
     latest = yesterday(hub.clock)
-    days = _days(hub, day, since, until) or DayRange(latest - timedelta(days=_SHOWN_DAYS - 1), latest)
-    found = _records(hub, days, bank)
+    days = _parse_days(hub, day, since, until) or DayRange(latest - timedelta(days=_SHOWN_DAYS - 1), latest)
+    found = _find_records(hub, days, bank)
     down = [[f"{clock_time(start)}-{clock_time(end)}" for start, end in record.down] for record in found]
     rows = list(zip(layout.build_rows(found), down, strict=True))
     shown = [{**row, "down": spans} for row, spans in rows]
@@ -112,8 +112,8 @@ def export(
     hub = connection.connect()
     if (quarter is None) == (since is None and until is None):
         raise CommandRefused("give either --quarter, or --from and --to")
-    days = _days(hub, None, since, until) or _parse(days_of_quarter, quarter or "")
-    found = list(layout.build_rows(_records(hub, days, bank)))
+    days = _parse_days(hub, None, since, until) or _parse(days_of_quarter, quarter or "")
+    found = list(layout.build_rows(_find_records(hub, days, bank)))
     text = layout.as_csv(found) if written_as is ExportFormat.CSV else f"{layout.as_json(found)}\n"
     if output is None:
         return Report({"days": found}, text.removesuffix("\n"))  # which is added when it is printed
@@ -125,7 +125,7 @@ def export(
     return Report(data, f"{output} has {_pluralize(len(found), 'row')}.")
 
 
-def _days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:
+def _parse_days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:
     """The days that the options name, ``None`` if they name none. Raises: Refused."""
     if day is not None and (since, until) != (None, None):
         raise CommandRefused("give either --day, or --from and --to")
@@ -150,14 +150,14 @@ def _parse(parse: Callable[[str], Parsed], text: str) -> Parsed:
         raise CommandRefused(str(error)) from None
 
 
-def _bic(hub: Hub, text: str) -> str:
+def _normalize_bic(hub: Hub, text: str) -> str:
     """A BIC as the bank is registered with it, if it is. Raises: InvalidBank."""
     bic = valid_bic(text)
     bank = hub.openbanking.banks.find(bic, active=False)
     return bank.bic if bank else bic
 
 
-def _banks(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[ExpectedBank]:
+def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[ExpectedBank]:
     """The banks whose days are ingested: all that are registered, or the one that is named, registered or not."""
     registered = expected_banks(hub.openbanking.banks)
     if bic is None:
@@ -176,12 +176,12 @@ def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange |
     return _explain_unknown(bic)
 
 
-def _records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
+def _find_records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
     """Raises: Refused, for a bank that is not registered and has no record of these days."""
     records = hub.statistics.records
     if bank is None:
         return list(records.of_all(days.since, days.until))
-    bic = _bic(hub, bank)
+    bic = _normalize_bic(hub, bank)
     found = records.of_bank(bic, days.since, days.until)
     if not found and hub.openbanking.banks.find(bic, active=False) is None:
         raise CommandRefused(_explain_unknown(bic))

@@ -68,7 +68,7 @@ def trace(
       .venv/bin/python -m infra.admin trace 4a1f0c2e9b7d3356a8e0f1 --since 3d --json
     """
     hub = connection.connect()
-    delivery = None if is_uuid(request_id) else _delivery(hub, request_id)
+    delivery = None if is_uuid(request_id) else _find_delivery(hub, request_id)
     traced = request_id if delivery is None else delivery.cause_id or delivery.request_id
     start, log = _search_start(hub, since, delivery), _open_log(hub)
     lines = log.lines(traced, start)
@@ -93,7 +93,7 @@ def trace(
     return Report(data, "\n\n".join(_sections(data)))
 
 
-def _delivery(hub: Hub, delivery_id: str) -> Delivery:
+def _find_delivery(hub: Hub, delivery_id: str) -> Delivery:
     try:
         return hub.delivery.journal.show(delivery_id)
     except UnknownDelivery:
@@ -130,9 +130,9 @@ def _sections(data: Mapping[str, Any]) -> Iterator[str]:
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
     yield f"Request {data['request_id']}\n{count} since {data['since']} in {data['searched']}"
     if lines:
-        yield f"What happened\n{format_table(map(_event, lines), _TIMELINE)}"
+        yield f"What happened\n{format_table(map(_event_row, lines), _TIMELINE)}"
     if data["relays"]:
-        yield f"Banks asked\n{format_table(map(_relay, data['relays']), _RELAYS)}"
+        yield f"Banks asked\n{format_table(map(_relay_row, data['relays']), _RELAYS)}"
     if data["deliveries"]:
         yield f"Deliveries, as they stand now\n{format_table(data['deliveries'], _DELIVERIES)}"
     for title, name in _RECORDS.items():
@@ -140,7 +140,7 @@ def _sections(data: Mapping[str, Any]) -> Iterator[str]:
             yield f"{title}, as it stands now\n{format_members(_flatten_history(record))}"
 
 
-def _event(line: Mapping[str, Any]) -> dict[str, Any]:
+def _event_row(line: Mapping[str, Any]) -> dict[str, Any]:
     """A line of the timeline."""
     details = [f"{name}={_format_value(value)}" for name, value in line.items() if name not in _NOT_DETAILS]
     return {
@@ -153,7 +153,7 @@ def _event(line: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _relay(line: Mapping[str, Any]) -> dict[str, Any]:
+def _relay_row(line: Mapping[str, Any]) -> dict[str, Any]:
     asked = {name: line.get(name) for name in ("bic", "webhook")}
     return {"time": line["at"], **asked, "outcome": _outcome(line), "ms": line.get("milliseconds")}
 

@@ -75,8 +75,8 @@ def deploy_stack(
         except WaiterError as error:
             if _OUT_OF_ATTEMPTS in str(error):
                 late = f"the stack {name} is not finished after {_ATTEMPTS * pause} seconds"
-                raise StackFailed(f"{late}; in progress: {_in_progress(client, name)}") from None
-            raise StackFailed(f"the stack {name} failed: {_reason(client, name)}") from None
+                raise StackFailed(f"{late}; in progress: {_describe_progress(client, name)}") from None
+            raise StackFailed(f"the stack {name} failed: {_find_cause(client, name)}") from None
         return True
 
 
@@ -114,7 +114,7 @@ def _report_progress(client: Any, name: str) -> Iterator[None]:
         waited = REPORT_SECONDS
         while not finished.wait(REPORT_SECONDS):
             _print_progress(f"causeway: CloudFormation has not finished the stack {name} after {waited:.0f} seconds")
-            _print_progress(f"  in progress: {_in_progress(client, name)}")
+            _print_progress(f"  in progress: {_describe_progress(client, name)}")
             waited += REPORT_SECONDS
 
     threading.Thread(target=report, name="cloudformation-report", daemon=True).start()
@@ -128,7 +128,7 @@ def _print_progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _in_progress(client: Any, name: str) -> str:
+def _describe_progress(client: Any, name: str) -> str:
     """The resources that CloudFormation works on, as far as it tells."""
     try:
         resources = client.describe_stack_resources(StackName=name)["StackResources"]
@@ -138,7 +138,7 @@ def _in_progress(client: Any, name: str) -> str:
     return ", ".join(busy) or "no resource"
 
 
-def _reason(client: Any, name: str) -> str:
+def _find_cause(client: Any, name: str) -> str:
     """What the first resource said that failed by itself, and was not cancelled because of another."""
     events = list(_recent_events(client, name))
     failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]

@@ -59,7 +59,7 @@ def fetch_engine(folder: Path = INSTALLED) -> Path:
     return folder
 
 
-def java() -> str:
+def find_java() -> str:
     """The path of a Java that is new enough. Raises: EngineFailed."""
     found = shutil.which("java")
     if found is None:
@@ -75,7 +75,7 @@ class DynamoDBLocal:
     """One engine on a port of its own, in memory or with its data in a folder."""
 
     def __init__(self, data: Path | None = None) -> None:
-        program, folder = java(), fetch_engine()
+        program, folder = find_java(), fetch_engine()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port: int = probe.getsockname()[1]

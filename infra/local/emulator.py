@@ -234,7 +234,7 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def application() -> Callable[..., Iterable[bytes]]:
+def load_moto() -> Callable[..., Iterable[bytes]]:
     """moto's server, with what ``resources.yaml`` needs imported already."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
@@ -253,7 +253,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--state", type=Path, help="keep key material and secrets in this file")
     options = parser.parse_args(arguments)
     exit_with_parent()
-    served = application()
+    served = load_moto()
     state: EmulatorState | None = None
     if options.state:
         state = EmulatorState(options.state)

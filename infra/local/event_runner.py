@@ -109,33 +109,33 @@ def parse_schedule(expression: str) -> Schedule:
         raise InvalidSchedule(f"{expression}: exactly one of day-of-month and day-of-week must be ?")
     try:
         return CronSchedule(
-            _field(fields[0], 0, 59),
-            _field(fields[1], 0, 23),
-            _field(fields[2], 1, 31),
-            _field(fields[3], 1, 12, _MONTHS),
-            _field(fields[4], 1, 7, _WEEKDAYS),
-            _field(fields[5], 1970, 2199),
+            _parse_field(fields[0], 0, 59),
+            _parse_field(fields[1], 0, 23),
+            _parse_field(fields[2], 1, 31),
+            _parse_field(fields[3], 1, 12, _MONTHS),
+            _parse_field(fields[4], 1, 7, _WEEKDAYS),
+            _parse_field(fields[5], 1970, 2199),
         )
     except ValueError as error:
         raise InvalidSchedule(f"{expression}: {error}") from None
 
 
-def _field(text: str, low: int, high: int, names: tuple[str, ...] = ()) -> frozenset[int] | None:
+def _parse_field(text: str, low: int, high: int, names: tuple[str, ...] = ()) -> frozenset[int] | None:
     if text in ("*", "?"):
         return None
     values: set[int] = set()
     for part in text.split(","):
         span, _, step = part.partition("/")
         first, _, last = ("*" if span == "*" else span).partition("-")
-        start = low if first == "*" else _number(first, low, high, names)
-        stop = _number(last, low, high, names) if last else high if step or first == "*" else start
+        start = low if first == "*" else _parse_number(first, low, high, names)
+        stop = _parse_number(last, low, high, names) if last else high if step or first == "*" else start
         if stop < start:
             raise ValueError(f"{part!r} ends before it begins")
-        values.update(range(start, stop + 1, _number(step, 1, high, ()) if step else 1))
+        values.update(range(start, stop + 1, _parse_number(step, 1, high, ()) if step else 1))
     return frozenset(values)
 
 
-def _number(text: str, low: int, high: int, names: tuple[str, ...]) -> int:
+def _parse_number(text: str, low: int, high: int, names: tuple[str, ...]) -> int:
     if text.upper() in names:
         return names.index(text.upper()) + low
     if not text.isdecimal() or not low <= int(text) <= high:
@@ -177,21 +177,21 @@ class EventRunner:
         return [source for source in self._application.event_sources if isinstance(source, SQSEventConfig)]
 
     @property
-    def scheduled(self) -> list[ScheduledEventConfig]:
+    def schedules(self) -> list[ScheduledEventConfig]:
         return [source for source in self._application.event_sources if isinstance(source, ScheduledEventConfig)]
 
     def start(self) -> None:
         """Start all threads. Raises: InvalidSchedule, or ClientError when a queue does not exist."""
-        due = [(source, parse_schedule(expression(source))) for source in self.scheduled]
+        due = [(source, parse_schedule(schedule_expression(source))) for source in self.schedules]
         self._sqs = self._sqs or _sqs_client()
         urls = [
             (source, self._sqs.get_queue_url(QueueName=queue_name(source))["QueueUrl"]) for source in self.consumers
         ]
         for source, url in urls:
             for number in range(POLLERS):
-                self._begin(f"{source.name}-{number}", self._consume, source, url)
+                self._start_thread(f"{source.name}-{number}", self._consume, source, url)
         for schedule, when in due:
-            self._begin(schedule.name, self._keep_schedule, schedule, when)
+            self._start_thread(schedule.name, self._keep_schedule, schedule, when)
 
     def stop(self, timeout: float = 3.0) -> None:
         """Take no further messages, and give the functions that run now ``timeout`` seconds to finish."""
@@ -259,7 +259,7 @@ class EventRunner:
             self.run_schedule(source)
             due = schedule.after(max(due, self._now()) if isinstance(schedule, CronSchedule) else due)
 
-    def _begin(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
+    def _start_thread(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
         threading.Thread(target=work, args=arguments, name=name, daemon=True).start()
 
 
@@ -268,7 +268,7 @@ def queue_name(source: SQSEventConfig) -> str:
     return source.queue or str(source.queue_arn).rpartition(":")[2]
 
 
-def expression(source: ScheduledEventConfig) -> str:
+def schedule_expression(source: ScheduledEventConfig) -> str:
     """A schedule's expression as text."""
     given = source.schedule_expression
     return str(given.to_string()) if isinstance(given, ScheduleExpression) else str(given)

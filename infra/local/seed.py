@@ -30,15 +30,15 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     before = previous or {}
     hub.keyring.initialise()
     hub.cards.keys.initialise()
-    user = _user(hub, before.get("user") or {})
-    client = _client(hub, user["email"], before.get("client") or {})
+    user = _seed_user(hub, before.get("user") or {})
+    client = _seed_client(hub, user["email"], before.get("client") or {})
     banks = [{name: getattr(bank, name) for name in BANK_MEMBERS} for bank in install(hub)]
-    programme, other = _programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
+    programme, other = _seed_programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
     hub.website.account_flow.link_manager(user["email"], programme["manager_id"])
     return {"user": user, "client": client, "banks": banks, "programme": programme, "other_programme": other}
 
 
-def _user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
+def _seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
     """A user whose password is known: the one of before, a new one, or, if that email is taken, another one."""
     from chalicelib.website.records.users import UserExists
 
@@ -56,7 +56,7 @@ def _user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
     raise UserExists(EMAIL)
 
 
-def _client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
+def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
     """The client of before if its callback still leads here, else a new one."""
     from chalicelib.openbanking.records.clients import UnknownClient
 
@@ -76,7 +76,7 @@ def _client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The two programme managers of the demonstration file, with credentials whose parts are known.
 
     A credential that is there, and whose parts nobody knows any more, ends and is made again.

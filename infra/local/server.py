@@ -230,6 +230,6 @@ def take_port(port: int) -> socket.socket:
     return taken
 
 
-def build(application: Chalice, config: Config, taken: socket.socket, stack_id: str = "") -> Server:
+def build_server(application: Chalice, config: Config, taken: socket.socket, stack_id: str = "") -> Server:
     """A server for ``application``; it answers once ``serve_forever`` runs, ``/health`` with the stack's id."""
     return Server(taken, partial(Handler, gateway=Gateway(application, config)), stack_id)

@@ -75,27 +75,27 @@ class Stack:
 
     def start(self) -> dict[str, Any]:
         """Start everything; answers what the stack's file says. Raises: StartFailed, EngineFailed."""
-        from infra.local.server import build, take_port
+        from infra.local.server import build_server, take_port
 
         check_engine(self._options.engine)
         self._refuse_a_second()
         try:
             taken = take_port(self._options.port)
         except OSError as error:
-            raise StartFailed(_no_port(self._options.port, error)) from None
+            raise StartFailed(_explain_port(self._options.port, error)) from None
         port = taken.getsockname()[1]
         mails = self._options.file.parent / "mail"
         os.environ |= {"STAGE": STAGE, "PORT": str(port), "MAIL_FOLDER": str(mails)}
         self._engines = engines = Engines(os.environ, self._options.engine, self._options.file.parent)
         laid = _run_in_thread(self._create_resources, engines)
-        application, config = _application()
+        application, config = _load_application()
         self._wait_for(laid)
         log = logfile.log_path(self._options.file)
         logfile.attach(log)
         content = {**self._content(port, engines), "log": str(log), "mails": str(mails)}
-        self._server = build(application, config, taken, self._id)
+        self._server = build_server(application, config, taken, self._id)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
-        self._runner = _runner(application)
+        self._runner = _create_runner(application)
         self._runner.start()
         stackfile.write(self._options.file, content)
         return content
@@ -211,7 +211,7 @@ def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[
     return future
 
 
-def _application() -> tuple[Chalice, Config]:
+def _load_application() -> tuple[Chalice, Config]:
     """The application and its configuration of the local stage. Raises: StartFailed."""
     from chalice.config import Config
 
@@ -232,7 +232,7 @@ def _application() -> tuple[Chalice, Config]:
     )
 
 
-def _runner(application: Chalice) -> EventRunner:
+def _create_runner(application: Chalice) -> EventRunner:
     from infra.deploy.functions import FUNCTIONS
     from infra.local.event_runner import EventRunner
 
@@ -247,13 +247,13 @@ def _say_at_once(text: str) -> None:
         os.write(sys.stdout.fileno(), line.encode(sys.stdout.encoding, "replace"))
 
 
-def _no_port(port: int, error: OSError) -> str:
+def _explain_port(port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"port {port} is taken; choose another one, for example PORT={port % 65535 + 1}"
     return f"port {port} cannot be used: {error.strerror}"
 
 
-def _options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
+def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     parser = command.parser("infra.local", __doc__)
     parser.add_argument("--port", default=os.environ.get("PORT") or str(DEFAULT_PORT), help="0 for any free one")
     parser.add_argument("--engine", default=os.environ.get("ENGINE") or ENGINES[0], help=f"one of {', '.join(ENGINES)}")
@@ -327,7 +327,7 @@ def main(arguments: list[str] | None = None) -> int:
     started = time.monotonic()
     stack: Stack | None = None
     try:
-        options, end_with_stdin = _options(arguments)
+        options, end_with_stdin = _parse_options(arguments)
         stack = Stack(options)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stack.request_stop() if stack else None)

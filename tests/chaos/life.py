@@ -145,7 +145,7 @@ class Life:
         return deleted, tuple(self._attempted)
 
     def _sweep(self, _: Any) -> bool:
-        (sweep,) = [source for source in self._runner.scheduled if source.name == "sweep"]
+        (sweep,) = [source for source in self._runner.schedules if source.name == "sweep"]
         return self._runner.run_schedule(sweep)
 
     def _call(self, call: TppCall) -> tuple[int, Any]:

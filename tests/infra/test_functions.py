@@ -13,7 +13,7 @@ from app import app
 from infra.deploy import functions
 from infra.deploy.chalice_command import STAGES
 from infra.deploy.functions import FUNCTIONS, Function
-from infra.local.event_runner import expression, queue_name
+from infra.local.event_runner import queue_name, schedule_expression
 from tests.documents import DOCUMENTS, OPERATIONS, ROOT, rows, section
 from tests.infra.alarm_states import ALARMS, watched
 
@@ -40,7 +40,7 @@ def triggers() -> dict[str, str]:
             found[source.name] = queue_name(source).removeprefix("causeway-local-")
         else:
             assert isinstance(source, ScheduledEventConfig)
-            found[source.name] = expression(source)
+            found[source.name] = schedule_expression(source)
     return found
 
 

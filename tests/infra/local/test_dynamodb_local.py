@@ -25,7 +25,7 @@ def test_a_machine_without_maven_is_told_so(tmp_path: Path, monkeypatch: pytest.
 def test_a_machine_without_java_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EngineFailed, match="needs Java 17 or later"):
-        dynamodb_local.java()
+        dynamodb_local.find_java()
 
 
 def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +34,7 @@ def test_a_java_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     old.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     with pytest.raises(EngineFailed, match=str(old)):
-        dynamodb_local.java()
+        dynamodb_local.find_java()
 
 
 @pytest.mark.parametrize(("header", "is_it"), [("x-amzn-RequestId", True), ("X-Request-Id", False)])

@@ -11,7 +11,7 @@ import pytest
 from chalice.app import Blueprint, Chalice, Cron, Rate, SQSEvent
 
 from infra.deploy.functions import FUNCTIONS
-from infra.local.event_runner import EventRunner, InvalidSchedule, expression, parse_schedule, queue_name
+from infra.local.event_runner import EventRunner, InvalidSchedule, parse_schedule, queue_name, schedule_expression
 
 MONDAY = datetime(2026, 3, 2, 9, 30, 15, tzinfo=UTC)
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -109,7 +109,7 @@ def test_a_handler_gets_the_event_and_the_context_that_lambda_gives(application:
 def test_a_schedule_gets_the_event_that_eventbridge_sends(application: Chalice, seen: list[Any]) -> None:
     consumer = runner(application)
 
-    assert consumer.run_schedule(consumer.scheduled[0])
+    assert consumer.run_schedule(consumer.schedules[0])
     assert seen[0]["source"] == "aws.events"
     assert seen[0]["time"] == "2026-03-02T09:00:00Z"
 
@@ -152,7 +152,7 @@ def test_queues_and_schedules_may_be_registered_in_any_form() -> None:
     found = runner(app)
 
     assert [queue_name(source) for source in found.consumers] == ["by-arn"]
-    assert [expression(source) for source in found.scheduled] == ["rate(2 hours)", "cron(0 6 * * ? *)"]
+    assert [schedule_expression(source) for source in found.schedules] == ["rate(2 hours)", "cron(0 6 * * ? *)"]
 
 
 def test_the_applications_own_consumers_and_schedules_are_found() -> None:
@@ -160,7 +160,7 @@ def test_the_applications_own_consumers_and_schedules_are_found() -> None:
 
     found = runner(app)
     assert [source.name for source in found.consumers] == ["deliver"]
-    assert {source.name for source in found.scheduled} == {each.name for each in FUNCTIONS if each.is_scheduled}
+    assert {source.name for source in found.schedules} == {each.name for each in FUNCTIONS if each.is_scheduled}
 
 
 # -- when schedules are due

@@ -34,26 +34,26 @@ def test_the_user_of_before_is_used_again_and_taken_for_the_operators(world: Wor
     world.hub.website.users.register(email, "correct horse battery", terms_accepted=True)
     before = {"email": email, "password": "correct horse battery"}
 
-    assert seed._user(world.hub, before) == before
+    assert seed._seed_user(world.hub, before) == before
     assert world.hub.website.account_flow.link_manager(email, 1).manager_id == 1
 
 
 def test_credentials_of_before_are_used_again(world: World, demo: list[dict[str, Any]]) -> None:
-    first = seed._programmes(world.hub, [{}, {}])
+    first = seed._seed_programmes(world.hub, [{}, {}])
     assert [each["manager_id"] for each in first] == [each["id"] for each in demo]
     assert list(first[0]["credentials"]) == ["full", "support"]
     assert all(passes(world, parts) for each in first for parts in each["credentials"].values())
     revision = world.hub.cards.programmes.set_up(demo[0]["id"]).revision
 
-    assert seed._programmes(world.hub, first) == first
+    assert seed._seed_programmes(world.hub, first) == first
     assert world.hub.cards.programmes.set_up(demo[0]["id"]).revision == revision
 
 
 def test_credentials_whose_parts_nobody_knows_are_made_again(world: World, demo: list[dict[str, Any]]) -> None:
-    first, _ = seed._programmes(world.hub, [{}, {}])
+    first, _ = seed._seed_programmes(world.hub, [{}, {}])
     forgotten = {**first, "credentials": {"full": first["credentials"]["full"]}}
 
-    again, _ = seed._programmes(world.another_process(), [forgotten, {}])
+    again, _ = seed._seed_programmes(world.another_process(), [forgotten, {}])
 
     assert again["credentials"]["full"] == first["credentials"]["full"]
     assert passes(world, again["credentials"]["support"])

@@ -22,7 +22,7 @@ from infra.local.server import LARGEST_BODY
 def serving(app: Chalice) -> Iterator[int]:
     """Serve an application; gives the port."""
     config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
-    running = server.build(app, config, server.take_port(0))
+    running = server.build_server(app, config, server.take_port(0))
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
