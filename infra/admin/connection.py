@@ -21,7 +21,7 @@ class StageUnknown(Exception):
 
 
 def connect() -> bootstrap.Hub:
-    """The hub of the stage. Raises: NoStack, InvalidSetting."""
+    """The hub of the stage. Raises: StageUnknown, InvalidSetting."""
     if variables := settings_of_local_stack(os.environ):
         stackfile.point_at_stack(os.environ, variables)
     return bootstrap.hub()
@@ -31,8 +31,8 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of the running local stack, or none when ``environ`` names a stage or an endpoint itself.
 
     Raises:
-        NoStack: the stage is local, no endpoint is named, and no stack runs; or no stage is named beside credentials
-            of an account of AWS, so that a deployed stage may be meant.
+        StageUnknown: the stage is local, no endpoint is named, and no stack runs; or no stage is named beside an AWS
+            account's credentials, so that a deployed stage may be meant.
     """
     stage = environ.get("STAGE") or ""
     if stage not in ("", "local"):

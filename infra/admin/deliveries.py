@@ -155,12 +155,12 @@ def _format_time(seconds: int | None) -> str | None:
 
 
 def _find_party(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Party:
-    """Whose deliveries are meant. Raises: Refused, InvalidBank."""
+    """Whose deliveries are meant. Raises: CommandRefused, InvalidBank."""
     return Party(_find_bic(hub, bank), _find_client_id(hub, client), _find_manager_id(hub, manager))
 
 
 def _find_bic(hub: Hub, text: str | None) -> str | None:
-    """The BIC as the bank is registered, in whatever spelling it was given. Raises: Refused, InvalidBank."""
+    """The BIC as the bank is registered, in whatever spelling it was given. Raises: CommandRefused, InvalidBank."""
     if text is None:
         return None
     bic = valid_bic(text.upper())
@@ -171,7 +171,7 @@ def _find_bic(hub: Hub, text: str | None) -> str | None:
 
 
 def _find_client_id(hub: Hub, text: str | None) -> str | None:
-    """Raises: Refused."""
+    """Raises: CommandRefused."""
     if text is None:
         return None
     told = Party(client_id=text)
@@ -183,7 +183,7 @@ def _find_client_id(hub: Hub, text: str | None) -> str | None:
 
 
 def _find_manager_id(hub: Hub, number: int | None) -> int | None:
-    """Raises: Refused."""
+    """Raises: CommandRefused."""
     if number is not None and not hub.cards.programmes.set_up(number).revision:
         raise CommandRefused(f"no programme manager has the id {number}: `programme show` lists them")
     return number

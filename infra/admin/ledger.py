@@ -98,7 +98,7 @@ def show(
 
 
 def _parse_account(account: str) -> Key:
-    """Where an account is that an operator names. Raises: Refused."""
+    """Where an account is that an operator names. Raises: CommandRefused."""
     numbers = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,10}))?", account)
     if numbers is None:
         raise CommandRefused(f"{account!r} is no account: give an id, or MANAGER.ID for a special account")

@@ -79,7 +79,7 @@ def retry_reads(store: Store) -> Iterator[None]:
 
 
 def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
-    """Prove the whole ledger. Raises: Broken, with the first thing that does not fit."""
+    """Prove the whole ledger. Raises: LedgerMismatch, with the first thing that does not fit."""
     proven, shared = ProofTotals(), SharedMovements()
     noted = claims_by_account(store, progress)
     accounts = (item for item in store.scan(CARDS) if item["part"] in KINDS)
@@ -101,7 +101,7 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
 def prove_single_account(store: Store, key: Key) -> AccountProof | None:
     """Prove one account, and that its movements are those of other accounts, too; ``None`` when there is none.
 
-    Raises: Broken.
+    Raises: LedgerMismatch.
     """
     item, shared = store.get(*key), SharedMovements()
     if item is None:
@@ -112,7 +112,7 @@ def prove_single_account(store: Store, key: Key) -> AccountProof | None:
 
 
 def _find_missing(store: Store, shared: SharedMovements) -> None:
-    """Look for the other rows of movements of several accounts. Raises: Broken."""
+    """Look for the other rows of movements of several accounts. Raises: LedgerMismatch."""
     for broken in find_missing(store, shared, lambda: True):
         raise broken
 
@@ -133,7 +133,7 @@ class _Reference:
 def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
     """Look for ids and lists of cards that lead to no transaction, and for rows of accounts that are not there.
 
-    Raises: Broken.
+    Raises: LedgerMismatch.
     """
     for batch in batches(_references(store, progress), READ_TOGETHER * READS_AT_ONCE):
         keys = pieces([lead.key for lead in batch], READ_TOGETHER)
@@ -171,7 +171,7 @@ def _reference_of_card_list(item: Item) -> _Reference:
 def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[ReservedAmount]]:
     """Everything that claims money, by the owner of the account.
 
-    Raises: Broken, for an authorization that would never expire, or once too often.
+    Raises: LedgerMismatch, for an authorization that would never expire, or once too often.
     """
     found: dict[str, list[ReservedAmount]] = {}
     for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
@@ -193,7 +193,7 @@ def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, li
 
 
 def _check_due(authorization: Item) -> None:
-    """Whether an authorization expires as long as it waits for its clearing, and not any more then. Raises: Broken."""
+    """Check that an authorization expires while it waits for its clearing, and only then. Raises: LedgerMismatch."""
     number, is_held = authorization["id"], authorization["state"] == HELD
     owner = _owner_of(Account.key(authorization["account_id"]))
     in_index = {name: authorization[name] for name in NOT_DUE if name in authorization}

@@ -180,7 +180,7 @@ def _explain_aws_error(error: ClientError) -> str:
 
 
 def parse_time(text: str, now: int) -> int:
-    """Unix seconds. Raises: Refused, for what is no time or lies ahead."""
+    """Unix seconds. Raises: CommandRefused, for what is no time or lies ahead."""
     span = _SPAN.fullmatch(text.strip())
     seconds = now - int(span[1]) * _SECONDS[span[2]] if span else _parse_timestamp(text.strip())
     if seconds > now:

@@ -126,7 +126,7 @@ def export(
 
 
 def _parse_days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:
-    """The days that the options name, ``None`` if they name none. Raises: Refused."""
+    """The days that the options name, ``None`` if they name none. Raises: CommandRefused."""
     if day is not None and (since, until) != (None, None):
         raise CommandRefused("give either --day, or --from and --to")
     if until is not None and since is None:
@@ -177,7 +177,7 @@ def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange |
 
 
 def _find_records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
-    """Raises: Refused, for a bank that is not registered and has no record of these days."""
+    """Raises: CommandRefused, for a bank that is not registered and has no record of these days."""
     records = hub.statistics.records
     if bank is None:
         return list(records.of_all(days.since, days.until))

@@ -101,7 +101,7 @@ class Stack:
         return content
 
     def _wait_for(self, laid: Future[None]) -> None:
-        """Until the resources are laid. Raises: Ended when somebody asks for the end first, and what laying raises."""
+        """Wait until the resources are laid. Raises: StopRequested, if that comes first, and what laying raises."""
         while not wait([laid], timeout=0.2).done:
             if self._ended.is_set():
                 raise StopRequested

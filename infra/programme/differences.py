@@ -25,7 +25,7 @@ def compare_members(before: Mapping[str, Any], after: Mapping[str, Any]) -> Diff
 
 
 def compare_heads(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
-    """Those of two programme managers' heads, as ``loading.spoken_head`` gives them."""
+    """Those of two programme managers' heads, as ``loading.readable_head`` gives them."""
     return compare_members(_flatten(before, "rates", before["rates"]), _flatten(after, "rates", after["rates"]))
 
 

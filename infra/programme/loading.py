@@ -106,7 +106,7 @@ def make_plans(hub: Hub, wanted: Iterable[WantedManager]) -> list[LoadPlan]:
 
 
 def check_plans(made: Iterable[LoadPlan]) -> None:
-    """Whether plans can be carried out, as far as is known. Raises: InUse, TooMuch."""
+    """Whether plans can be carried out, as far as is known. Raises: EntryInUse, LoadTooLarge."""
     for plan in made:
         if plan.refused_changes:
             raise _explain_in_use(plan, plan.refused_changes)
@@ -121,8 +121,8 @@ def carry_out(hub: Hub, plan: LoadPlan) -> None:
     """Do it; nothing is written when there is nothing to change.
 
     Raises:
-        InUse: something came into use meanwhile; nothing was changed or removed.
-        LoadedMeanwhile, StoreError.
+        EntryInUse: something came into use meanwhile; nothing was changed or removed.
+        LoadConflict, StoreError.
     """
     if not plan.changes:
         return
@@ -137,7 +137,7 @@ def carry_out(hub: Hub, plan: LoadPlan) -> None:
 
 
 def load(hub: Hub, wanted: Iterable[WantedManager]) -> list[LoadPlan]:
-    """All of it; the plans say what was done. Raises: InUse, TooMuch, LoadedMeanwhile, StoreError."""
+    """All of it; the plans say what was done. Raises: EntryInUse, LoadTooLarge, LoadConflict, StoreError."""
     made = make_plans(hub, wanted)
     check_plans(made)
     for plan in made:
@@ -247,7 +247,7 @@ def _short_name(pem: str | None) -> str | None:
 def _transact(
     hub: Hub, plan: LoadPlan, revision: int, writes: Sequence[tuple[Operation, PlannedChange]], head: Mapping[str, Any]
 ) -> None:
-    """One transaction, which takes the head from a revision to the next. Raises: InUse, LoadedMeanwhile, StoreError."""
+    """Take the head from a revision to the next in one transaction. Raises: EntryInUse, LoadConflict, StoreError."""
     table, key = head_key(plan.catalogue.manager_id)
     as_found = Attr("revision").eq(revision) if revision else absent("owner")
     gone = [name for name, value in head.items() if value is None]
