@@ -60,7 +60,7 @@ class NetworkMessage:
     @property
     def lists(self) -> list[str]:
         """The lists that it stands in: of the card's activity, and of its financial authorizes."""
-        is_financial = self.is_approved and self.use.moves and not self.is_reversal
+        is_financial = self.is_approved and self.use.moves_money and not self.is_reversal
         return [ACTIVITY, AUTHORIZES] if is_financial else [ACTIVITY]
 
     @property
@@ -79,7 +79,7 @@ class NetworkMessage:
             "trans_link": self.trans_link,
             "transmission_date": f"{moment:%Y-%m-%d}",
             "transmission_time": now,
-            **self._worth(),
+            **self._account_members(),
             "stan": stan,
             "transaction_amount": self.amount,
             "transaction_currency_ison": self.currency,
@@ -96,12 +96,12 @@ class NetworkMessage:
             "trace_number": f"{stan:06}",
             "advice_reason_code": values.ADVICE_REASONS.get(self.kind),
             "cashback_amount": use.cashback_amount if self.kind in (values.AUTHORIZATION, values.ADVICE) else None,
-            **risks(self.fired),
+            **risk_members(self.fired),
             "date_valid": self.holds_until and f"{datetime.fromtimestamp(self.holds_until, UTC):%Y-%m-%d}",
         }
         return without_none(members | use.report_members(self.number, now))
 
-    def _worth(self) -> Mapping[str, Any]:
+    def _account_members(self) -> Mapping[str, Any]:
         """What the amount comes to in the account's currency; nothing where there is no exchange rate."""
         charge = self.charge
         converted = charge.conversion if charge else None
@@ -151,11 +151,11 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
     return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
 
 
-def risks(fired: FiredRules) -> dict[str, Any]:
+def risk_members(fired: FiredRules) -> dict[str, Any]:
     """What both activity and transactions show of the risk rules that fired."""
     return {
         "suspicious": int(values.SUSPICIOUS in fired.actions),
-        "risk_actions": flags(fired),
+        "risk_actions": risk_action_flags(fired),
         "risk_rule_ids": _join_rules(fired.rules, ",") or None,
     }
 
@@ -171,6 +171,6 @@ def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
     return listed
 
 
-def flags(fired: FiredRules) -> dict[str, int]:
+def risk_action_flags(fired: FiredRules) -> dict[str, int]:
     """The actions of risk rules, as the interface shows them."""
     return {name: int(name in fired.actions) for name in values.RISK_ACTIONS}

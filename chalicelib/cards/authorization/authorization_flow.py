@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.cards.authorization import event_payloads
-from chalicelib.cards.authorization.activity_record import NetworkMessage, flags
+from chalicelib.cards.authorization.activity_record import NetworkMessage, risk_action_flags
 from chalicelib.cards.authorization.authorization_record import (
     Authorization,
     due_members,
@@ -53,12 +53,12 @@ class AuthorizationFlow:
         card_context, by_number = self._read_card_context(request, context)
         if card_context is None:
             return Outcome(self._decline_unknown_card(request))
-        asked, tally = _read_asked(request), CounterChanges()
+        asked, tally = _requested_amount(request), CounterChanges()
         if request.force_response_code is not None:
             decision = self.authorizer.force(card_context, asked, request.force_response_code, context.now, tally)
         else:
             decision = self.authorizer.decide(card_context, asked, context.now, tally, by_number)
-        return self._record(context, card_context, asked, decision, tally, values.AUTHORIZATION)
+        return self._record_decision(context, card_context, asked, decision, tally, values.AUTHORIZATION)
 
     def decline_late(self, request: SimulateAuthorization, context: RequestContext) -> AuthorizationOutcome:
         """What an authorization ends with that was not decided in time, because others were in the way.
@@ -68,13 +68,13 @@ class AuthorizationFlow:
         card_context, _ = self._read_card_context(request, context)
         if card_context is None:
             return Outcome(self._decline_unknown_card(request))
-        asked = _read_asked(request)
+        asked = _requested_amount(request)
         account = card_context.account_for(asked.currency) or card_context.accounts[0]
         decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.price(card_context, account, asked)
         number = self.sequences.next("authorization")
         message = _first_message(number, values.AUTHORIZATION, card_context.card, asked, decision, charge)
         stamp = WriteStamp(time_out_of_turn(context.at, card_context.of_card.last_at), context.write_id)
-        authorization = _authorization(message, account, stamp, is_held=False)
+        authorization = _new_authorization(message, account, stamp, is_held=False)
         operations = [authorization.put(context.write_id), *message.put_rows(stamp, in_turn=False)]
         return _outcome(context, message, 0, account, operations, stamp)
 
@@ -82,9 +82,9 @@ class AuthorizationFlow:
         card_context, _ = self._read_card_context(request, context)
         if card_context is None:
             raise Refused(Status.NO_CARD)
-        asked, tally = _read_asked(request), CounterChanges()
+        asked, tally = _requested_amount(request), CounterChanges()
         decision = self.authorizer.force(card_context, asked, request.response_code, context.now, tally)
-        return self._record(context, card_context, asked, decision, tally, values.ADVICE)
+        return self._record_decision(context, card_context, asked, decision, tally, values.ADVICE)
 
     def simulate_increment(self, request: SimulateIncrement, context: RequestContext) -> AuthorizationOutcome:
         authorization = find_by_trans_link(context, request.trans_link)
@@ -128,7 +128,7 @@ class AuthorizationFlow:
         }
         return leave_out_none(answer)
 
-    def _record(
+    def _record_decision(
         self,
         context: RequestContext,
         card_context: CardContext,
@@ -142,23 +142,23 @@ class AuthorizationFlow:
         number, until = self.sequences.next("authorization"), context.now + values.HOLD_SECONDS
         if decision.code == values.APPROVED_IN_PART:
             asked = replace(asked, use=replace(asked.use, cashback_amount=None))
-        is_held = decision.is_approved and asked.use.moves
-        held = charge.total if charge and is_held and asked.use.takes else 0
+        is_held = decision.is_approved and asked.use.moves_money
+        held = charge.total if charge and is_held and asked.use.takes_money else 0
         movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=number)
-        stamp, operations = _write(context, movement, card_context, account, held, decision)
+        stamp, operations = _write_decision(context, movement, card_context, account, held, decision)
         message = replace(
             _first_message(number, kind, card, asked, decision, charge),
             amount=decision.amount if is_held else asked.amount,
             auth_code=_auth_code() if decision.is_approved else None,
             holds_until=until if is_held else None,
         )
-        authorization = _authorization(message, account, stamp, is_held=is_held)
+        authorization = _new_authorization(message, account, stamp, is_held=is_held)
         if is_held:
             authorization = replace(
                 authorization,
                 left=decision.amount,
                 held=held,
-                charge=charge.plain if charge else None,
+                charge=charge.as_dict if charge else None,
                 counted=join_usage(decision.counted, None),
                 **due_members(number, until),
             )
@@ -181,9 +181,9 @@ class AuthorizationFlow:
         movement = Movement(
             CALLED[values.INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id
         )
-        is_held = decision.is_approved and authorization.of_use.takes
+        is_held = decision.is_approved and authorization.card_use.takes_money
         more = charge.total - authorization.held if charge and is_held else 0
-        stamp, operations = _write(context, movement, card_context, account, more, decision)
+        stamp, operations = _write_decision(context, movement, card_context, account, more, decision)
         until = context.now + values.HOLD_SECONDS
         as_read: Operation = authorization.check_unchanged()
         if decision.is_approved and charge:
@@ -191,7 +191,7 @@ class AuthorizationFlow:
                 context.write_id,
                 left=authorization.left + decision.amount,
                 held=authorization.held + more,
-                charge=charge.plain,
+                charge=charge.as_dict,
                 counted=join_usage(authorization.counted, decision.counted),
                 due_at=until,
             )
@@ -200,7 +200,7 @@ class AuthorizationFlow:
             kind=values.INCREMENT,
             card=card_context.card,
             trans_link=authorization.trans_link,
-            use=authorization.of_use,
+            use=authorization.card_use,
             code=decision.code,
             amount=decision.amount if decision.is_approved else request.amount,
             currency=authorization.currency,
@@ -241,7 +241,7 @@ def _first_message(
     )
 
 
-def _authorization(message: NetworkMessage, account: Account, stamp: WriteStamp, *, is_held: bool) -> Authorization:
+def _new_authorization(message: NetworkMessage, account: Account, stamp: WriteStamp, *, is_held: bool) -> Authorization:
     """What stands for a message, and for all that follow it, before it is known what it holds."""
     card = message.card
     return Authorization(
@@ -255,7 +255,7 @@ def _authorization(message: NetworkMessage, account: Account, stamp: WriteStamp,
         state=HELD if is_held else DECLINED,
         response_code=message.code,
         currency=message.currency,
-        use=message.use.plain,
+        use=message.use.as_dict,
         rules=[*message.fired.rules] or None,
         actions=[*message.fired.actions] or None,
         lists=message.lists,
@@ -263,7 +263,7 @@ def _authorization(message: NetworkMessage, account: Account, stamp: WriteStamp,
     )
 
 
-def _write(
+def _write_decision(
     context: RequestContext,
     movement: Movement,
     card_context: CardContext,
@@ -276,7 +276,7 @@ def _write(
     movement.list_by_card(card_context.of_card)
     if held:
         movement.hold(account, held)
-        movement.change(account, **decision.account_changes)
+        movement.set_members(account, **decision.account_changes)
     stamp = WriteStamp(movement.account_after(account).last_at if held else movement.at, context.write_id)
     movement.continue_card_list(card_context.of_card, stamp.at)
     operations = movement.operations()
@@ -287,7 +287,7 @@ def _write(
     return stamp, operations
 
 
-def _read_asked(request: SimulateAuthorization | SimulateAdvice) -> RequestedAmount:
+def _requested_amount(request: SimulateAuthorization | SimulateAdvice) -> RequestedAmount:
     return RequestedAmount(
         use=CardUse.of_request(request),
         amount=request.amount + (request.cashback_amount or 0),
@@ -311,7 +311,7 @@ def _outcome(
     card_changes: Mapping[str, Any] | None = None,
 ) -> AuthorizationOutcome:
     """What the network is answered, with the balances of an account that the caller may see; writes and events."""
-    charge = message.charge if message.is_approved and message.use.moves else None
+    charge = message.charge if message.is_approved and message.use.moves_money else None
     answer: simulator_messages.Authorization = {
         "authorize_id": message.number,
         "trans_link": message.trans_link,
@@ -321,7 +321,7 @@ def _outcome(
         "holder_amount": charge.holder_amount if charge else 0,
         "holder_currency_ison": message.holder_currency,
         "fee_amount": sum(fee.amount for fee in charge.fees) if charge else 0,
-        "risk_actions": [flags(message.fired)],
+        "risk_actions": [risk_action_flags(message.fired)],
         "security_checks": [{name: message.use.checks[name] for name in values.SECURITY_CHECKS}],
         **account.visible_balances(context.level),
     }

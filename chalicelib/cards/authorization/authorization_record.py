@@ -40,9 +40,9 @@ class Authorization(Record):
         at: when it was recorded, in Unix milliseconds.
         currency: the shop's; ``left`` is what is still waiting for its clearing, in it.
         held: what is held of the account for that.
-        charge: what all of it came to when it was last reckoned, as ``Charge.plain`` gives it.
+        charge: what all of it came to when it was last reckoned, as ``Charge.as_dict`` gives it.
         counted: what of it is counted in which limits, and would be given back with it.
-        use: as ``CardUse.plain`` gives it.
+        use: as ``CardUse.as_dict`` gives it.
         rules: the risk rules that fired, and the ``actions`` that they asked for.
         cleared: what the shop has collected, by currency; ``given_back`` what of it was refunded or disputed.
         debited: what the account paid for that, by currency, as in ``ClearedAmount``; ``credited`` what of it was given
@@ -85,15 +85,15 @@ class Authorization(Record):
         return f"{self.id:012}"
 
     @property
-    def of_use(self) -> CardUse:
+    def card_use(self) -> CardUse:
         return CardUse(**self.use)
 
     @property
-    def charged(self) -> Charge | None:
-        return Charge.of(self.charge) if self.charge else None
+    def charge_details(self) -> Charge | None:
+        return Charge.from_dict(self.charge) if self.charge else None
 
     @property
-    def fired(self) -> FiredRules:
+    def fired_rules(self) -> FiredRules:
         return FiredRules(tuple(self.rules or ()), tuple(self.actions or ()))
 
     @property

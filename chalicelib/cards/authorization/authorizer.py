@@ -126,10 +126,10 @@ class Authorizer:
         Without an exchange rate it is not known what would be held: then an approval is recorded as a decline.
         """
         account = card_context.account_for(asked.currency) or card_context.accounts[0]
-        if code not in values.APPROVALS or not asked.use.moves:
+        if code not in values.APPROVALS or not asked.use.moves_money:
             return Decision(code, account)
         party = card_context.posting_context(account)
-        facts = asked.use.facts(asked.currency, card_context.holder_country)
+        facts = asked.use.attributes(asked.currency, card_context.holder_country)
         try:
             charge = _charge(party, asked.use, facts, asked.amount)
         except Refused:
@@ -139,7 +139,7 @@ class Authorizer:
 
     def price(self, card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
         """What is asked for would come to on an account; ``None`` where there is no exchange rate."""
-        facts = asked.use.facts(asked.currency, card_context.holder_country)
+        facts = asked.use.attributes(asked.currency, card_context.holder_country)
         try:
             return _charge(card_context.posting_context(account), asked.use, facts, asked.amount)
         except Refused:
@@ -152,19 +152,19 @@ class Authorizer:
 
         All of it is reckoned anew, so that fixed fees are not held twice.
         """
-        account = card_context.accounts[0]
-        code = DECLINED_BY_CARD.get(card_context.card.status(now)) or _decline_by_account(account, authorization.of_use)
+        account, use = card_context.accounts[0], authorization.card_use
+        code = DECLINED_BY_CARD.get(card_context.card.status(now)) or _decline_by_account(account, use)
         if code is not None:
             return Decision(code, account), None
-        use, party = authorization.of_use, card_context.posting_context(account)
-        facts = use.facts(authorization.currency, card_context.holder_country)
+        party = card_context.posting_context(account)
+        facts = use.attributes(authorization.currency, card_context.holder_country)
         try:
             whole = _charge(party, use, facts, authorization.left + amount)
         except Refused:
             return Decision(NOT_PERMITTED, account), None
-        before = authorization.charged
+        before = authorization.charge_details
         charge = whole.increase_over(before.share(authorization.left)) if before else whole
-        is_paid = not use.takes or whole.total - authorization.held <= account.available
+        is_paid = not use.takes_money or whole.total - authorization.held <= account.available
         more, counted = Decision(values.APPROVED, account, amount, charge), tally if is_paid else tally.copy()
         decision = _count(party, facts, more, now, counted, further=authorization.left)
         if decision.is_approved and not is_paid:
@@ -177,7 +177,7 @@ def _decide_use(
 ) -> Decision:
     """The decision upon a card that is good and in its holder's hands."""
     card, catalogue = card_context.card, card_context.catalogue
-    facts = asked.use.facts(asked.currency, card_context.holder_country)
+    facts = asked.use.attributes(asked.currency, card_context.holder_country)
     group = catalogue.usage_groups.get(card.usage_group_id)
     account = card_context.account_for(asked.currency)
     code = group_rules.decline_code(group, facts, asked.use.eci_indicator)
@@ -196,7 +196,7 @@ def _decide_use(
 
 
 def _decline_by_account(account: Account, use: CardUse) -> str | None:
-    if not use.takes and account.status in CREDITED_ACCOUNT:
+    if not use.takes_money and account.status in CREDITED_ACCOUNT:
         return None
     return DECLINED_BY_ACCOUNT.get(account.status)
 
@@ -215,7 +215,7 @@ def _evaluate_rules(
     rules: dict[str, None] = {}
     actions: set[str] = set()
     for kept, number in ((card_context.of_card, card.risk_group_id), (of_account, account.risk_group_id)):
-        before = tally.now(kept).windows
+        before = tally.current(kept).windows
         windows, found = group_rules.evaluate_rules(
             card_context.catalogue, [groups.get(number)], before, facts, asked.amount, asked.currency, now
         )
@@ -237,7 +237,7 @@ def _decide_price(
 ) -> Decision:
     account = party.account
     assert isinstance(account, Account), "a card context has accounts of holders"
-    if not asked.use.moves:
+    if not asked.use.moves_money:
         return Decision(SUSPECTED if rejected else values.APPROVED, account)
     try:
         charge = _charge(party, asked.use, facts, asked.amount)
@@ -245,7 +245,7 @@ def _decide_price(
         return Decision(SUSPECTED if rejected else NOT_PERMITTED, account)
     if rejected:
         return Decision(SUSPECTED, account, charge=charge)
-    is_paid = not asked.use.takes or charge.total <= account.available
+    is_paid = not asked.use.takes_money or charge.total <= account.available
     whole = Decision(values.APPROVED, account, asked.amount, charge)
     decision = _count(party, facts, whole, now, tally if is_paid else tally.copy())
     if is_paid or not decision.is_approved:
@@ -281,7 +281,7 @@ def _count(
 def _charge(party: PostingContext, use: CardUse, facts: TransactionAttributes, amount: int) -> Charge:
     """What an amount comes to with the fees of the card. Raises: Refused."""
     assert party.card is not None, "parties of a card context have the card"
-    return party.charge(facts, amount, debit=use.takes, fee_group_id=party.card.fee_group_id)
+    return party.charge(facts, amount, debit=use.takes_money, fee_group_id=party.card.fee_group_id)
 
 
 def _affordable_part(

@@ -50,20 +50,20 @@ class CardUse:
         )
 
     @property
-    def plain(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return without_none(asdict(self))
 
     @property
-    def takes(self) -> bool:
+    def takes_money(self) -> bool:
         """Whether it takes money from the holder."""
         return self.transaction_type not in CREDIT_TYPES
 
     @property
-    def moves(self) -> bool:
+    def moves_money(self) -> bool:
         """Whether it is about money at all."""
         return self.transaction_type not in INQUIRY_TYPES
 
-    def facts(self, currency: int, holder_country: int | None) -> TransactionAttributes:
+    def attributes(self, currency: int, holder_country: int | None) -> TransactionAttributes:
         """What fees, limits, usage groups and risk rules look at."""
         mcc = None if self.mcc is None else int(self.mcc)
         return TransactionAttributes(

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from chalicelib.cards.authorization import event_payloads
-from chalicelib.cards.authorization.activity_record import risks
+from chalicelib.cards.authorization.activity_record import risk_members
 from chalicelib.cards.authorization.authorization_record import (
     NOT_DUE,
     Authorization,
@@ -48,10 +48,10 @@ class ClearingFlow:
 
     def simulate_clearing(self, request: SimulateClearing, context: RequestContext) -> Outcome[Cleared]:
         authorization, card_context = self._read_authorization(request, context, values.PURCHASE)
-        use, tally = _use_at_shop(authorization.of_use, request), CounterChanges()
+        use, tally = _use_at_shop(authorization.card_use, request), CounterChanges()
         party = card_context.posting_context(card_context.accounts[0])
-        facts = use.facts(request.currency_ison, card_context.holder_country)
-        charge = party.charge(facts, request.amount, debit=use.takes, fee_group_id=card_context.card.fee_group_id)
+        facts = use.attributes(request.currency_ison, card_context.holder_country)
+        charge = party.charge(facts, request.amount, debit=use.takes_money, fee_group_id=card_context.card.fee_group_id)
         members, released, back, excess = _split_off(request, context, authorization)
         party.release(back, tally)
         if excess:
@@ -59,7 +59,7 @@ class ClearingFlow:
                 facts = replace(facts, currency=authorization.currency)
             further = authorization.left if authorization.is_held or authorization.cleared else None
             party.count(facts, excess, context.now, tally, forced=True, further=further)
-        before = authorization.cleared_in(request.currency_ison, partial(party.worth, request.currency_ison))
+        before = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))
         converted = charge.conversion
         cleared = before.add_clearing(converted) if before else ClearedAmount.of_clearing(converted)
         members |= authorization.cleared_members(request.currency_ison, cleared)
@@ -72,9 +72,9 @@ class ClearingFlow:
         account = card_context.accounts[0]
         if account.status not in CREDITED_ACCOUNT:
             raise Refused(Status.ACCOUNT_STATUS)
-        use = replace(_use_at_shop(authorization.of_use, request), transaction_type=values.REFUND)
+        use = replace(_use_at_shop(authorization.card_use, request), transaction_type=values.REFUND)
         party, tally = card_context.posting_context(account), CounterChanges()
-        facts = use.facts(request.currency_ison, card_context.holder_country)
+        facts = use.attributes(request.currency_ison, card_context.holder_country)
         cleared = None if request.trans_link is None else _cleared_amount(authorization, request, party)
         charge = party.charge(
             facts, request.amount, debit=False, fee_group_id=card_context.card.fee_group_id, cleared=cleared
@@ -96,7 +96,7 @@ class ClearingFlow:
         if request.trans_link is not None:
             authorization = find_by_trans_link(context, request.trans_link)
             authorization.require(context.action)
-            if not authorization.of_use.moves:
+            if not authorization.card_use.moves_money:
                 raise Refused(Status.WRONG_STATE, "an inquiry moves no money")
             if authorization.state != DECLINED:
                 return authorization, read_with_card(context.items, context.catalogue, authorization)
@@ -125,7 +125,7 @@ class ClearingFlow:
             state=DECLINED,
             response_code=values.APPROVED,
             currency=request.currency_ison,
-            use=_use_at_shop(use, request).plain,
+            use=_use_at_shop(use, request).as_dict,
         )
 
     def _post(
@@ -149,7 +149,7 @@ class ClearingFlow:
         )
         movement.list_by_card(card_context.of_card)
         movement.hold(account, -released)
-        number, *fee_ids = self.sequences.take("transaction", 1 + len(charge.separate))
+        number, *fee_ids = self.sequences.take("transaction", 1 + len(charge.separate_fees))
         main = Transaction(
             id=number,
             transaction_type=use.transaction_type,
@@ -216,9 +216,9 @@ def _split_off(
 
 def _cleared_amount(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
     """What a refund gives back a part of. Raises: Refused."""
-    if not (authorization.cleared and authorization.of_use.takes):
+    if not (authorization.cleared and authorization.card_use.takes_money):
         raise Refused(Status.WRONG_STATE, "nothing was cleared that could be given back")
-    cleared = authorization.cleared_in(request.currency_ison, partial(party.worth, request.currency_ison))
+    cleared = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))
     if cleared is None:
         raise Refused(Status.CURRENCY_NOT_SUPPORTED, "nothing was cleared in this currency")
     if request.amount > cleared.left:
@@ -237,6 +237,6 @@ def _network_members(authorization: Authorization, use: CardUse, number: int, no
         "reconciliation_date": int(day),
         "merchant_terminal_id": use.terminal_id,
         "merchant_country": use.country,
-        **risks(authorization.fired),
+        **risk_members(authorization.fired_rules),
     }
     return without_none(known)

@@ -49,10 +49,10 @@ class DisputeFlow:
         case = self._read_case(request, context)
         require_permitted(DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None])
         if case.dispute is None:
-            return self._open(request, context, case)
+            return self._open_dispute(request, context, case)
         if request.amount not in (None, case.dispute.amount):
             raise refused_field("amount", "value", "must be that of the dispute, or left out")
-        return self._close(request, context, case, case.dispute)
+        return self._close_dispute(request, context, case, case.dispute)
 
     def _read_case(self, request: SimulateDispute, context: RequestContext) -> _Case:
         """Raises: Refused."""
@@ -79,7 +79,7 @@ class DisputeFlow:
             Counters.from_item("card", lead["card_id"], items[2]),
         )
 
-    def _open(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Outcome[Disputed]:
+    def _open_dispute(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Outcome[Disputed]:
         amount = case.row["holder_amount"] if request.amount is None else request.amount
         worth = portion(case.row["amount"], amount, case.row["holder_amount"])
         cleared = _cleared_amount(case)
@@ -97,27 +97,27 @@ class DisputeFlow:
             worth=worth,
             opened_at=context.now,
         )
-        movement = self._movement(request, context, case)
+        movement = self._start_movement(request, context, case)
         movement.book(case.account, amount, NETWORK)
         movement.reserve(case.account, amount)
-        shown = self._transaction(case, movement, values.CREDIT_ADJUSTMENT, amount)
+        shown = self._list_transaction(case, movement, values.CREDIT_ADJUSTMENT, amount)
         written = [dispute.put(context.write_id), _update_disputed(case, dispute, context.write_id)]
         return _outcome(context, dispute, case, movement, written, shown)
 
-    def _close(
+    def _close_dispute(
         self, request: SimulateDispute, context: RequestContext, case: _Case, dispute: Dispute
     ) -> Outcome[Disputed]:
-        movement = self._movement(request, context, case)
+        movement = self._start_movement(request, context, case)
         movement.reserve(case.account, -dispute.amount)
         written: list[Operation] = [dispute.update(context.write_id, step=request.step)]
         shown = None
         if request.step == DISPUTE_LOST:
             movement.book(case.account, -dispute.amount, NETWORK)
-            shown = self._transaction(case, movement, values.DEBIT_ADJUSTMENT, dispute.amount)
+            shown = self._list_transaction(case, movement, values.DEBIT_ADJUSTMENT, dispute.amount)
             written.append(_update_disputed(case, dispute, context.write_id, sign=-1))
         return _outcome(context, dispute, case, movement, written, shown)
 
-    def _movement(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Movement:
+    def _start_movement(self, request: SimulateDispute, context: RequestContext, case: _Case) -> Movement:
         movement = Movement(
             CALLED[request.step],
             context.at,
@@ -128,10 +128,10 @@ class DisputeFlow:
         movement.list_by_card(case.of_card)
         return movement
 
-    def _transaction(self, case: _Case, movement: Movement, transaction_type: int, amount: int) -> Transaction:
+    def _list_transaction(self, case: _Case, movement: Movement, transaction_type: int, amount: int) -> Transaction:
         """The transaction of a step, in the account's currency."""
         account, authorization = case.account, case.authorization
-        use = authorization.of_use
+        use = authorization.card_use
         is_credit = transaction_type == values.CREDIT_ADJUSTMENT
         transaction = Transaction(
             id=self.sequences.next("transaction"),

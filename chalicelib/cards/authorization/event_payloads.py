@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.cards.authorization.activity_record import NetworkMessage
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.account_record import LedgerAccount
-from chalicelib.cards.issuing.serializers import card_status_changed
+from chalicelib.cards.issuing.serializers import card_status_events
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.protocol.card_events import CardAuthorizationEvent, CardClearingEvent
 from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
@@ -40,7 +40,7 @@ def message_events(
     events = [CardEvent("card.authorization", data)]
     if (status := card_changes.get("stored_status")) is not None:
         card = message.card
-        events += card_status_changed(card, card.status(now), status, card_changes.get("reason_code"))
+        events += card_status_events(card, card.status(now), status, card_changes.get("reason_code"))
     return events
 
 

@@ -87,7 +87,7 @@ class HoldRelease:
         after = movement.account_after(account) if released else account
         at = WriteStamp(after.last_at if released else movement.at, stamp.write_id)
         movement.continue_card_list(card_context.of_card, at.at)
-        message = self._message(card_context, authorization, amount, kind)
+        message = self._new_message(card_context, authorization, amount, kind)
         operations: list[Operation] = [
             authorization.update(stamp.write_id, **members),
             records.put_message_number(message, authorization, at),
@@ -99,16 +99,16 @@ class HoldRelease:
         data: Released = {"authorize_id": message.number, "released_amount": released, **balances}
         return Outcome(data, operations, events=events)
 
-    def _message(
+    def _new_message(
         self, card_context: CardContext, authorization: records.Authorization, amount: int, kind: int
     ) -> NetworkMessage:
-        charge = authorization.charged
+        charge = authorization.charge_details
         return NetworkMessage(
             number=self.sequences.next("authorization"),
             kind=kind,
             card=card_context.card,
             trans_link=authorization.trans_link,
-            use=authorization.of_use,
+            use=authorization.card_use,
             code=APPROVED,
             amount=amount,
             currency=authorization.currency,

@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import MOST_ACCOUNTS, Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.issuing.onboarding import new_account, new_holder
-from chalicelib.cards.issuing.serializers import program_changed, serialize_account
+from chalicelib.cards.issuing.onboarding import new_account, new_holder, write_holder
+from chalicelib.cards.issuing.serializers import program_change_events, serialize_account
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme
 from chalicelib.cards.protocol import account_messages as messages
@@ -39,11 +39,8 @@ class AccountFlow:
             raise Refused(Status.ACCOUNT_STATUS)
         if account.currency not in programme.currencies:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED)
-        with_account = [account.id]
         operations: list[Operation] = [
-            replace(holder, account_ids=frozenset(with_account)).put(context.write_id)
-            if found is None
-            else holder.update_accounts(with_account, context.write_id),
+            *write_holder(context, holder, [account], is_new=found is None),
             account.put(context.write_id),
             *(card.update(context.write_id, account_ids=[*card.account_ids, account.id]) for card in cards),
         ]
@@ -83,7 +80,7 @@ class AccountFlow:
             )
         moved = replace(account, **members)
         change = account.update(context.write_id, **members, updated_at=context.now)
-        return Outcome(operations=[change], uses=moved.uses, events=program_changed(account, moved))
+        return Outcome(operations=[change], uses=moved.uses, events=program_change_events(account, moved))
 
     def assign_account_to_risk_rule_group(
         self, request: messages.AssignAccountToRiskRuleGroup, context: RequestContext

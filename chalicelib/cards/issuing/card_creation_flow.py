@@ -6,7 +6,7 @@ What a request leaves open is the card programme's (specification, createCard re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.cardholder_secrets import new_password
@@ -16,8 +16,8 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.issuing.onboarding import new_account, new_holder
-from chalicelib.cards.issuing.serializers import card_created
+from chalicelib.cards.issuing.onboarding import new_account, new_holder, write_holder
+from chalicelib.cards.issuing.serializers import card_creation_event
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import CreateCard
@@ -40,13 +40,13 @@ class CardCreationFlow:
         found, assigned = _read_named(request, context)
         holder = found or new_holder(request, context, self.sequences.next("holder"), programme)
         opened = self._new_accounts(request, context, programme, holder) if not assigned else []
-        card, clear = self._card(request, context, programme, holder, [*assigned, *opened])
-        _check(request, context, programme, assigned, opened)
+        card, clear = self._new_card(request, context, programme, holder, [*assigned, *opened])
+        _check_programme(request, context, programme, assigned, opened)
         sent, shipping = card_production.order_body(
             context, card, card_production.delivery_details(request, programme, card.virtual)
         )
         operations: list[Operation] = [
-            *_write_holder(context, holder, opened, is_new=found is None),
+            *write_holder(context, holder, opened, is_new=found is None),
             *(account.put(context.write_id) for account in opened),
             *(account.check_live() for account in assigned),
             card.put(context.write_id),
@@ -57,7 +57,7 @@ class CardCreationFlow:
         uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
         uses += holder.uses if found is None else []
         answer = card_production.serialize_created(context, self.secrets, card, clear)
-        return Outcome(answer, operations, uses, events=[card_created(card)])
+        return Outcome(answer, operations, uses, events=[card_creation_event(card)])
 
     def _new_accounts(
         self, request: CreateCard, context: RequestContext, programme: CardProgramme, holder: Holder
@@ -86,7 +86,7 @@ class CardCreationFlow:
             for number, currency in zip(self.sequences.take("account", len(currencies)), currencies, strict=True)
         ]
 
-    def _card(
+    def _new_card(
         self,
         request: CreateCard,
         context: RequestContext,
@@ -102,7 +102,7 @@ class CardCreationFlow:
         number, version = self.sequences.next("card"), self.secrets.data.key_version()
         pan, password = new_pan(programme.bin, programme.pan_length), request.acs_password or new_password()
         pin = None if request.card_virtual else request.card_pin or cardholder_secrets.random_pin()
-        expiry_year, expiry_month = months_later(month_of(context.now), _validity(request, programme))
+        expiry_year, expiry_month = months_later(month_of(context.now), _validity_months(request, programme))
         card = Card(
             id=number,
             manager_id=context.manager_id,
@@ -144,7 +144,7 @@ def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | 
     return holder, accounts
 
 
-def _check(
+def _check_programme(
     request: CreateCard,
     context: RequestContext,
     programme: CardProgramme,
@@ -162,17 +162,7 @@ def _check(
         require_good(request.card_pin)
 
 
-def _write_holder(
-    context: RequestContext, holder: Holder, opened: Sequence[Account], *, is_new: bool
-) -> list[Operation]:
-    """The write that makes the holder, or that gives it its new accounts."""
-    numbers = [account.id for account in opened]
-    if is_new:
-        return [replace(holder, account_ids=frozenset(numbers) or None).put(context.write_id)]
-    return [holder.update_accounts(numbers, context.write_id)] if numbers else []
-
-
-def _validity(request: CreateCard, programme: CardProgramme) -> int:
+def _validity_months(request: CreateCard, programme: CardProgramme) -> int:
     """Months from now. Raises: Refused."""
     months = or_default(request.card_validity_period, programme.validity_months)
     if months > programme.max_validity_months:

@@ -11,7 +11,7 @@ from typing import Any
 
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
-from chalicelib.cards.issuing.serializers import card_activated, card_status_changed, serialize_card
+from chalicelib.cards.issuing.serializers import card_activation_event, card_status_events, serialize_card
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.protocol import card_messages as messages
 from chalicelib.cards.protocol import card_records as records
@@ -46,7 +46,7 @@ class CardFlow:
         if request.status not in CARD_MOVES[before]:
             raise Refused(Status.WRONG_STATE)
         members = {"stored_status": request.status, "reason_code": request.reason_code, "note": request.note}
-        events = card_status_changed(card, before, request.status, request.reason_code)
+        events = card_status_events(card, before, request.status, request.reason_code)
         return Outcome(operations=[card.update(context.write_id, **members)], events=events)
 
     def get_card_status(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.CardStatusAnswer]:
@@ -175,7 +175,7 @@ def _reveal(context: RequestContext, card: Card, field: records.CardField, clear
 
 def _activate(context: RequestContext, card: Card) -> Outcome[None]:
     change = card.update(context.write_id, stored_status=ACTIVE)
-    return Outcome(operations=[change], events=[card_activated(card)])
+    return Outcome(operations=[change], events=[card_activation_event(card)])
 
 
 def _update(context: RequestContext, card: Card, **members: Any) -> Outcome[None]:

@@ -14,7 +14,7 @@ from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.issuing import card_production
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number, put_retired_number
 from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets, require_good
-from chalicelib.cards.issuing.serializers import card_created
+from chalicelib.cards.issuing.serializers import card_creation_event
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.protocol.card_messages import ReissueCard
@@ -38,15 +38,15 @@ class CardReissueFlow:
         virtual = or_default(request.virtual, card.virtual)
         if not virtual and request.problems:
             raise refused_fields(request.problems)
-        programme = _programme(request, context, card, virtual)
+        programme = _choose_programme(request, context, card, virtual)
         members = card_production.card_members(request, context, programme, virtual, card)
         card.require(context.action, context.now)
-        _check(request, card, programme, virtual)
+        _check_card(request, card, programme, virtual)
         given = card_production.delivery_details(request, programme, virtual)
         old_number = self.secrets.number(card)
-        pan = _number(request, programme, old_number)
+        pan = _choose_number(request, programme, old_number)
         members |= self._body_members(request, context, card, programme, pan)
-        pin = self._pin(request, card, virtual)
+        pin = self._choose_pin(request, card, virtual)
         members |= WITHOUT_PIN if pin is None else self.secrets.with_pin(card.id, pan, pin, members["key_version"])
         reissued = replace(card, **members)
         sent, shipping = card_production.order_body(context, reissued, given)
@@ -60,18 +60,18 @@ class CardReissueFlow:
             card_production.serialize_created(context, self.secrets, reissued, clear),
             [*reissued.uses, *shipping],
         )
-        return Outcome(answer, operations, uses, events=[card_created(reissued, reissued=True)])
+        return Outcome(answer, operations, uses, events=[card_creation_event(reissued, reissued=True)])
 
     def _body_members(
         self, request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme, pan: str
     ) -> dict[str, Any]:
         """The members that are new with every body. Raises: Refused."""
-        year, month = _expiry(request, context, card, programme)
+        year, month = _new_expiry(request, context, card, programme)
         product_id = group_resolution.keep_or_default(card.product_id, programme.product_ids)
         return {
             "product_id": product_id,
             "sub_product_id": context.catalogue.products[product_id].sub_product_id,
-            "auto_conversion": _auto_conversion(request, card, programme),
+            "auto_conversion": _choose_conversion(request, card, programme),
             "stored_status": NEW,
             "reason_code": None,
             "note": None,
@@ -83,7 +83,7 @@ class CardReissueFlow:
             "wrong": None,
         }
 
-    def _pin(self, request: ReissueCard, card: Card, virtual: int) -> str | None:
+    def _choose_pin(self, request: ReissueCard, card: Card, virtual: int) -> str | None:
         """The PIN that the request asks for; ``None`` for none. Raises: Refused."""
         if request.generate_new_pin == NO:
             return self.secrets.pin(card)
@@ -94,14 +94,14 @@ class CardReissueFlow:
         return request.card_pin or cardholder_secrets.random_pin()
 
 
-def _programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:
+def _choose_programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:
     """The programme that the request names, or the card's own. Raises: Refused."""
     if request.card_program_id is None and virtual != card.virtual:
         raise refused_field("card_program_id", "required", "is required when the card's type changes")
     return group_resolution.card_programme(context.catalogue, or_default(request.card_program_id, card.program_id))
 
 
-def _check(request: ReissueCard, card: Card, programme: CardProgramme, virtual: int) -> None:
+def _check_card(request: ReissueCard, card: Card, programme: CardProgramme, virtual: int) -> None:
     """Hold the request against the card as it is. Raises: Refused."""
     if request.generate_new_pan != YES and card.stored_status in (LOST, STOLEN):
         raise refused_field("generate_new_pan", "value", "must be 1 for a lost or stolen card")
@@ -115,7 +115,7 @@ def _check(request: ReissueCard, card: Card, programme: CardProgramme, virtual: 
         raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the card's currency")
 
 
-def _number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
+def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
     """A new number, or the old one where the programme has such numbers. Raises: Refused."""
     if request.generate_new_pan == YES:
         return new_pan(programme.bin, programme.pan_length)
@@ -124,14 +124,14 @@ def _number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
     return old
 
 
-def _auto_conversion(request: ReissueCard, card: Card, programme: CardProgramme) -> int:
+def _choose_conversion(request: ReissueCard, card: Card, programme: CardProgramme) -> int:
     """Whether the card converts: without a wish as before, which a new programme has to permit. Raises: Refused."""
     if request.auto_conversion is None and programme.id == card.program_id:
         return card.auto_conversion
     return card_production.may_convert(programme, request.auto_conversion, card.auto_conversion)
 
 
-def _expiry(request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:
+def _new_expiry(request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:
     """Year and month of the new expiry: with the same number later than the old one, or the CVC2 would repeat.
 
     Raises: Refused, when it would be more than a month beyond the programme's longest validity from today.

@@ -37,7 +37,7 @@ class HolderFlow:
             manager_id=context.manager_id,
             access_level=request.access_level or 0,
             holder_type=request.holder_type or PERSONAL,
-            details=_details(request.members()),
+            details=_select_details(request.members()),
         )
         return Outcome(operations=[holder.put(context.write_id)], uses=holder.uses, beside={"id": holder.id})
 
@@ -46,7 +46,7 @@ class HolderFlow:
         if holder.holder_type == BUSINESS and request.business_name is None:
             raise refused_field("business_name", "required", "is required for a business")
         group = limit_group(context.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
-        details = {**holder.details, **_details(request.members())}
+        details = {**holder.details, **_select_details(request.members())}
         for name in request.nulls:
             details.pop(name, None)
         if not _may_change_country(context, holder):
@@ -79,7 +79,7 @@ class HolderFlow:
         return Outcome([serialize_account_of_holder(account) for account in accounts])
 
 
-def _details(members: Mapping[str, Any]) -> dict[str, Any]:
+def _select_details(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: members[name] for name in DETAILS if name in members}
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.holder_record import DETAILS, Holder
 from chalicelib.cards.programs import group_resolution
@@ -11,6 +14,7 @@ from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER, PERSONAL
 from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import or_default, without_none
+from chalicelib.foundation.dynamodb.store import Operation
 
 _OF_BLOCK = {"zip_code": "holder_zipcode", **{name: name for name in WithHolder.model_fields if name in DETAILS}}
 _BLOCK = tuple(
@@ -36,6 +40,16 @@ def new_holder(
         details=without_none({**details, "holder_limit_group_id": group}),
         programme=[f"{kind}_programme", programme.id],
     )
+
+
+def write_holder(
+    context: RequestContext, holder: Holder, opened: Sequence[Account], *, is_new: bool
+) -> list[Operation]:
+    """The write that makes the holder, or that gives it its new accounts."""
+    numbers = [account.id for account in opened]
+    if is_new:
+        return [replace(holder, account_ids=frozenset(numbers) or None).put(context.write_id)]
+    return [holder.update_accounts(numbers, context.write_id)] if numbers else []
 
 
 def new_account(

@@ -88,7 +88,7 @@ def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | N
     return leave_out_none(details)
 
 
-def program_changed(before: Account, after: Account) -> list[CardEvent]:
+def program_change_events(before: Account, after: Account) -> list[CardEvent]:
     """An account was moved to a programme; there is nothing to tell where it was there, and kept its groups."""
     groups = ((name, getattr(before, name), getattr(after, name)) for name in ACCOUNT_GROUPS)
     replaced = [
@@ -106,7 +106,7 @@ def program_changed(before: Account, after: Account) -> list[CardEvent]:
     return [CardEvent("account.program_changed", data)]
 
 
-def card_created(card: Card, *, reissued: bool = False) -> CardEvent:
+def card_creation_event(card: Card, *, reissued: bool = False) -> CardEvent:
     """A card was made, or issued anew: then it is known by its new order (``card_request_id``)."""
     data: CardCreatedEvent = {
         "card_id": card.id,
@@ -120,7 +120,7 @@ def card_created(card: Card, *, reissued: bool = False) -> CardEvent:
     return CardEvent("card.created", data)
 
 
-def card_activated(card: Card) -> CardEvent:
+def card_activation_event(card: Card) -> CardEvent:
     data: CardActivatedEvent = {
         "card_id": card.id,
         "card_request_id": card.request_id,
@@ -130,7 +130,7 @@ def card_activated(card: Card) -> CardEvent:
     return CardEvent("card.activated", data)
 
 
-def card_status_changed(card: Card, before: str, after: str, reason_code: int | None = None) -> list[CardEvent]:
+def card_status_events(card: Card, before: str, after: str, reason_code: int | None = None) -> list[CardEvent]:
     """A card has got another status, or the same one once more: then there is nothing to tell."""
     if before == after:
         return []

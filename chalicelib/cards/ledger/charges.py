@@ -102,11 +102,11 @@ class Charge:
         return self.debit != self.reverses
 
     @property
-    def plain(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
-    def of(cls, plain: dict[str, Any]) -> Charge:
+    def from_dict(cls, plain: dict[str, Any]) -> Charge:
         kept = plain["conversion"]
         rates = {name: Decimal(kept[name]) for name in ("base_rate", "holder_rate")}
         made = {"conversion": Conversion(**{**kept, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
@@ -129,11 +129,11 @@ class Charge:
     ) -> None:
         """Have the account's list of transactions say so: the main one, and one for each fee that is not blended."""
         movement.list_transaction(account, main)
-        for number, fee in zip(fee_ids, self.separate, strict=True):
+        for number, fee in zip(fee_ids, self.separate_fees, strict=True):
             movement.list_transaction(account, fee_transaction(number, fee, account, main))
 
     @property
-    def separate(self) -> list[Fee]:
+    def separate_fees(self) -> list[Fee]:
         """The fees that are transactions of their own."""
         return [fee for fee in self.fees if not fee.blended]
 
@@ -238,7 +238,7 @@ def fees_of(
     for entry in group.entries if group else ():
         if len(charged) < MOST_FEE_CODES and entry.code not in charged and is_charged(catalogue, entry, facts):
             charged[entry.code] = entry
-    fees = [_fee(catalogue, entry, (amount, currency), account_currency) for entry in charged.values()]
+    fees = [_price_entry(catalogue, entry, (amount, currency), account_currency) for entry in charged.values()]
     return [fee for fee in fees if fee.amount]
 
 
@@ -261,10 +261,10 @@ def price_of(
     """
     if linked is None and entry.fixed is None:
         return None
-    return _fee(catalogue, entry, linked, account_currency)
+    return _price_entry(catalogue, entry, linked, account_currency)
 
 
-def _fee(catalogue: Catalogue, entry: FeeEntry, base: tuple[int, int] | None, account_currency: int) -> Fee:
+def _price_entry(catalogue: Catalogue, entry: FeeEntry, base: tuple[int, int] | None, account_currency: int) -> Fee:
     """The price by an entry; ``base`` is the amount, with its currency, that the percentage is of."""
     price = entry.fixed or 0
     if entry.percent and base is not None:

@@ -78,17 +78,17 @@ class Movement:
     def book(self, account: LedgerAccount, amount: int, against: str) -> None:
         """Give the account ``amount``, or with a negative one take it, on the other side of the book ``against``."""
         self._enter(account, "settled", amount)
-        self._add(against, account.currency, -amount)
+        self._add_entry(against, account.currency, -amount)
 
     def exchange(self, currency: int, amount: int, against: str) -> None:
         """Have what an account was given or taken against ``CONVERSION`` be ``amount`` of another currency.
 
         A positive amount goes out to the book ``against``, a negative one comes in from there.
         """
-        self._add(CONVERSION, currency, -amount)
-        self._add(against, currency, amount)
+        self._add_entry(CONVERSION, currency, -amount)
+        self._add_entry(against, currency, amount)
 
-    def change(self, account: LedgerAccount, **members: Any) -> None:
+    def set_members(self, account: LedgerAccount, **members: Any) -> None:
         """Have the write of an account that it moves set other members, too."""
         self._members.setdefault(account.owner, {}).update(members)
 
@@ -96,7 +96,7 @@ class Movement:
         """Have what it shows of these cards be in their lists, too, after everything that is there already."""
         for kept in cards:
             self._cards[kept.owner] = kept
-            self._at = max(self._at, self._tally.now(kept).last_at + 1)
+            self._at = max(self._at, self._tally.current(kept).last_at + 1)
 
     @property
     def at(self) -> int:
@@ -105,7 +105,7 @@ class Movement:
 
     def continue_card_list(self, kept: Counters, at: int) -> None:
         """Have a card's order go on from something else that is listed under it with this movement."""
-        self._tally.note_listed(kept, at)
+        self._tally.note_listing(kept, at)
 
     def list_transaction(self, account: LedgerAccount, transaction: Transaction) -> None:
         """Have the account's list of transactions say so."""
@@ -131,7 +131,7 @@ class Movement:
             at = self.account_after(account).last_at
             by_card = transaction.card_id is not None
             if by_card:
-                self._tally.note_listed(self._cards[f"card#{transaction.card_id}"], at)
+                self._tally.note_listing(self._cards[f"card#{transaction.card_id}"], at)
             written += put_transaction(transaction, account, at, self._write_id, by_card=by_card)
         return [*written, *self._tally.operations(self._write_id)]
 
@@ -148,13 +148,13 @@ class Movement:
 
     def _enter_pair(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
         self._enter(account, balance, amount)
-        self._add(OTHER_SIDE[balance], account.currency, -amount)
+        self._add_entry(OTHER_SIDE[balance], account.currency, -amount)
 
     def _enter(self, account: LedgerAccount, balance: Balance, amount: int) -> None:
         self._accounts[account.owner] = account
-        self._add(book_of(account, balance), account.currency, amount)
+        self._add_entry(book_of(account, balance), account.currency, amount)
 
-    def _add(self, book: str, currency: int, amount: int) -> None:
+    def _add_entry(self, book: str, currency: int, amount: int) -> None:
         place = (book, currency)
         self._entries[place] = self._entries.get(place, 0) + amount
 

@@ -52,7 +52,7 @@ class FeeFlow:
         if card is not None:
             card.require(context.action, context.now)
         account.require(context.action)
-        price = _price(request, context, entry, account, linked)
+        price = _choose_price(request, context, entry, account, linked)
         if account.available < price.holder_amount:
             raise Refused(Status.NO_FUNDS)
         movement = Movement("custom fee", context.at, context.write_id)
@@ -63,7 +63,7 @@ class FeeFlow:
             movement.book(account, -price.holder_amount, CONVERSION)
             movement.exchange(price.currency, price.amount, FEES)
         number = self.sequences.next("transaction")
-        movement.list_transaction(account, _transaction(number, request, price, card, linked))
+        movement.list_transaction(account, _fee_transaction(number, request, price, card, linked))
         after = movement.account_after(account)
         data: messages.CustomFee = {
             "transaction_id": number,
@@ -110,7 +110,7 @@ class FeeFlow:
         if "transaction" in found and not context.can_see(linked):
             raise Refused(Status.NO_TRANSACTION)
         if account is None:
-            account = self._of_card(request, context, card, linked)
+            account = self._choose_account(request, context, card, linked)
         if card is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "there is no such card of this account")
         if linked is not None and linked["account"] != account.owner:
@@ -118,7 +118,7 @@ class FeeFlow:
         listed = [Counters.from_item("card", card.id, found["counters"])] if card is not None else []
         return card, account, linked, listed
 
-    def _of_card(
+    def _choose_account(
         self, request: messages.CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
     ) -> Account:
         """The account of a card that the transaction is on, or that has the wished currency. Raises: Refused."""
@@ -134,7 +134,7 @@ class FeeFlow:
         return fitting[0]
 
 
-def _price(
+def _choose_price(
     request: messages.CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
 ) -> _Price:
     """What is asked for, or what the entry says. Raises: Refused."""
@@ -159,7 +159,7 @@ def _price(
     return price
 
 
-def _transaction(
+def _fee_transaction(
     number: int, request: messages.CreateCustomFee, price: _Price, card: Card | None, linked: Item | None
 ) -> Transaction:
     """The fee as its account's list of transactions shows it, linked to the transaction that it is for."""

@@ -58,7 +58,7 @@ def _group_of(context: RequestContext, record: Card | Account | Holder) -> Limit
     return context.catalogue.limit_groups.get(record.limit_group_id or 0)
 
 
-def _scope(group: LimitGroup, entry: LimitEntry) -> messages.LimitScope:
+def _serialize_scope(group: LimitGroup, entry: LimitEntry) -> messages.LimitScope:
     """What an entry is about."""
     return {
         "amount_currency_ison": entry.amount_currency,
@@ -80,7 +80,7 @@ def _scope(group: LimitGroup, entry: LimitEntry) -> messages.LimitScope:
 
 def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> messages.LimitEntryRecord:
     record: messages.LimitEntryRecord = {
-        **_scope(group, entry),
+        **_serialize_scope(group, entry),
         "name": entry.name,
         "count": entry.count,
         "amount": entry.amount,
@@ -93,7 +93,7 @@ def _serialize_left(group: LimitGroup, left: LimitLeft) -> messages.LimitStatusR
     """An entry with what is left; where it sets no bound, the largest number."""
     entry = left.entry
     record: messages.LimitStatusRecord = {
-        **_scope(group, entry),
+        **_serialize_scope(group, entry),
         "name": entry.name,
         "original_count": entry.count,
         "original_amount": entry.amount,

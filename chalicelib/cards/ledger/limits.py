@@ -40,7 +40,7 @@ class WindowUsage:
     country: int | None = None
 
     @property
-    def plain(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return without_none(asdict(self))
 
 
@@ -95,7 +95,7 @@ class LimitExceeded(Exception):
         super().__init__(f"the {bound} of limit {entry.id} is exceeded")
 
 
-def window(duration: int, now: int) -> tuple[int, int]:
+def window_bounds(duration: int, now: int) -> tuple[int, int]:
     """The first second of the window that ``now`` is in, and the first second after it."""
     today = datetime.fromtimestamp(now, UTC)
     match duration:
@@ -107,9 +107,10 @@ def window(duration: int, now: int) -> tuple[int, int]:
             start = now - (now - _A_MONDAY) % _WEEK
             return start, start + _WEEK
         case values.PER_MONTH:
-            return _first(today.year, today.month), _first(today.year + today.month // 12, today.month % 12 + 1)
+            following = today.year + today.month // 12, today.month % 12 + 1
+            return _start_of_month(today.year, today.month), _start_of_month(*following)
         case _:
-            return _first(today.year, 1), _first(today.year + 1, 1)
+            return _start_of_month(today.year, 1), _start_of_month(today.year + 1, 1)
 
 
 def count_movement(
@@ -139,12 +140,12 @@ def count_movement(
             continue
         found = current_window(entry.duration, changed.get(key), now)
         is_single = entry.duration == values.PER_TRANSACTION
-        worth = _worth(catalogue, entry, amount + (further or 0) if is_single else amount, currency, forced)
+        worth = _counted_amount(catalogue, entry, amount + (further or 0) if is_single else amount, currency, forced)
         is_new = further is None
         country = None if entry.country_count is None or not is_new else facts.country
         share = WindowUsage(key, found.start, worth, int(is_new), country)
         if not forced:
-            _require(entry, found, share)
+            _require_left(entry, found, share)
         if not is_single:
             changed[key] = found.add(share)
             counted.append(share)
@@ -163,7 +164,7 @@ def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
 
 def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[LimitLeft]:
     """What the entries of a group have left, in their order."""
-    return [_left(entry, current_window(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
+    return [_limit_left(entry, current_window(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
 
 
 def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
@@ -175,20 +176,20 @@ def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[t
     for name in {key.rpartition(".")[0] for key in windows}:
         durations |= _durations(catalogue, name)
     for key, found in windows.items():
-        if found.start >= window(durations.get(key, values.PER_YEAR), now)[0]:
+        if found.start >= window_bounds(durations.get(key, values.PER_YEAR), now)[0]:
             yield key, found
 
 
 def current_window(duration: int, found: Window | None, now: int) -> Window:
     """The window to count in. One that began later than the clock's stays: the clock that began it is ahead."""
-    start, _ = window(duration, now)
+    start, _ = window_bounds(duration, now)
     if found is None or found.start < start or duration == values.PER_TRANSACTION:
         return Window(start)
-    is_of_duration = window(duration, found.start)[0] == found.start  # an operator may have changed it since
+    is_of_duration = window_bounds(duration, found.start)[0] == found.start  # an operator may have changed it since
     return found if is_of_duration else Window(start)
 
 
-def _first(year: int, month: int) -> int:
+def _start_of_month(year: int, month: int) -> int:
     return int(datetime(year, month, 1, tzinfo=UTC).timestamp())
 
 
@@ -206,7 +207,7 @@ def _durations(catalogue: Catalogue, name: str) -> dict[str, int]:
     return {key: entry.duration for key, entry in _entries(catalogue.limit_groups.get(int(name)))}
 
 
-def _worth(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
+def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
     """What an amount counts for an entry: nothing where the entry bounds none. Raises: NoRate, unless ``forced``."""
     if entry.amount is None:
         return 0
@@ -218,13 +219,13 @@ def _worth(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, 
         raise
 
 
-def _left(entry: LimitEntry, found: Window) -> LimitLeft:
+def _limit_left(entry: LimitEntry, found: Window) -> LimitLeft:
     return LimitLeft(
         entry,
         _remaining(entry.count, found.count),
         _remaining(entry.amount, found.amount),
         _remaining(entry.country_count, len(found.countries)),
-        window(entry.duration, found.start)[1],
+        window_bounds(entry.duration, found.start)[1],
     )
 
 
@@ -232,9 +233,9 @@ def _remaining(bound: int | None, used: int) -> int | None:
     return None if bound is None else max(0, bound - used)
 
 
-def _require(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
+def _require_left(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
     """Raises: LimitExceeded, when a movement counts more than there is left."""
-    left = _left(entry, found)
+    left = _limit_left(entry, found)
     is_new_country = share.country is not None and share.country not in found.countries
     bounds: list[tuple[Bound, int, int | None]] = [
         ("amount", share.amount, left.amount),

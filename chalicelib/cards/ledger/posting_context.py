@@ -47,7 +47,7 @@ class PostingContext:
     def holder_country(self) -> int | None:
         return self.holder.details.get("country_ison") if self.holder else None
 
-    def facts(self, transaction_type: int, currency: int, country: int | None) -> TransactionAttributes:
+    def attributes(self, transaction_type: int, currency: int, country: int | None) -> TransactionAttributes:
         """What an external payment is for fees and limits; ``country`` is the other bank's."""
         return TransactionAttributes(transaction_type, currency, country=country, holder_country=self.holder_country)
 
@@ -76,7 +76,7 @@ class PostingContext:
         blends = programme is None or programme.conversion_fee_blended
         return Charge(converted, blends, fees if debit else fees_within(fees, converted.holder_amount), debit)
 
-    def worth(self, currency: int, amount: int) -> int:
+    def purchase_amount(self, currency: int, amount: int) -> int:
         """What a purchase takes of the account now, with the conversion's fee and no other. Raises: Refused."""
         taken = conversion(self.catalogue, amount, currency, self.account.currency, debit=True)
         if taken is None:
@@ -106,7 +106,7 @@ class PostingContext:
         usage: Usage = {}
         for kept in self.counters:
             group = self.catalogue.limit_groups.get(self._group_of(kept) or 0)
-            windows = tally.now(kept).windows
+            windows = tally.current(kept).windows
             try:
                 changed, counted = count_movement(
                     self.catalogue, group, windows, facts, amount, facts.currency, now, forced=forced, further=further
@@ -117,7 +117,7 @@ class PostingContext:
                 raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate for a limit") from None
             if counted:
                 tally.change(kept, changed)
-                usage[kept.owner] = [each.plain for each in counted]
+                usage[kept.owner] = [each.as_dict for each in counted]
         return usage
 
     def release(self, usage: Usage | None, tally: CounterChanges) -> None:

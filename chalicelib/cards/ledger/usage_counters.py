@@ -37,15 +37,15 @@ class Counters:
         owner = f"{kind}#{number}"
         if item is None:
             return cls(owner)
-        windows = {key: _window(plain) for key, plain in item["windows"].items()}
+        windows = {key: _read_window(plain) for key, plain in item["windows"].items()}
         return cls(owner, item["version"], windows, item.get("last_at", 0))
 
     def put(self, after: Counters, write_id: str) -> Put:
         """The write that has ``after`` stand in their place; it fails if somebody else was first."""
         item: Item = {
-            **_place(self.owner),
+            **_item_key(self.owner),
             "version": self.version + 1,
-            "windows": {key: _plain(window) for key, window in after.windows.items()},
+            "windows": {key: _window_item(window) for key, window in after.windows.items()},
             "written_by": write_id,
             **({"last_at": after.last_at} if after.last_at else {}),
         }
@@ -67,19 +67,19 @@ class CounterChanges:
     def assign(self, other: CounterChanges) -> None:
         self._changed = dict(other._changed)
 
-    def now(self, kept: Counters) -> Counters:
+    def current(self, kept: Counters) -> Counters:
         """An owner's counters as they stand by now; ``kept`` are those that were read."""
         return self._changed.get(kept.owner, (kept, kept))[1]
 
     def change(self, kept: Counters, windows: Windows) -> None:
-        self._changed[kept.owner] = kept, replace(self.now(kept), windows=windows)
+        self._changed[kept.owner] = kept, replace(self.current(kept), windows=windows)
 
     def give_back(self, kept: Counters, counted: Iterable[WindowUsage]) -> None:
-        self.change(kept, release_counts(self.now(kept).windows, counted))
+        self.change(kept, release_counts(self.current(kept).windows, counted))
 
-    def note_listed(self, kept: Counters, at: int) -> None:
+    def note_listing(self, kept: Counters, at: int) -> None:
         """Note that something is listed under a card, recorded at ``at`` (Unix milliseconds)."""
-        self._changed[kept.owner] = kept, replace(self.now(kept), last_at=max(at, self.now(kept).last_at))
+        self._changed[kept.owner] = kept, replace(self.current(kept), last_at=max(at, self.current(kept).last_at))
 
     def operations(self, write_id: str) -> list[Put]:
         return [kept.put(after, write_id) for kept, after in self._changed.values()]
@@ -87,19 +87,19 @@ class CounterChanges:
 
 def key(kind: Owner, number: int) -> Key:
     """Where the counters of a card, an account or a holder are."""
-    return TABLE, _place(f"{kind}#{number}")
+    return TABLE, _item_key(f"{kind}#{number}")
 
 
-def _place(owner: str) -> Item:
+def _item_key(owner: str) -> Item:
     return {"owner": owner, "part": "limits"}
 
 
-def _plain(window: Window) -> Item:
+def _window_item(window: Window) -> Item:
     """The names of an item's members are text."""
     countries = {str(country): movements for country, movements in window.countries.items()}
     return {"start": window.start, "count": window.count, "amount": window.amount, "countries": countries}
 
 
-def _window(plain: Mapping[str, Any]) -> Window:
+def _read_window(plain: Mapping[str, Any]) -> Window:
     countries = {int(country): movements for country, movements in plain["countries"].items()}
     return Window(plain["start"], plain["count"], plain["amount"], countries)

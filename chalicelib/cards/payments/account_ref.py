@@ -41,23 +41,23 @@ class AccountRef:
         return cls(**{each.name: number[each.name] for each in fields(cls) if each.name in number})
 
     @property
-    def plain(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return without_none(asdict(self))
 
     @property
     def keys(self) -> list[Key]:
-        return [*self._parts.values()]
+        return [*self._record_keys.values()]
 
     def posting_context(self, catalogue: Catalogue, items: Sequence[Item | None]) -> PostingContext:
         """What stands at ``keys``; whatever an address names is there for good."""
-        found = dict(zip(self._parts, items, strict=True))
+        found = dict(zip(self._record_keys, items, strict=True))
         holder, card = found.get("holder"), found.get("card")
         return PostingContext(
             catalogue,
             self.account(found["account"]),
             Holder.from_item(holder) if holder else None,
             Card.from_item(card) if card else None,
-            [Counters.from_item(name, number, found[f"{name} counters"]) for name, number in self._numbers],
+            [Counters.from_item(name, number, found[f"{name} counters"]) for name, number in self._counter_owners],
         )
 
     def account(self, item: Item | None) -> LedgerAccount:
@@ -67,7 +67,7 @@ class AccountRef:
         return kind.from_item(item)
 
     @property
-    def _numbers(self) -> list[tuple[Owner, int]]:
+    def _counter_owners(self) -> list[tuple[Owner, int]]:
         """Who has counters; those of a special account's card only have the order of its lists."""
         owners: list[tuple[Owner, int | None]] = [("card", self.card_id)]
         if self.account_type == OF_HOLDER:
@@ -75,12 +75,12 @@ class AccountRef:
         return [(name, number) for name, number in owners if number is not None]
 
     @property
-    def _parts(self) -> dict[str, Key]:
+    def _record_keys(self) -> dict[str, Key]:
         parts = {"account": self.account_key}
         if self.account_type == OF_HOLDER:
             parts |= {"holder": Holder.key(self.holder_id)} if self.holder_id is not None else {}
             parts |= {"card": Card.key(self.card_id)} if self.card_id is not None else {}
-        return parts | {f"{name} counters": usage_counters.key(name, number) for name, number in self._numbers}
+        return parts | {f"{name} counters": usage_counters.key(name, number) for name, number in self._counter_owners}
 
     @property
     def account_key(self) -> Key:

@@ -47,7 +47,7 @@ class AddressFlow:
         if country is None:
             raise refused_field("country_ison", "required", "is required when the holder has none")
         name = request.account_name or _name_of(holder)
-        return self._assign(request, context, account, card, country, name)
+        return self._assign_address(request, context, account, card, country, name)
 
     def assign_external_payment_address_for_special_account(
         self, request: messages.AssignExternalPaymentAddressForSpecialAccount, context: RequestContext
@@ -65,7 +65,7 @@ class AddressFlow:
         )
         country = or_default(request.country_ison, entry.country)
         name = request.account_name or entry.name
-        outcome = self._assign(request, context, account, card, country, name, is_new=item is None)
+        outcome = self._assign_address(request, context, account, card, country, name, is_new=item is None)
         return replace(outcome, uses=[("special_account", entry.id)])
 
     def change_external_payment_address_status(
@@ -92,7 +92,7 @@ class AddressFlow:
         found = [ExternalAddress.from_item(item) for item in items if item and context.can_see(item)]
         return Outcome([serialize_address(address) for address in found if address.assignment_state == ASSIGNED])
 
-    def _assign(
+    def _assign_address(
         self,
         request: messages.AssignExternalPaymentAddress | messages.AssignExternalPaymentAddressForSpecialAccount,
         context: RequestContext,

@@ -51,9 +51,9 @@ _ROWS = (
 )
 
 
-def fits(sort_code: str, account_number: str) -> bool:
+def is_valid(sort_code: str, account_number: str) -> bool:
     """Whether six digits of a sort code and an account number's eight pass the check, if there is one."""
-    row = _row(sort_code)
+    row = _find_row(sort_code)
     if row is None:
         return True
     if len(account_number) != ACCOUNT_DIGITS or not (account_number.isascii() and account_number.isdigit()):
@@ -66,10 +66,10 @@ def fits(sort_code: str, account_number: str) -> bool:
 
 def with_check_digit(sort_code: str, seven_digits: str) -> str | None:
     """The lowest account number of these digits and one more that fits; ``None`` when none does."""
-    return next((number for last in range(10) if fits(sort_code, number := f"{seven_digits}{last}")), None)
+    return next((number for last in range(10) if is_valid(sort_code, number := f"{seven_digits}{last}")), None)
 
 
-def _row(sort_code: str) -> _Row | None:
+def _find_row(sort_code: str) -> _Row | None:
     if not (len(sort_code) == 6 and sort_code.isascii() and sort_code.isdigit()):
         return None
     return next((row for row in _ROWS if row.first <= sort_code <= row.last), None)

@@ -62,8 +62,8 @@ class PaymentPosting:
 
         ``original`` is what is returned: the payment that this one sends back, or the payment itself, which came back.
         """
-        charge = payment.charged.reversal if original is payment else payment.charged
-        number, *fees = self.sequences.take("transaction", 1 + len(charge.separate))
+        charge = payment.charge_details.reversal if original is payment else payment.charge_details
+        number, *fees = self.sequences.take("transaction", 1 + len(charge.separate_fees))
         main = Transaction(
             id=number,
             transaction_type=RETURN_TYPES[charge.direction] if original else payment.transaction_type,
@@ -114,7 +114,7 @@ class PaymentPosting:
 
         ``original`` is the payment that it sends back, if it does.
         """
-        movement = _movement("settled", payment, party, stamp, tally)
+        movement = _start_movement("settled", payment, party, stamp, tally)
         movement.hold(party.account, -payment.held)
         number = self.enter(movement, party.account, payment, original=original)
         members = {
@@ -124,7 +124,7 @@ class PaymentPosting:
             **({} if payment.asks else NOT_DUE),
             **members,
         }
-        return _change(payment, party.account, movement, stamp, members)
+        return _make_change(payment, party.account, movement, stamp, members)
 
     def reject(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> Change:
         """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
@@ -134,9 +134,9 @@ class PaymentPosting:
         if not payment.held:
             change = payment.update(stamp.write_id, **members)
             return Change([change, *tally.operations(stamp.write_id)], payment.with_changes(**members), party.account)
-        movement = _movement("rejected", payment, party, stamp, tally)
+        movement = _start_movement("rejected", payment, party, stamp, tally)
         movement.hold(party.account, -payment.held)
-        return _change(payment, party.account, movement, stamp, members)
+        return _make_change(payment, party.account, movement, stamp, members)
 
     def report(
         self, payment: ExternalPayment, party: PostingContext, result: str, reason: str | None, stamp: WriteStamp
@@ -158,9 +158,9 @@ class PaymentPosting:
 
     def send_back(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> Change:
         """A settled payment that went out comes back: what was taken for it is given, fees apart."""
-        movement = _movement("returned", payment, party, stamp)
+        movement = _start_movement("returned", payment, party, stamp)
         members = {"return_transaction_id": self.enter(movement, party.account, payment, original=payment), **members}
-        return _change(payment, party.account, movement, stamp, {"state": RETURNED, **members})
+        return _make_change(payment, party.account, movement, stamp, {"state": RETURNED, **members})
 
 
 def credit(
@@ -178,15 +178,15 @@ def count_payment(
     payment: ExternalPayment, party: PostingContext, now: int, tally: CounterChanges, *, debit: bool = False
 ) -> dict[str, Any]:
     """The members that follow from what a payment comes to on the account, counted in its limits. Raises: Refused."""
-    facts = party.facts(payment.transaction_type, payment.instructed_currency, payment.country)
+    facts = party.attributes(payment.transaction_type, payment.instructed_currency, payment.country)
     charge = party.charge(facts, payment.instructed_amount, debit=debit)
     usage = party.count(facts, payment.instructed_amount, now, tally)
     if debit:
         party.require_funds(charge.total)
-    return {**amounts(charge), "counted": usage or None}
+    return {**charge_members(charge), "counted": usage or None}
 
 
-def _movement(
+def _start_movement(
     what: str, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, tally: CounterChanges | None = None
 ) -> Movement:
     cause = f"{CALLED[payment.payment]} {what}"
@@ -195,17 +195,17 @@ def _movement(
     return movement
 
 
-def _change(
+def _make_change(
     payment: ExternalPayment, account: LedgerAccount, movement: Movement, stamp: WriteStamp, members: dict[str, Any]
 ) -> Change:
     operations = [payment.update(stamp.write_id, **members), *movement.operations()]
     return Change(operations, payment.with_changes(**members), movement.account_after(account))
 
 
-def amounts(charge: Charge) -> dict[str, Any]:
+def charge_members(charge: Charge) -> dict[str, Any]:
     """The members of a payment that follow from its charge."""
     return {
-        "charge": charge.plain,
+        "charge": charge.as_dict,
         "settlement_amount": charge.settlement_amount,
         "settlement_currency": charge.conversion.holder_currency,
     }

@@ -34,7 +34,7 @@ class ExternalPayment(PendingRecord):
         account_id: the account's, by ``account_type`` an account of a holder or a special one.
         instructed_amount: in ``instructed_currency``, that of the address.
         settlement_amount: what that is for the account, in ``settlement_currency``, without fees.
-        charge: the amounts in detail, as ``Charge.plain`` gives them.
+        charge: the amounts in detail, as ``Charge.as_dict`` gives them.
         held: what is held of the account as long as the payment is pending.
         counted: what was counted in which limits, by the owner of the counters.
         source, destination: the bank accounts, with the members that are known of them; of a direct debit and its
@@ -107,13 +107,13 @@ class ExternalPayment(PendingRecord):
         return (self.details or {}).get("description")
 
     @property
-    def charged(self) -> Charge:
+    def charge_details(self) -> Charge:
         """What it comes to, once that was reckoned."""
         assert self.charge is not None, "what is booked has a charge"
-        return Charge.of(self.charge)
+        return Charge.from_dict(self.charge)
 
     @property
-    def order(self) -> OrderKind:
+    def order_kind(self) -> OrderKind:
         if self.payment != "return":
             return "payment"
         return "debit return" if self.mandate_id is not None else "return"

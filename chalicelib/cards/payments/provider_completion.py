@@ -83,7 +83,7 @@ class ProviderCompletion:
         8001 means that the provider has not answered, or others were in the way: the schedule will finish it.
         """
         try:
-            return self._finish(orders, record, orders.ask(record))
+            return self._write_outcome(orders, record, orders.ask(record))
         except ProviderSilent:
             log.warning("provider was silent", kind=record.kind, id=record.id)
         except Conflict:
@@ -102,10 +102,10 @@ class ProviderCompletion:
         except ProviderSilent:
             log.warning("provider was silent", kind=record.kind, id=record.id)
             return False
-        self._finish(orders, record.with_changes(**again), reply)
+        self._write_outcome(orders, record.with_changes(**again), reply)
         return True
 
-    def _finish(self, orders: ProviderOrders[W], record: W, reply: Any) -> str:
+    def _write_outcome(self, orders: ProviderOrders[W], record: W, reply: Any) -> str:
         """Write what the provider replied; the answer to the request. Raises: Conflict, StoreError."""
         action, claim, deadline = record.asks, record.waiting_claim, self.clock.time() + PATIENCE_SECONDS
         assert action is not None, "somebody has asked for it"
@@ -113,7 +113,7 @@ class ProviderCompletion:
         for attempt in count():
             stamp = WriteStamp(milliseconds(self.clock), new_id())
             finished = orders.outcome(record, reply, stamp)
-            answer = _answer(orders, action, finished.record)
+            answer = _render_answer(orders, action, finished.record)
             answering = [self.references.put_late_answer(claim, answer, stamp.at // 1000)] if claim else []
             told = self.events.record(record.manager_id, finished.events)
             try:
@@ -126,9 +126,9 @@ class ProviderCompletion:
                 if attempt + 1 >= _ATTEMPTS or self.clock.time() >= deadline:
                     raise Conflict("others were in the way of an outcome") from None
                 self.store.wait(min(attempt, 4))
-            record = self._read(record)
+            record = self._read_again(record)
             if record.asks is None:  # somebody else has finished it
-                return self._kept_answer(waiting) or _answer(orders, action, record)
+                return self._kept_answer(waiting) or _render_answer(orders, action, record)
         raise AssertionError("unreachable")
 
     def _kept_answer(self, claim: IdempotencyClaim | None) -> str | None:
@@ -143,13 +143,13 @@ class ProviderCompletion:
             return None
         return None
 
-    def _read(self, record: W) -> W:
+    def _read_again(self, record: W) -> W:
         item = self.store.get(*record.place)
         assert item is not None, "what waits stays"
         return record.from_item(item)
 
 
-def _answer(orders: ProviderOrders[W], action: str, record: W) -> str:
+def _render_answer(orders: ProviderOrders[W], action: str, record: W) -> str:
     """What a request is answered with, once the provider has answered."""
     try:
         return envelope.success(orders.answer(record, action), {})

@@ -49,7 +49,7 @@ class PaymentOrders:
     posting: PaymentPosting
 
     def ask(self, payment: ExternalPayment, /) -> Receipt:
-        return self.provider.submit(_order(payment))
+        return self.provider.submit(_payment_instruction(payment))
 
     def ask_again(self, payment: ExternalPayment, /) -> Receipt:
         """What the provider has not seen is submitted, unless it was reported to be over meanwhile."""
@@ -141,13 +141,13 @@ class AddressOpening:
         return ProviderOutcome([address.update(stamp.write_id, **members), gone], address.with_changes(**members))
 
 
-def _order(payment: ExternalPayment) -> PaymentInstruction:
+def _payment_instruction(payment: ExternalPayment) -> PaymentInstruction:
     """What the provider is asked for; what was collected is claimed back from whoever has collected it."""
     to = payment.destination or {}
     numbers = (to.get(name) for name in ("account_number", "sort_code", "iban", "bic"))
     return PaymentInstruction(
         payment_id=payment.id,
-        kind=payment.order,
+        kind=payment.order_kind,
         method=payment.method,
         currency=payment.instructed_currency,
         amount=payment.instructed_amount,

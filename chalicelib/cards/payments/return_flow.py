@@ -9,7 +9,7 @@ from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments.account_ref import AccountRef
-from chalicelib.cards.payments.payment_posting import PaymentPosting, amounts
+from chalicelib.cards.payments.payment_posting import PaymentPosting, charge_members
 from chalicelib.cards.payments.payment_record import ExternalPayment
 from chalicelib.cards.payments.pending_index import waiting_members
 from chalicelib.cards.payments.provider_completion import ProviderCompletion
@@ -68,15 +68,15 @@ class ReturnFlow:
         direct_credit: bool = False,
     ) -> Outcome[TransferRecord]:
         """Have the provider send a payment back; what the account pays for it is held until then. Raises: Refused."""
-        party, sender = self._parties(context, original)
+        party, sender = self._read_parties(context, original)
         original.require(context.action)
         if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:
             raise Refused(Status.WRONG_STATE, "payments of this scheme are returned by another action")
         party.account.require(context.action)
-        charge = original.charged.reversal
+        charge = original.charge_details.reversal
         if charge.debit:
             party.require_funds(charge.total)
-        payment = self._payment(context, original, charge, None if reason is None else str(reason), reference)
+        payment = self._new_return(context, original, charge, None if reason is None else str(reason), reference)
         if sender is not None:
             return _return_at_home(context, self.posting, payment, (original, party), sender)
         waiting = waiting_members(payment.id, context.action, context.claim, context.now)
@@ -91,7 +91,7 @@ class ReturnFlow:
         asks = partial(self.completion.answer, self.orders, payment)
         return Outcome(operations=operations, asks=asks, events=[payment_event(payment)])
 
-    def _parties(self, context: RequestContext, original: ExternalPayment) -> tuple[PostingContext, Side | None]:
+    def _read_parties(self, context: RequestContext, original: ExternalPayment) -> tuple[PostingContext, Side | None]:
         """Who gives a payment back; and the payment's other side, if that is here."""
         account_ref, sender = AccountRef.of(original), None
         keys, count = account_ref.keys, len(account_ref.keys)
@@ -107,7 +107,7 @@ class ReturnFlow:
         payer = sender.posting_context(self.programmes.catalogue(sender.manager_id), rest)
         return party, (ExternalPayment.from_item(sent), payer)
 
-    def _payment(
+    def _new_return(
         self,
         context: RequestContext,
         original: ExternalPayment,
@@ -138,7 +138,7 @@ class ReturnFlow:
             other_side=None,
             cut_off=None,
             reason=reason,
-            **amounts(charge),
+            **charge_members(charge),
         )
 
 

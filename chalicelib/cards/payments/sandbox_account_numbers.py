@@ -23,7 +23,7 @@ def british_number(address_id: int) -> str | None:
 
     Every seven digits have an eighth that fits, since the last one has weight 1 in a sum modulo 10.
     """
-    number = _digits(address_id, 7)
+    number = _pad_number(address_id, 7)
     return number and with_check_digit(SORT_CODE, number)
 
 
@@ -33,16 +33,16 @@ def british_iban(account_number: str) -> str:
 
 def sepa_iban(country: int, address_id: int) -> str | None:
     """An IBAN of a country, given by its ISO number, else a German one; ``None`` when all were given."""
-    ibans = (_iban(letters, address_id) for letters in (_LETTERS.get(country, _OTHERWISE), _OTHERWISE))
+    ibans = (_make_iban(letters, address_id) for letters in (_LETTERS.get(country, _OTHERWISE), _OTHERWISE))
     return next(filter(None, ibans), None)
 
 
-def _iban(letters: str, address_id: int) -> str | None:
+def _make_iban(letters: str, address_id: int) -> str | None:
     if letters == _BRITAIN:
         account_number = british_number(address_id)
         return account_number and british_iban(account_number)
     form = FORMS.get(letters, "")
-    number = _digits(address_id, form.count("#"))
+    number = _pad_number(address_id, form.count("#"))
     return number and _checked_iban(letters, form.replace("#" * len(number), number))
 
 
@@ -54,7 +54,7 @@ def _checked_iban(letters: str, account: str) -> str:
     return next(filter(is_iban, ibans))
 
 
-def _digits(number: int, count: int) -> str | None:
+def _pad_number(number: int, count: int) -> str | None:
     """A number with leading zeros, unless it is too long."""
     return f"{number:0{count}}" if number < 10**count else None
 

@@ -48,21 +48,21 @@ class SandboxProvider:
 
     def submit(self, order: provider.PaymentInstruction) -> provider.Receipt:
         if _is_to(order.destination, LOST):
-            attempt = _item(order, "lost")
+            attempt = _order_item(order, "lost")
             if self._put_or_read(attempt) == attempt:
                 raise provider.ProviderSilent("the order never arrived")
-        item = _item(order, "order", **without_none(asdict(_decide(order))))
+        item = _order_item(order, "order", **without_none(asdict(_decide_order(order))))
         stands = self._put_or_read(item)
         if _is_to(order.destination, SILENT) and stands == item:
             raise provider.ProviderSilent("the answer was lost")
-        return _receipt(stands)
+        return _read_receipt(stands)
 
     def find(self, payment_id: int) -> provider.Receipt | None:
         try:
-            found = self._store.get(TABLE, _key(payment_id, "order"))
+            found = self._store.get(TABLE, _order_key(payment_id, "order"))
         except StoreError as failure:
             raise provider.ProviderSilent("the sandbox cannot be reached") from failure
-        return _receipt(found) if found else None
+        return _read_receipt(found) if found else None
 
     def _put_or_read(self, item: Item) -> Item:
         """What stands there after this attempt to write it: ``item`` itself, or what somebody wrote earlier."""
@@ -80,7 +80,7 @@ def _is_to(destination: provider.BankAccount, word: str) -> bool:
     return destination.name.upper().startswith(word)
 
 
-def _decide(order: provider.PaymentInstruction) -> provider.Receipt:
+def _decide_order(order: provider.PaymentInstruction) -> provider.Receipt:
     if _is_to(order.destination, REFUSE):
         return provider.Receipt(accepted=False, reason="the sandbox refuses this name")
     scheme = choose_scheme(order.method, order.schemes, order.amount)
@@ -89,17 +89,17 @@ def _decide(order: provider.PaymentInstruction) -> provider.Receipt:
     return provider.Receipt(accepted=True, reference=_FIRST_REFERENCE + order.payment_id, scheme=scheme)
 
 
-def _key(payment_id: int, part: str) -> Item:
+def _order_key(payment_id: int, part: str) -> Item:
     return {"owner": f"provider#{payment_id}", "part": part}
 
 
-def _item(order: provider.PaymentInstruction, part: str, **members: Any) -> Item:
+def _order_item(order: provider.PaymentInstruction, part: str, **members: Any) -> Item:
     """What is written down of an order, with a mark of the attempt that wrote it."""
     about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
-    return {**_key(order.payment_id, part), **about, **members, "written_by": new_id()}
+    return {**_order_key(order.payment_id, part), **about, **members, "written_by": new_id()}
 
 
-def _receipt(item: Item) -> provider.Receipt:
+def _read_receipt(item: Item) -> provider.Receipt:
     return provider.Receipt(item["accepted"], item.get("reference"), item.get("scheme"), item.get("reason"))
 
 

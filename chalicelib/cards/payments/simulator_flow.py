@@ -53,11 +53,11 @@ class PaymentSimulatorFlow:
             reference=request.reference,
             **self._inbound_members(context, address, request.amount),
         )
-        change = self.posting.receive(payment, address, party, _stamp(context))
+        change = self.posting.receive(payment, address, party, _write_stamp(context))
         answer: messages.InboundPayment = {
             "epm_transaction_id": payment.id,
             "transaction_id": change.payment.transaction_id,
-            "reason": _reason(change),
+            "reason": _rejection_reason(change),
             "state": change.payment.state,
             "available_balance": change.account.available,
             "settled_balance": change.account.settled,
@@ -87,15 +87,15 @@ class PaymentSimulatorFlow:
         if request.epm_transaction_id is not None:
             payment = context.find(ExternalPayment, request.epm_transaction_id)
             payment.require(context.action)
-            change = self.debits.decide(payment, context.catalogue, context.items, _stamp(context))
+            change = self.debits.decide(payment, context.catalogue, context.items, _write_stamp(context))
         else:
-            change = self._announce(request, context)
+            change = self._announce_debit(request, context)
         payment = change.payment
         assert payment.cut_off is not None, "a direct debit has a cut-off"
         answer: messages.Collection = {
             "epm_transaction_id": payment.id,
             "cut_off": payment.cut_off,
-            "reason": _reason(change),
+            "reason": _rejection_reason(change),
             "state": payment.state,
             "available_balance": change.account.available,
             "settled_balance": change.account.settled,
@@ -107,7 +107,7 @@ class PaymentSimulatorFlow:
     ) -> Outcome[messages.OutboundResult]:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
         party = _posting_context(context, payment)
-        change = self.posting.report(payment, party, request.result, request.reason, _stamp(context))
+        change = self.posting.report(payment, party, request.result, request.reason, _write_stamp(context))
         after = change.payment
         number = after.return_transaction_id if after.state == RETURNED else after.transaction_id
         answer: messages.OutboundResult = {
@@ -131,7 +131,7 @@ class PaymentSimulatorFlow:
             **instructed_members(amount, address.currency),
         }
 
-    def _announce(self, request: messages.SimulateDirectDebit, context: RequestContext) -> Change:
+    def _announce_debit(self, request: messages.SimulateDirectDebit, context: RequestContext) -> Change:
         """What a creditor announces by a mandate. Raises: Refused."""
         assert request.epm_mandate_id is not None and request.amount is not None
         mandate = context.find(Mandate, request.epm_mandate_id)
@@ -158,10 +158,10 @@ def _posting_context(context: RequestContext, about: ExternalAddress | ExternalP
     return account_ref.posting_context(context.catalogue, context.items(account_ref.keys))
 
 
-def _stamp(context: RequestContext) -> WriteStamp:
+def _write_stamp(context: RequestContext) -> WriteStamp:
     return WriteStamp(context.at, context.write_id)
 
 
-def _reason(change: Change) -> str | None:
+def _rejection_reason(change: Change) -> str | None:
     """Why a payment came to nothing."""
     return change.payment.reason if change.payment.state == REJECTED else None

@@ -12,7 +12,7 @@ from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress, find_key
-from chalicelib.cards.payments.modulus_check import fits
+from chalicelib.cards.payments.modulus_check import is_valid
 from chalicelib.cards.payments.payment_posting import PaymentPosting, count_payment, credit
 from chalicelib.cards.payments.payment_record import ExternalPayment, address_members, instructed_members
 from chalicelib.cards.payments.pending_index import waiting_members
@@ -55,27 +55,27 @@ class TransferFlow:
         )
         address_item, number = context.items([ExternalAddress.key(request.epm_address_id), wanted])
         address = context.require_visible(ExternalAddress, address_item)
-        schemes = _schemes(address, request)
-        party, own = self._parties(context, address, number)
+        schemes = _choose_schemes(address, request)
+        party, own = self._read_parties(context, address, number)
         address.require(context.action)
         party.account.require(context.action)
         if request.currency_ison != address.currency:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address pays in its own currency")
-        payment = self._payment(request, context, address, schemes)
+        payment = self._new_payment(request, context, address, schemes)
         tally = CounterChanges()
         payment = replace(payment, **count_payment(payment, party, context.now, tally, debit=True))
         if own is not None:
             outcome = self._transfer_internally(request, context, payment, party, own, tally)
             return replace(outcome, operations=[*outcome.operations, address.check_unchanged()])
         waiting = waiting_members(payment.id, context.action, context.claim, context.now)
-        payment = replace(payment, held=payment.charged.total, **waiting)
+        payment = replace(payment, held=payment.charge_details.total, **waiting)
         movement = Movement("payment out held", context.at, context.write_id, tally, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
         operations = [payment.put(context.write_id), address.check_unchanged(), *movement.operations()]
         asks = partial(self.completion.answer, self.orders, payment)
         return Outcome(operations=operations, asks=asks, events=[payment_event(payment)])
 
-    def _parties(
+    def _read_parties(
         self, context: RequestContext, address: ExternalAddress, number: Item | None
     ) -> tuple[PostingContext, InternalPayee | None]:
         """Who pays, and who is paid if that is an address of this service."""
@@ -92,7 +92,7 @@ class TransferFlow:
         payee = home.posting_context(self.programmes.catalogue(home.manager_id), rest)
         return party, (ExternalAddress.from_item(own_item), payee)
 
-    def _payment(
+    def _new_payment(
         self,
         request: TransferToExternalPayment,
         context: RequestContext,
@@ -144,7 +144,7 @@ class TransferFlow:
             paid,
             id=number,
             counterpart=paid.id,
-            other_side=AccountRef.of(paid).plain,
+            other_side=AccountRef.of(paid).as_dict,
             payment="in",
             transaction_type=EXTERNAL_IN,
             country=country_of((paid.source or {}).get("iban")),
@@ -159,7 +159,7 @@ class TransferFlow:
             raise refused_by_provider("the destination does not take this payment") from None
         movement = Movement("payment at home", context.at, context.write_id, tally, epm_transaction_id=paid.id)
         movement.list_by_card(*payer.card_counters, *payee.card_counters)
-        paid = replace(paid, counterpart=number, other_side=AccountRef.of(came).plain)
+        paid = replace(paid, counterpart=number, other_side=AccountRef.of(came).as_dict)
         paid = replace(paid, state=SETTLED, transaction_id=self.posting.enter(movement, payer.account, paid))
         came = replace(came, transaction_id=self.posting.enter(movement, payee.account, came))
         made: list[Operation] = [paid.put(context.write_id), came.put(context.write_id), address.check_unchanged()]
@@ -167,13 +167,13 @@ class TransferFlow:
         return Outcome(serialize_payment(paid), operations, events=[payment_event(paid), payment_event(came)])
 
 
-def _schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:
+def _choose_schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:
     """The schemes that are wished for. Raises: Refused, when they or the destination do not fit the address."""
     _require_one_account(request)
     wished = cast(Sequence[str], request.schemes or ())
     if address.method == UK:
         sort_code, account_number = request.destination_sort_code, request.destination_account_number
-        if sort_code is not None and account_number is not None and not fits(sort_code, account_number):
+        if sort_code is not None and account_number is not None and not is_valid(sort_code, account_number):
             raise refused_field("destination_account_number", "value", "does not belong to destination_sort_code")
         if request.destination_iban is not None and not request.destination_iban.startswith("GB"):
             raise refused_field("destination_iban", "value", "must be a British one for an address in the UK")

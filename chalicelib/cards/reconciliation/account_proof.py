@@ -119,12 +119,12 @@ class LedgerReader:
             raise LedgerMismatch(self.fold.owner, "it is not there any more")
         account = with_row_count(item)
         self.beyond = None
-        for row, shown in pair_rows(self.fold.owner, self._rows(account), self._transactions(account)):
-            self.fold.take(row, shown)
+        for row, shown in pair_rows(self.fold.owner, self._read_rows(account), self._read_transactions(account)):
+            self.fold.add_row(row, shown)
             self.shared.note(self.fold.owner, row)
         self.fold.compare(account)
 
-    def _rows(self, account: Item) -> Iterator[Item]:
+    def _read_rows(self, account: Item) -> Iterator[Item]:
         for row in self._query_all("movement#"):
             if number_of(row) > account["movements"]:
                 self.beyond = f"it has row {number_of(row)} that it does not count"
@@ -132,7 +132,7 @@ class LedgerReader:
             self._mark_read("movement#", row)
             yield row
 
-    def _transactions(self, account: Item) -> Iterator[Item]:
+    def _read_transactions(self, account: Item) -> Iterator[Item]:
         for rows in batches(self._query_all("transaction#"), TRANSACTIONS_TOGETHER):
             known = [row for row in rows if row["at"] <= account["last_at"]]
             self._look_up(known)

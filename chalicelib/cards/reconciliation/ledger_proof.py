@@ -70,7 +70,7 @@ class AccountProof:
         self.transactions = 0
         self.last_at = 0
 
-    def take(self, row: Item, shown: Sequence[Item]) -> None:
+    def add_row(self, row: Item, shown: Sequence[Item]) -> None:
         """The next row, with the transactions that ``pair_rows`` gives it. Raises: Broken."""
         number = number_of(row)
         if lost := _MEMBERS - row.keys():
@@ -83,15 +83,15 @@ class AccountProof:
         if left := ledger.imbalance(entries):
             amounts = ", ".join(format_amount(amount, currency) for currency, amount in left.items())
             raise self._mismatch(f"its entries do not sum to zero but to {amounts}", row)
-        changes = self._changes(row, entries)
+        changes = self._balance_changes(row, entries)
         for name in ledger.BALANCES:
             self.balances[name] += changes[name]
             if row[name] != self.balances[name]:
                 self._fail(row, f"{name} after it", row[name], "the rows come to", self.balances[name])
         for balance in VERBS:
-            self._claim(row, balance, changes[balance])
-        self._agree(row, changes["settled"], shown)
-        self._count(entries)
+            self._apply_claim(row, balance, changes[balance])
+        self._check_transactions(row, changes["settled"], shown)
+        self._count_books(entries)
         self.rows, self.last_at = number, row["at"]
         self.transactions += len(shown)
 
@@ -107,7 +107,7 @@ class AccountProof:
             noted, last = format_time(account["last_at"]), format_time(self.last_at)
             raise self._mismatch(f"it was last moved at {noted} as it says, and at {last} by its last row")
 
-    def _changes(self, row: Item, entries: Sequence[ledger.Entry]) -> dict[ledger.Balance, int]:
+    def _balance_changes(self, row: Item, entries: Sequence[ledger.Entry]) -> dict[ledger.Balance, int]:
         """What a row adds to each of the account's own books."""
         changes: dict[ledger.Balance, int] = dict.fromkeys(ledger.BALANCES, 0)
         for entry in entries:
@@ -117,13 +117,12 @@ class AccountProof:
             if owner != self.owner:
                 continue
             if entry.currency != self.currency:
-                raise self._mismatch(
-                    f"{format_amount(entry.amount, entry.currency)} is not in the account's currency", row
-                )
+                amount = format_amount(entry.amount, entry.currency)
+                raise self._mismatch(f"{amount} is not in the account's currency", row)
             changes[name] += entry.amount  # type: ignore[index]
         return changes
 
-    def _claim(self, row: Item, balance: ledger.Balance, change: int) -> None:
+    def _apply_claim(self, row: Item, balance: ledger.Balance, change: int) -> None:
         if not change:
             return
         claim = reserved_amount(row, balance)
@@ -135,14 +134,14 @@ class AccountProof:
         if left:
             self.claims[claim] = left
 
-    def _agree(self, row: Item, change: int, shown: Sequence[Item]) -> None:
+    def _check_transactions(self, row: Item, change: int, shown: Sequence[Item]) -> None:
         """Hold a row against its transactions: together they show what it books."""
         for transaction in shown:
             if transaction["at"] != row["at"]:
                 raise _without_row(self.owner, transaction)
             if transaction["written_by"] != row["written_by"]:
                 raise self._mismatch(f"transaction {transaction['id']} was not written with it", row)
-        if (told := sum(map(_effect, shown))) != change:
+        if (told := sum(map(_balance_change, shown))) != change:
             self._fail(row, "what it books", change, "its transactions come to", told)
 
     def _mismatch(self, problem: str, row: Item | None = None) -> LedgerMismatch:
@@ -152,7 +151,7 @@ class AccountProof:
         said, summed = format_amount(noted, self.currency), format_amount(found, self.currency)
         raise self._mismatch(f"{what} is {said}, {instead} {summed}", row)
 
-    def _count(self, entries: Sequence[ledger.Entry]) -> None:
+    def _count_books(self, entries: Sequence[ledger.Entry]) -> None:
         if min(owners_of(entries), default=self.owner) != self.owner:
             return
         for entry in entries:
@@ -298,7 +297,7 @@ def format_amount(amount: int, currency: int) -> str:
     return f"{Decimal(amount).scaleb(-decimals):,.{decimals}f} {name}"
 
 
-def _effect(transaction: Item) -> int:
+def _balance_change(transaction: Item) -> int:
     """What a transaction changes the settled balance by: a conversion's fee may stand beside its amount."""
     amount = transaction["holder_amount"] * (-1 if transaction["direction"] == "debit" else 1)
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]

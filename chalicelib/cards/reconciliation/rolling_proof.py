@@ -64,7 +64,7 @@ class RollingProof:
         progress = self._prove_broken(progress, run, until).resume(self.clock.time())
         was_over = progress.is_over
         while (stretch := progress.stretch) is not None and self.clock.monotonic() < until:
-            progress = self._step(progress, stretch, run)
+            progress = self._prove_next(progress, stretch, run)
             saved = self._save(progress)
             if saved is None:
                 return progress
@@ -94,25 +94,25 @@ class RollingProof:
         item, shared = self.store.get(*account_key(owner)), SharedMovements(MOST_SHARED)
         if item is None:
             return LedgerMismatch(owner, "it is not there any more")
-        return self._prove(item, shared) or next(find_missing(self.store, shared, self._has_time(until)), None)
+        return self._prove_account(item, shared) or next(find_missing(self.store, shared, self._has_time(until)), None)
 
-    def _step(self, progress: Progress, stretch: str, run: _Run) -> Progress:
+    def _prove_next(self, progress: Progress, stretch: str, run: _Run) -> Progress:
         """The next accounts of a stretch, or the next stretch. Raises: StoreError."""
         last = (self.store.get(*SEQUENCES) or {}).get(stretch, 0)
         numbers = range(progress.number + 1, min(progress.number + LOOKED_UP, last) + 1)
         if not numbers:
             return progress.next_stretch()
-        found = self._accounts(stretch, numbers)
+        found = self._find_accounts(stretch, numbers)
         taken = _first_batch(found)
         accounts = [item for _, item in taken if self._is_short(item)]
-        failures = together([partial(self._prove, item, run.shared) for item in accounts])
+        failures = together([partial(self._prove_account, item, run.shared) for item in accounts])
         broken = {failure.owner: failure for failure in failures if failure is not None}
         run.broken |= broken
         run.proved += len(accounts)
         reached = taken[-1][0] if len(taken) < len(found) else numbers[-1]
         return progress.advance(reached, len(accounts)).with_findings(frozenset(broken), frozenset())
 
-    def _accounts(self, stretch: str, numbers: Sequence[int]) -> list[tuple[int, Item]]:
+    def _find_accounts(self, stretch: str, numbers: Sequence[int]) -> list[tuple[int, Item]]:
         """The accounts that numbers lead to, with them; a special account by the lowest of its addresses only."""
         if stretch == STRETCHES[0]:
             items = self.store.batch_get([Account.key(number) for number in numbers])
@@ -130,11 +130,11 @@ class RollingProof:
         return [item for item in (self.store.batch_get(keys) if keys else ()) if item is not None]
 
     def _is_short(self, account: Item) -> bool:
-        if _rows(account) > MOST_ROWS:
-            log.warning("account not proved", account=account["owner"], rows=_rows(account))
-        return _rows(account) <= MOST_ROWS
+        if _row_count(account) > MOST_ROWS:
+            log.warning("account not proved", account=account["owner"], rows=_row_count(account))
+        return _row_count(account) <= MOST_ROWS
 
-    def _prove(self, account: Item, shared: SharedMovements) -> LedgerMismatch | None:
+    def _prove_account(self, account: Item, shared: SharedMovements) -> LedgerMismatch | None:
         """What is wrong with an account. Raises: StoreError."""
         try:
             prove_account(self.store, account, (), shared)
@@ -179,12 +179,12 @@ class RollingProof:
 
 def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
     """The first of them, as many as are proved at the same time; at least one, if there is one."""
-    rows = list(accumulate(_rows(item) for _, item in accounts))
+    rows = list(accumulate(_row_count(item) for _, item in accounts))
     fitting = sum(total <= MOST_ROWS for total in rows)
     return accounts[: max(min(fitting, AT_ONCE), 1)]
 
 
-def _rows(account: Item) -> int:
+def _row_count(account: Item) -> int:
     return int(with_row_count(account).get("movements") or 0)
 
 

@@ -66,7 +66,7 @@ class AcsFlow:
         if not asked.is_pending(context.now):
             raise Refused(Status.WRONG_STATE, "the request has expired, or was answered already")
         value = request.validation_value
-        if value is not None and not hmac.compare_digest(records.proof(self.card_data, asked.id, value), asked.proof):
+        if value is not None and not hmac.compare_digest(records.hash_of(self.card_data, asked.id, value), asked.proof):
             wrong = asked.wrong_values + 1
             status = records.FAILED if wrong >= records.TRIES else asked.status
             change = asked.update(context.write_id, wrong_values=wrong, status=status)
@@ -80,10 +80,10 @@ class AcsFlow:
     ) -> Outcome[simulator_messages.Authentication]:
         card = context.find(Card, request.card_id)
         if card.status(context.now) != ACTIVE:
-            return Outcome(_answer(REJECTED))
-        purchase = request.amount, request.currency_ison, _facts(request)
-        if any(rule.matches(*purchase) for rule in records.of_card(context.store, card.id)):
-            return Outcome(_answer(FRICTIONLESS))
+            return Outcome(_serialize_answer(REJECTED))
+        purchase = request.amount, request.currency_ison, _purchase_facts(request)
+        if any(rule.matches(*purchase) for rule in records.rules_of_card(context.store, card.id)):
+            return Outcome(_serialize_answer(FRICTIONLESS))
         number, value = self.sequences.next("authentication"), f"{secrets.randbelow(10**6):06}"
         asked = records.Authentication(
             id=number,
@@ -92,17 +92,17 @@ class AcsFlow:
             card_id=card.id,
             amount=request.amount,
             currency=request.currency_ison,
-            proof=records.proof(self.card_data, number, value),
+            proof=records.hash_of(self.card_data, number, value),
             valid_until=context.now + records.VALID_SECONDS,
             expires_at=context.now + records.KEPT,
         )
         encrypted = disclosure.encrypt_for_event(context.catalogue, number, value)
         event = CardEvent("three_d_secure.requested", _event_data(request, asked, encrypted))
         operations: list[Operation] = [asked.put(context.write_id), card.check_unchanged()]
-        return Outcome(_answer(CHALLENGE, asked, value), operations, events=[event])
+        return Outcome(_serialize_answer(CHALLENGE, asked, value), operations, events=[event])
 
 
-def _answer(
+def _serialize_answer(
     outcome: str, asked: records.Authentication | None = None, validation_value: str | None = None
 ) -> simulator_messages.Authentication:
     answer: simulator_messages.Authentication = {
@@ -134,7 +134,7 @@ def _event_data(
     }
 
 
-def _facts(request: SimulateAuthentication) -> dict[str, str]:
+def _purchase_facts(request: SimulateAuthentication) -> dict[str, str]:
     """What is known of a purchase, spelt as the lists of a rule have it."""
     country, shop = request.merchant_country_ison, None
     if request.acquirer_bin is not None and request.merchant_id is not None:

@@ -61,7 +61,7 @@ def code_key(manager_id: int, code: str) -> Key:
     return TABLE, {"owner": f"rule_code#{manager_id}#{digest(code)}", "part": "rule_code"}
 
 
-def of_card(store: Store, card_id: int) -> list[WhitelistRule]:
+def rules_of_card(store: Store, card_id: int) -> list[WhitelistRule]:
     heads: dict[str, Item] = {}
     lists: dict[str, dict[str, tuple[str, ...]]] = {}
     for row in store.rows(TABLE, ("owner", f"card#{card_id}"), sort_prefix=("part", _PREFIX)):
@@ -107,6 +107,6 @@ class Authentication(Record):
         return self.status == WAITING and now < self.valid_until
 
 
-def proof(card_data: CardData, number: int, value: str) -> str:
+def hash_of(card_data: CardData, number: int, value: str) -> str:
     """What is kept of the validation value of a request."""
     return card_data.fingerprint(f"authentication {number} {value}")

@@ -301,7 +301,7 @@ def test_only_approvals_count_in_limits(authorizer: Authorizer, user: Buyer) -> 
         tally = CounterChanges()
         decision = decided(authorizer, changed, tally)
         assert bool(decision.counted) is counted
-        assert bool(tally.now(changed.card_context.of_card).windows) is counted
+        assert bool(tally.current(changed.card_context.of_card).windows) is counted
 
 
 def test_what_the_account_would_pay_is_known_of_a_decline_for_money(authorizer: Authorizer, user: Buyer) -> None:
@@ -325,7 +325,7 @@ def test_what_the_account_would_pay_is_known_of_a_decline_for_money(authorizer: 
 def total(attempt: Attempt, amount: int) -> int:
     """What an amount comes to, fees and conversion included."""
     card_context, asked = attempt.card_context, attempt.asked
-    facts = asked.use.facts(asked.currency, card_context.holder_country)
+    facts = asked.use.attributes(asked.currency, card_context.holder_country)
     party = card_context.posting_context(card_context.accounts[0])
     return party.charge(facts, amount, debit=True, fee_group_id=card_context.card.fee_group_id).total
 

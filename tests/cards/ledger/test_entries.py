@@ -90,7 +90,7 @@ def test_what_comes_to_nothing_is_left_out() -> None:
 def test_a_movement_that_does_not_balance_is_not_written() -> None:
     made = movement()
     made.book(account(), 100, EXTERNAL)
-    made._add(FEES, GBP, 1)
+    made._add_entry(FEES, GBP, 1)
 
     with pytest.raises(Unbalanced, match="test"):
         made.operations()

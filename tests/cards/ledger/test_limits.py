@@ -21,7 +21,7 @@ from chalicelib.cards.ledger.limits import (
     count_movement,
     list_left,
     release_counts,
-    window,
+    window_bounds,
 )
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup, Rate
@@ -106,21 +106,21 @@ class Owner:
 def test_a_window_has_its_first_and_its_last_second(duration: int, first: str, last: str) -> None:
     start, end = at(first), at(last) + 1
 
-    assert window(duration, start) == (start, end)
-    assert window(duration, (start + end) // 2) == (start, end)
-    assert window(duration, end - 1) == (start, end)
-    assert window(duration, end)[0] == end
-    assert window(duration, start - 1)[1] == start
+    assert window_bounds(duration, start) == (start, end)
+    assert window_bounds(duration, (start + end) // 2) == (start, end)
+    assert window_bounds(duration, end - 1) == (start, end)
+    assert window_bounds(duration, end)[0] == end
+    assert window_bounds(duration, start - 1)[1] == start
 
 
 def test_a_single_transaction_is_a_window_of_no_time() -> None:
-    assert window(ONCE, NOON) == (NOON, NOON)
+    assert window_bounds(ONCE, NOON) == (NOON, NOON)
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.integers(0, at("2100-01-01 00:00:00")), st.sampled_from([DAY, WEEK, MONTH, YEAR]))
 def test_windows_are_those_of_the_calendar(now: int, duration: int) -> None:
-    start, end = (datetime.fromtimestamp(second, UTC) for second in window(duration, now))
+    start, end = (datetime.fromtimestamp(second, UTC) for second in window_bounds(duration, now))
     time = datetime.fromtimestamp(now, UTC)
 
     assert start <= time < end
@@ -149,7 +149,7 @@ def test_what_was_used_is_there_again_with_the_first_second_after(duration: int,
     owner.refused(1)
     owner.now += 1
     assert (owner.left().count, owner.left().amount, owner.left().country_count) == (1, 100, 1)
-    assert owner.left().date_valid == window(duration, at(last) + 1)[1]
+    assert owner.left().date_valid == window_bounds(duration, at(last) + 1)[1]
     owner.moves(100)
     owner.refused(1)
 
@@ -441,7 +441,7 @@ def test_a_release_of_what_no_window_knows_changes_nothing() -> None:
 
 def test_what_was_counted_can_be_kept_in_an_item_and_released_later() -> None:
     owner = Owner(entry(1, amount=100, country_count=1), entry(2, count=1, duration=WEEK))
-    kept = [share.plain for share in owner.moves(60, country=DE)]
+    kept = [share.as_dict for share in owner.moves(60, country=DE)]
 
     assert kept == [
         {"key": "3.1", "start": TODAY, "amount": 60, "count": 1, "country": DE},
@@ -511,7 +511,7 @@ def test_what_is_used_and_what_is_left_are_what_is_set(movements: list[Any], dur
     passed: list[tuple[list[WindowUsage], int, int | None]] = []
     for amount, country, release, pause in movements:
         owner.now += pause
-        start = window(duration, owner.now)[0]
+        start = window_bounds(duration, owner.now)[0]
         inside = [(used, where) for counted, used, where in passed if counted[0].start == start]
         countries = {where for _, where in [*inside, (amount, country)] if where is not None}
         if len(inside) < 6 and sum(used for used, _ in inside) + amount <= 300 and len(countries) <= 2:
@@ -525,7 +525,7 @@ def test_what_is_used_and_what_is_left_are_what_is_set(movements: list[Any], dur
         assert left.amount == 300 - sum(used for used, _ in inside)
         assert left.count == 6 - len(inside)
         assert left.country_count == 2 - len({where for _, where in inside if where is not None})
-        assert left.date_valid == window(duration, owner.now)[1]
+        assert left.date_valid == window_bounds(duration, owner.now)[1]
 
 
 @settings(deadline=None, max_examples=60)

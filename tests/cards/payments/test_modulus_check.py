@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.cards.payments.modulus_check import fits, with_check_digit
+from chalicelib.cards.payments.modulus_check import is_valid, with_check_digit
 
 MOD_10, MOD_11, MOD_11_AND_DOUBLE_ALTERNATE = "089999", "107999", "202959"
 DIGITS = "0123456789"
@@ -34,7 +34,7 @@ DIGITS = "0123456789"
     ],
 )
 def test_the_published_examples_come_out_as_published(sort_code: str, account_number: str, expected: bool) -> None:
-    assert fits(sort_code, account_number) == expected
+    assert is_valid(sort_code, account_number) == expected
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,18 @@ def test_the_published_examples_come_out_as_published(sort_code: str, account_nu
 def test_a_range_holds_its_first_and_last_sort_code_and_none_beside_them(first: str, last: str, wrong: str) -> None:
     before, behind = f"{int(first) - 1:06}", f"{int(last) + 1:06}"
 
-    assert [fits(code, wrong) for code in (before, first, last, behind)] == [True, False, False, True]
+    assert [is_valid(code, wrong) for code in (before, first, last, behind)] == [True, False, False, True]
 
 
 @pytest.mark.parametrize("sort_code", ["601613", "ABC123", "08999", "٠٨٩٩٩٩"])
 def test_an_account_at_a_sort_code_without_weights_is_taken_as_it_is(sort_code: str) -> None:
-    assert fits(sort_code, "12345678")
-    assert fits(sort_code, "1234")
+    assert is_valid(sort_code, "12345678")
+    assert is_valid(sort_code, "1234")
 
 
 @pytest.mark.parametrize("account_number", ["", "6637495", "066374958", "6637495A", "٦٦٣٧٤٩٥٨"])
 def test_an_account_number_that_is_checked_has_eight_digits(account_number: str) -> None:
-    assert not fits("089999", account_number)
+    assert not is_valid("089999", account_number)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_accounts_in_another_currency_cannot_be_checked_where_a_bank_has_them(
     account_number: str, expected: bool
 ) -> None:
     """The first digit is 4 to 8 and the last two are the same: the table's exception 6."""
-    assert fits(MOD_11_AND_DOUBLE_ALTERNATE, account_number) == expected
-    assert not fits(MOD_10, "41011166")
+    assert is_valid(MOD_11_AND_DOUBLE_ALTERNATE, account_number) == expected
+    assert not is_valid(MOD_10, "41011166")
 
 
 @given(st.text(DIGITS, min_size=7, max_size=7))
@@ -75,14 +75,14 @@ def test_modulus_10_has_one_check_digit_for_every_seven_digits(digits: str) -> N
     number = with_check_digit(MOD_10, digits)
 
     assert number is not None
-    assert [last for last in DIGITS if fits(MOD_10, digits + last)] == [number[-1]]
+    assert [last for last in DIGITS if is_valid(MOD_10, digits + last)] == [number[-1]]
 
 
 @given(st.text(DIGITS, min_size=7, max_size=7))
 def test_modulus_11_has_one_check_digit_or_none(digits: str) -> None:
     number = with_check_digit(MOD_11, digits)
 
-    assert number == next((digits + last for last in DIGITS if fits(MOD_11, digits + last)), None)
+    assert number == next((digits + last for last in DIGITS if is_valid(MOD_11, digits + last)), None)
 
 
 def test_some_seven_digits_have_no_check_digit_under_modulus_11() -> None:

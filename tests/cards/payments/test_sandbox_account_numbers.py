@@ -50,7 +50,7 @@ def test_a_british_number_fits_its_sort_code_and_belongs_to_one_address(one: int
 
     assert number
     assert len(number) == 8
-    assert modulus_check.fits(SORT_CODE, number)
+    assert modulus_check.is_valid(SORT_CODE, number)
     assert (number == british_number(other)) == (one == other)
 
 

@@ -67,7 +67,7 @@ def test_a_british_address_has_a_sort_code_a_number_that_fits_it_and_the_iban_of
 
     assert (opened.sort_code, opened.account_number, opened.bic) == ("089999", "00000178", None)
     assert opened.country == BRITAIN
-    assert modulus_check.fits(opened.sort_code or "", opened.account_number or "")
+    assert modulus_check.is_valid(opened.sort_code or "", opened.account_number or "")
     assert opened.iban == "GB59CSWY08999900000178"
     assert is_iban(opened.iban)
 

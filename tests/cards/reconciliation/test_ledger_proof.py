@@ -81,7 +81,7 @@ class Books:
 def folded(books: Books, owner: str = "account#17", currency: int = GBP) -> AccountProof:
     fold = AccountProof(owner, currency)
     for row, shown in pair_rows(owner, books.of("movement#", owner), books.of("transaction#", owner)):
-        fold.take(row, shown)
+        fold.add_row(row, shown)
     return fold
 
 
@@ -144,7 +144,7 @@ def test_rows_may_be_taken_up_where_they_were_left(lived: Lived) -> None:
     shown = lived.books.of("transaction#")
     for rows, with_them in ((lived.rows[:2], shown[:1]), (lived.rows[2:], shown[1:])):
         for row, transactions in pair_rows("account#17", rows, with_them):
-            parts.take(row, transactions)
+            parts.add_row(row, transactions)
 
     assert vars(parts) == vars(whole)
 
@@ -236,7 +236,7 @@ def test_a_row_without_a_member_is_broken(lived: Lived, member: str) -> None:
     del lived.rows[1][member]
 
     with pytest.raises(LedgerMismatch, match=f"account 17: row 2 has no {member}"):
-        AccountProof("account#17", GBP).take(lived.rows[1], ())
+        AccountProof("account#17", GBP).add_row(lived.rows[1], ())
 
 
 @pytest.mark.parametrize(
