@@ -197,8 +197,7 @@ class DayRecords:
 
     def store_record(self, record: DayRecord) -> None:
         """In place of one of the same day."""
-        put = record.put()
-        self.store.put(put.table, put.item)
+        self.store.put(TABLE, record.to_item())
 
     def of_bank(self, bic: str, since: date, until: date) -> list[DayRecord]:
         """Those of one bank, both ends included, in the order of days: one query for each quarter."""

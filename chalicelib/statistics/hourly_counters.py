@@ -157,11 +157,7 @@ class StoredCounters:
     store: Store
 
     def of_hour(self, bic: str, hour: int, most_pages: int | None = None) -> Hour:
-        """What all instances have counted in an hour, which goes by the Unix second that it begins at.
-
-        Args:
-            most_pages: so many answers of DynamoDB, of 1 MB each, are read at most.
-        """
+        """What all instances have counted in an hour, from at most ``most_pages`` answers of DynamoDB, of 1 MB each."""
         whole, has_any, is_whole = HourlyCounters(bic, hour), False, False
         for page in islice(self.store.pages(TABLE, counters_key(bic, hour)), most_pages):
             for item in page.items:
@@ -171,11 +167,7 @@ class StoredCounters:
 
 
 class HourlyCounterReader:
-    """Reads the slips of one bank, of several hours at the same time, and of none twice.
-
-    Args:
-        read: answers an hour.
-    """
+    """Reads the slips of one bank, of several hours at the same time, and of none twice; ``read`` answers an hour."""
 
     def __init__(self, read: Callable[[int], Hour]) -> None:
         self._read = read
@@ -189,11 +181,7 @@ class HourlyCounterReader:
         return [self._hours[hour].slip for hour in hours if self._hours[hour].has_any]
 
     def read_day(self, day: date, now: int | None = None) -> list[HourlyCounters]:
-        """Those of a UTC day and, if there are any, those of the hours before it, back to one with an answer.
-
-        Args:
-            now: the Unix second; of a day that is not over hours to come are left out.
-        """
+        """Those of a UTC day until ``now`` and, if there are any, of hours before it, back to one with an answer."""
         slips = self.read_hours([hour for hour in hours_of(day) if now is None or hour <= now])
         for hours in _earlier_hours(day) if slips else ():
             earlier = self.read_hours(hours)
@@ -225,9 +213,7 @@ def downtime_spans(slips: Iterable[HourlyCounters], day: date) -> tuple[Span, ..
     A series that began before midnight counts for the day that its fifth request fell into, from midnight on: the day
     before is not down on account of requests that came after it.
 
-    Args:
-        slips: of the day, and of days before it as far as a series may reach; in any order.
-        day: a UTC day.
+    ``slips`` are those of the day, and of days before it as far as a series may reach, in any order.
     """
     midnight = hours_of(day)[0]
     until = midnight + DAY_SECONDS

@@ -136,10 +136,7 @@ class Ingest:
         self._metrics = metrics
 
     def run(self, banks: Sequence[ExpectedBank]) -> None:
-        """What the schedule does: the days that are due, of every bank; and tell of reports that are missing.
-
-        Args:
-            banks: all that are registered.
+        """What the schedule does: the days that are due, of all ``banks``; and tell of reports that are missing.
 
         Raises: IngestIncomplete, after all that could be done.
         """
@@ -175,10 +172,6 @@ class Ingest:
             self._check(day)
         return self._ingest(bank, days, self._load_days(bank.bic, days))
 
-    @property
-    def _today(self) -> date:
-        return self._clock.now().date()
-
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
         """Whatever is in the way of one bank's days, those of the others are ingested."""
         try:
@@ -188,9 +181,10 @@ class Ingest:
             return None
 
     def _check(self, day: date) -> None:
-        if day >= self._today:
+        today = self._clock.now().date()
+        if day >= today:
             raise DayRefused(day, "is not over yet: a day can be ingested from midnight (UTC) on")
-        if day < self._today - timedelta(days=OLDEST_INGESTED):
+        if day < today - timedelta(days=OLDEST_INGESTED):
             raise DayRefused(
                 day, f"is more than {OLDEST_INGESTED} days ago: what was counted then is not kept any more"
             )

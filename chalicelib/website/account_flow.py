@@ -120,8 +120,6 @@ class AccountFlow:
         self._one_time = OneTimeSecrets(store, clock)
         self._outbox = outbox
 
-    # -- registering, where addresses are confirmed
-
     def request_confirmation(self, name: str, password: str) -> None:
         """Mail a link that ends a registration (see ``users.check_registration``); the same work for a known address.
 
@@ -154,8 +152,6 @@ class AccountFlow:
         self._use_secret(found, [created])
         return user_records.User.from_item(created.item)
 
-    # -- codes, which tell the operator who somebody is
-
     def issue_code(self, user: user_records.User) -> str:
         """A code that shows the operator which account its reader is signed in to."""
         code, put = self._one_time.issue("code", user.email, generation=user.generation)
@@ -167,8 +163,7 @@ class AccountFlow:
 
         The user is named by a code, which is used up, or by the email of an identified user.
 
-        Raises:
-            SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
+        Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
         """
         if not is_code(code_or_email):
             user = self._users.get_identified(code_or_email)
@@ -185,8 +180,6 @@ class AccountFlow:
         found, user = self._find_secret("code", code_or_email)
         self._use_secret(found, [])
         return user
-
-    # -- passwords
 
     def change_password(self, user: user_records.User, current: str, password: str) -> user_records.User:
         """Set another password; every session of the user ends.
@@ -233,9 +226,7 @@ class AccountFlow:
     def reset_password(self, secret: str, password: str, *, terms_accepted: bool) -> user_records.User:
         """Set a password by a link, which is used up; every session of the user ends.
 
-        Raises:
-            SecretNotValid.
-            InvalidUser: naming every member that is wrong.
+        Raises: SecretNotValid, InvalidUser (naming every member that is wrong).
         """
         found, user = self._find_secret("reset", secret)
         members = self._check_reset(user, password, terms_accepted)
@@ -243,8 +234,6 @@ class AccountFlow:
             members["confirmed_at"] = self._clock.time()
         self._use_secret(found, [user_records.update_password(user, passwords.hash_password(password), **members)])
         return user_records.apply_password_update(user, **members)
-
-    # -- inside
 
     def _send_mail(self, topic: Topic, email: str, place: str = "", lifetime: int = 0, *puts: Put) -> None:
         """Record a mail and ``puts`` in one transaction, and send it; ``place`` is the path of its link."""

@@ -24,8 +24,15 @@ from chalicelib.website.card_text import ENTRIES
 from chalicelib.website.display_text import sentence, span
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.one_time_secrets import LIFETIMES
-from chalicelib.website.simulation_forms import InvalidForm, build_defaults, build_offers, field_refusals, read_members
-from chalicelib.website.simulation_results import SimulationResult, describe_result
+from chalicelib.website.simulation_forms import (
+    InvalidForm,
+    SimulationResult,
+    build_defaults,
+    build_offers,
+    describe_result,
+    field_refusals,
+    read_members,
+)
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
 
 MESSAGES = 25  # so many messages a page of activity has

@@ -77,8 +77,7 @@ def resend_delivery(visit: Visit) -> Response:
 def _own_delivery(visit: Visit) -> tuple[Delivery, Client]:
     """The delivery that the address names, if it is one that its client's owner may see, and the user is that owner.
 
-    Raises:
-        UnknownDelivery, UnknownClient.
+    Raises: UnknownDelivery, UnknownClient.
     """
     delivery = visit.website.delivery.journal.show(visit.incoming.uri["delivery_id"])
     if delivery.kind not in CLIENT_KINDS:

@@ -106,8 +106,7 @@ class WebTppFlow:
         A code is exchanged at once, unless its client has a secret, which only the user knows; and once, however often
         the page is loaded.
 
-        Raises:
-            Refusal: the code was not exchanged.
+        Raises: Refusal (the code was not exchanged).
         """
         journey = self.journeys.find(owner, query.get("state", ""))
         if journey is None or query.get("iss", self.settings.public_url) != self.settings.public_url:
@@ -131,9 +130,7 @@ class WebTppFlow:
         An exchange that was interrupted may be repeated: either the code was not used, and the tokens come now; or it
         was, and then nobody has its tokens, and the second use ends the consent.
 
-        Raises:
-            Refusal.
-            JourneyChanged: somebody else is exchanging the code, or has.
+        Raises: Refusal, JourneyChanged (somebody else is exchanging the code, or has).
         """
         again = journey.is_interrupted(self.clock.time())
         if journey.stage != "code" or (journey.exchanging_since is not None and not again):
@@ -156,9 +153,7 @@ class WebTppFlow:
     def refresh_tokens(self, journey: Journey, secret: str | None) -> Journey:
         """Exchange the journey's refresh token for the next tokens; where it is not valid, the consent has ended.
 
-        Raises:
-            Refusal.
-            JourneyChanged: somebody else is exchanging it.
+        Raises: Refusal, JourneyChanged (somebody else is exchanging it).
         """
         token = self._refresh_token(journey)
         marked = self.journeys.begin_refresh(journey)

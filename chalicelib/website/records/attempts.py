@@ -62,11 +62,7 @@ class TooManyAttempts(Exception):
 
 
 class AttemptCounters:
-    """The counters. Neither an address nor an account can be read from them.
-
-    Attributes:
-        browsers: those that have signed in before, whose attempts to sign in are counted apart.
-    """
+    """The counters, from which neither an address nor an account can be read; those of ``browsers`` stand apart."""
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store
@@ -77,8 +73,7 @@ class AttemptCounters:
     def count(self, subjects: Subjects) -> None:
         """Count one attempt for each of ``subjects``, or, when one of them has none left, for none.
 
-        Raises:
-            TooManyAttempts.
+        Raises: TooManyAttempts.
         """
         now = self._clock.time()
         try:

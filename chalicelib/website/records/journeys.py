@@ -196,8 +196,6 @@ class Journeys:
         """The consent has ended, and with it all tokens. Raises: JourneyChanged, when the journey has expired."""
         return self._update(journey, {"ended_at": self._clock.time()}, {}, Attr("begun_at").exists())
 
-    # -- inside
-
     def _store_tokens(self, journey: Journey, answer: Mapping[str, Any], changes: Item) -> Journey:
         changes |= {
             "access_valid_until": self._clock.time() + answer["expires_in"],

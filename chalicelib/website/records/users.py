@@ -92,9 +92,7 @@ class Users:
     def register(self, email: str, password: str, *, terms_accepted: bool) -> User:
         """Register a user at the user's own request: nobody knows yet whose the address is.
 
-        Raises:
-            InvalidUser: naming every member that is wrong.
-            UserExists: the email is taken.
+        Raises: InvalidUser (naming every member that is wrong), UserExists (the email is taken).
         """
         name = check_registration(email, password, terms_accepted)
         return self._create(name, passwords.hash_password(password), terms_accepted_at=self._clock.time())
@@ -102,9 +100,7 @@ class Users:
     def add(self, email: str, password: str | None = None, *, terms_accepted: bool = False) -> User:
         """Make a user for the operator, who knows the person. Without a password the user sets one by a link.
 
-        Raises:
-            InvalidUser: naming every member that is wrong.
-            UserExists: the email is taken.
+        Raises: InvalidUser (naming every member that is wrong), UserExists (the email is taken).
         """
         name = normalise_mailbox(email) if password is None else check_registration(email, password, terms_accepted)
         members = {"terms_accepted_at": self._clock.time()} if terms_accepted else {}
@@ -164,8 +160,6 @@ class Users:
             item = None
         is_right = passwords.verify(item.get("password_hash") if item else None, password)
         return User.from_item(item) if item and is_right else None
-
-    # -- inside
 
     def _create(self, name: str, password_hash: str | None, **members: Any) -> User:
         created = put_user(name, password_hash, self._clock.time(), **members)
@@ -243,8 +237,7 @@ def normalise_mailbox(email: str) -> str:
 
     Users of earlier versions may have such a name.
 
-    Raises:
-        InvalidUser.
+    Raises: InvalidUser.
     """
     name = normalise_email(email)
     if _SPECIAL.search(name):
