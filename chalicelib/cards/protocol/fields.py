@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from ipaddress import AddressValueError, IPv4Address
@@ -46,25 +47,25 @@ LIST_CHARACTERS = 65536
 """So long may each list be."""
 
 
+@dataclass(frozen=True)
 class _Notation:
     """What bounds in brackets, or one for both, make a type of."""
 
-    def __init__(self, kind: type, rule: Callable[..., ValueRule]) -> None:
-        self._kind = kind
-        self._rule = rule
+    kind: type
+    rule: Callable[..., ValueRule]
 
     def __getitem__(self, bounds: int | tuple[int, int]) -> Any:
-        return Annotated[self._kind, self._rule(*bounds if isinstance(bounds, tuple) else (bounds, bounds))]
+        return Annotated[self.kind, self.rule(*bounds if isinstance(bounds, tuple) else (bounds, bounds))]
 
 
+@dataclass(frozen=True)
 class _ListNotation:
     """A list value: an array, a string with commas, or one value; ``None`` when it is empty."""
 
-    def __init__(self, *, different: bool) -> None:
-        self._different = different
+    different: bool
 
     def __getitem__(self, entry: Any) -> Any:
-        return Annotated[Any, ListRule(rule_of(entry), ENTRIES, self._different)]
+        return Annotated[Any, ListRule(rule_of(entry), ENTRIES, self.different)]
 
 
 def rule_of(annotation: Any) -> ValueRule:

@@ -1,4 +1,4 @@
-"""Whatever waits for its time in an index of due times: found, and looked after, many at the same time."""
+"""The items of an index of due times: those whose time has come are handled, many at the same time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import pieces, together
 
 AT_ONCE = 20
-"""So many are looked after at the same time."""
+"""So many items are handled at the same time."""
 MOST = 2_000
-"""So many are looked for in a run; the next one goes on."""
-PUT_OFF_SECONDS = 60
-"""So long what went wrong waits for its next turn."""
+"""So many items a run reads; the next run goes on."""
+POSTPONE_SECONDS = 60
+"""So long a failed item waits for its next turn."""
 
 _Outcome = Literal["moved on", "stuck", "not due"]
 
@@ -38,11 +38,11 @@ class DueItems:
     due: ShardedIndex
     what: str
 
-    def run(self, look_after: Callable[[Item], bool], until: float = math.inf) -> int:
-        """Look after everything whose time has come, until the clock's monotonic ``until``.
+    def run(self, handle: Callable[[Item], bool], until: float = math.inf) -> int:
+        """Handle every item whose time has come, until the clock's monotonic ``until``.
 
-        Answers how many have moved on. What goes wrong with one is tried again, and keeps nobody else from being looked
-        after. What has not moved on, or has not had its turn, is counted as stuck.
+        Answers how many have moved on. A failed item is tried again later, and keeps no other one back. Items that have
+        not moved on, or have not had their turn, are counted as stuck.
         """
         outcomes: Counter[_Outcome] = Counter()
         rows = self.due.rows(self.store, until=self.clock.time(), limit=MOST)
@@ -51,35 +51,35 @@ class DueItems:
             if self.clock.monotonic() > until:
                 break
             begun += len(piece)
-            outcomes.update(self._run(look_after, piece))
+            outcomes.update(self._run(handle, piece))
         self.metrics.write({"StuckClaims": outcomes["stuck"] + len(rows) - begun}, Kind=self.what)
         return outcomes["moved on"]
 
-    def _run(self, look_after: Callable[[Item], bool], rows: Sequence[Item]) -> list[_Outcome]:
-        """Those of one account one after the other, since they would be in each other's way, all others together."""
+    def _run(self, handle: Callable[[Item], bool], rows: Sequence[Item]) -> list[_Outcome]:
+        """Items of one account one after the other, since they would conflict, all others at the same time."""
         lanes: dict[object, list[Item]] = {}
         for item in self.store.batch_get([(self.due.table, _key(row)) for row in rows]):
             if item is not None:
                 lanes.setdefault(item.get("account_id", item["owner"]), []).append(item)
-        seen = together([partial(self._run_lane, look_after, items) for items in lanes.values()])
+        seen = together([partial(self._run_lane, handle, items) for items in lanes.values()])
         return [outcome for lane in seen for outcome in lane]
 
-    def _run_lane(self, look_after: Callable[[Item], bool], items: Sequence[Item]) -> list[_Outcome]:
-        return [self._run_one(look_after, item) for item in items]
+    def _run_lane(self, handle: Callable[[Item], bool], items: Sequence[Item]) -> list[_Outcome]:
+        return [self._run_one(handle, item) for item in items]
 
-    def _run_one(self, look_after: Callable[[Item], bool], item: Item) -> _Outcome:
+    def _run_one(self, handle: Callable[[Item], bool], item: Item) -> _Outcome:
         if item.get("due_at", self.clock.time() + 1) > self.clock.time():  # the index was behind
             return "not due"
         try:
-            return "moved on" if look_after(item) else "stuck"
+            return "moved on" if handle(item) else "stuck"
         except Exception:
             log.exception(f"{self.what} not finished", kind=item["part"], id=item["id"])
             self._postpone(item)
             return "stuck"
 
     def _postpone(self, item: Item) -> None:
-        """Have others have their turn before one that cannot be finished is looked at again."""
-        later = {"due_at": self.clock.time() + PUT_OFF_SECONDS}
+        """Let other items have their turn before a failed one is tried again."""
+        later = {"due_at": self.clock.time() + POSTPONE_SECONDS}
         try:
             self.store.update(self.due.table, _key(item), set=later, condition=Attr("due_at").eq(item["due_at"]))
         except StoreError:
