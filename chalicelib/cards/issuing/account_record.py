@@ -87,8 +87,6 @@ class LedgerAccount(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Account(LedgerAccount):
-    """An account of a holder."""
-
     kind: ClassVar = "account"
     missing: ClassVar = Status.NO_ACCOUNT
 

@@ -163,5 +163,4 @@ def _write_stamp(context: RequestContext) -> WriteStamp:
 
 
 def _rejection_reason(change: Change) -> str | None:
-    """Why a payment came to nothing."""
     return change.payment.reason if change.payment.state == REJECTED else None
