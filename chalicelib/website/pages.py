@@ -15,7 +15,7 @@ from chalice.app import Response
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.static_files import StaticFiles
 from chalicelib.foundation.http.templates import Templates
-from chalicelib.website import card_text, display_text, performance_text
+from chalicelib.website import card_text, display_text, performance_chart
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.page_links import build_menu
 from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Session, cookie_name
@@ -200,5 +200,5 @@ def _render(website: WebsiteContainer, visit: Visit | None, template: str, value
 @cache
 def _templates() -> Templates:
     return Templates(
-        (_FOLDER / "templates",), {**display_text.FILTERS, **card_text.FILTERS, **performance_text.FILTERS}
+        (_FOLDER / "templates",), {**display_text.FILTERS, **card_text.FILTERS, **performance_chart.FILTERS}
     )

@@ -1,4 +1,6 @@
-"""Performance over time, as pictures: from day records to paths of an SVG.
+"""Performance over time, as text and as pictures: from day records to words, and to paths of an SVG.
+
+A figure that is not known is a dash.
 
 The paths are drawn on an area that the page stretches to its own width; what must keep its shape, dots and text, has a
 place in percent of that width. All pictures of a page have a place for every day of the same range.
@@ -6,16 +8,112 @@ place in percent of that width. All pictures of a page have a place for every da
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
-from typing import Literal
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, Literal
 
 from chalicelib.statistics.call_counts import PERCENTILES, Histogram
 from chalicelib.statistics.day_records import DayRecord
-from chalicelib.statistics.days import DayRange
-from chalicelib.website import performance_text
+from chalicelib.statistics.days import DayRange, Span, clock_time
+
+DASH = "\u2013"  # also what stands for something that is not known
+_EXACT_BELOW = 100  # milliseconds: what takes longer is told without decimal places
+_SPANS = 3  # so many times of a day that something was down are told
+
+
+def day(day: date) -> str:
+    """``21 Nov 2026``."""
+    return f"{day:%-d %b %Y}"
+
+
+def short_day(day: date) -> str:
+    """``21 Nov``."""
+    return f"{day:%-d %b}"
+
+
+def percent(number: Decimal | None) -> str:
+    """``99.931 %``, ``100 %``."""
+    if number is None:
+        return DASH
+    return f"{number:.0f} %" if number == number.to_integral_value() else f"{number} %"
+
+
+def duration(milliseconds: Decimal | None) -> str:
+    """``12.3 ms``, ``1,250 ms``."""
+    if milliseconds is None:
+        return DASH
+    if milliseconds < _EXACT_BELOW:
+        return f"{milliseconds:.1f} ms"
+    return f"{milliseconds.quantize(Decimal(1), ROUND_HALF_UP):,} ms"
+
+
+def downtime(seconds: int | None) -> str:
+    """``4 min 30 s``, ``2 h 5 min``: the two largest units that there are."""
+    if seconds is None:
+        return DASH
+    hours, minutes, rest = seconds // 3600, seconds % 3600 // 60, seconds % 60
+    parts = [f"{number} {unit}" for number, unit in ((hours, "h"), (minutes, "min"), (rest, "s")) if number]
+    return " ".join(parts[:2]) or "none"
+
+
+def down_times(spans: Sequence[Span]) -> str:
+    """From when until when, of seconds of a day; only so many times as are worth reading."""
+    told = ", ".join(_span_text(since, until) for since, until in spans[:_SPANS])
+    return told + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
+
+
+def group_thousands(number: int) -> str:
+    """``12,345``."""
+    return f"{number:,}"
+
+
+def availability_text(record: DayRecord) -> str:
+    """``99.688 %, down 4 min 30 s``."""
+    return f"{percent(record.availability)}" + (f", down {downtime(record.down_seconds)}" if record.down else "")
+
+
+def latency_text(found: Sequence[Decimal]) -> str:
+    """Milliseconds for each of ``PERCENTILES``: ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
+    pairs = zip(PERCENTILES, found, strict=True)
+    return ", ".join(f"p{percentile} {duration(milliseconds)}" for percentile, milliseconds in pairs)
+
+
+def describe_availability(known: Sequence[DayRecord], days: DayRange) -> str:
+    """What a picture of the records of those days shows on which the bank was asked."""
+    worst = max(known, key=lambda record: record.down_seconds)
+    down = [record for record in known if record.down_seconds]
+    told = f"Asked on {len(known)} of {len(days)} days."
+    if not down:
+        return f"{told} Never down."
+    return f"{told} Down on {len(down)} of them; longest on {day(worst.day)}: {availability_text(worst)}."
+
+
+def describe_latency(known: Sequence[Sequence[Decimal]], days: DayRange) -> str:
+    """What a picture shows of milliseconds for each of ``PERCENTILES``, by day."""
+    told = [
+        f"p{percentile} between {duration(min(found))} and {duration(max(found))}"
+        for percentile, found in zip(PERCENTILES, zip(*known, strict=True), strict=True)
+    ]
+    return f"On {len(known)} of {len(days)} days: {', '.join(told)}."
+
+
+def _span_text(since: int, until: int) -> str:
+    """To the minute, when it has one."""
+    moments = [clock_time(at) for at in (since, until)]
+    return DASH.join(moments if until - since < 60 else (moment[:-3] for moment in moments))
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "day": day,
+    "percent": percent,
+    "duration": duration,
+    "downtime": downtime,
+    "when_down": down_times,
+    "grouped": group_thousands,
+}
+
 
 WIDTH, HEIGHT = 1000, 160
 Side = Literal["bank", "hub"]
@@ -107,13 +205,13 @@ class Axis:
             ChartDay(
                 _percent_of_width(number * self.step),
                 _percent_of_width(self.step),
-                f"{performance_text.day(each)}: {told.get(each, 'no calls')}",
+                f"{day(each)}: {told.get(each, 'no calls')}",
             )
             for number, each in enumerate(self.days)
         ]
 
     def _label(self, number: int, each: date) -> AxisLabel:
-        words = performance_text.short_day(each) if each.year == self.days.until.year else performance_text.day(each)
+        words = short_day(each) if each.year == self.days.until.year else day(each)
         if len(self.days) > _FEW and each == self.days.since:
             return AxisLabel(0, "start", words)
         if len(self.days) > _FEW and each == self.days.until:
@@ -141,11 +239,11 @@ def availability_chart(records: Sequence[DayRecord], days: DayRange) -> Performa
         left, width = (number + room / 2) * axis.step, (1 - room) * axis.step
         up.append(_column(left, width, height, HEIGHT))
         down += [_column(left, width, 0, height)] if height else []
-    told = {each: performance_text.availability_text(record) for each, record in known.items()}
+    told = {each: availability_text(record) for each, record in known.items()}
     return PerformanceChart(
         title="Availability by day",
-        description=performance_text.describe_availability(list(known.values()), days),
-        scale=[performance_text.percent(number.normalize()) for number in _scale_marks(Decimal(lowest), Decimal(100))],
+        description=describe_availability(list(known.values()), days),
+        scale=[percent(number.normalize()) for number in _scale_marks(Decimal(lowest), Decimal(100))],
         shapes=[ChartPath("up", "".join(up)), ChartPath("down", "".join(down))],
         dots=(),
         dates=axis.date_labels(),
@@ -176,12 +274,12 @@ def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side
         ]
     return PerformanceChart(
         title=title,
-        description=performance_text.describe_latency(list(known.values()), days),
+        description=describe_latency(list(known.values()), days),
         scale=[f"{number.normalize():,f} ms" for number in _scale_marks(Decimal(0), highest)],
         shapes=shapes,
         dots=dots,
         dates=axis.date_labels(),
-        days=axis.chart_days({each: performance_text.latency_text(found) for each, found in known.items()}),
+        days=axis.chart_days({each: latency_text(found) for each, found in known.items()}),
     )
 
 

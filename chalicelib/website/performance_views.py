@@ -16,7 +16,7 @@ from chalicelib.statistics.day_records import DayRecord, summarize
 from chalicelib.statistics.days import DayRange, parse_day, yesterday
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
-from chalicelib.website.performance_text import day as written
+from chalicelib.website.performance_chart import day as written
 
 DAYS = 30  # so many days are shown unless others are asked for
 LONGEST = 366  # so many days at most
