@@ -43,7 +43,6 @@ class _Reading:
     read_at: int
 
     def is_fresh(self, now: int) -> bool:
-        """Whether it need not be read again."""
         was_settled = self.read_at - (self.hour.slip.hour + HOUR_SECONDS) >= SETTLED_SECONDS
         return now - self.read_at < (SETTLED_SECONDS if was_settled else CACHED_SECONDS)
 
@@ -57,8 +56,6 @@ class _CachedDay:
 
 
 class CurrentDay:
-    """Reads what is counted of today, of one bank at a time."""
-
     def __init__(self, clock: Clock, slips: StoredCounters) -> None:
         self._clock = clock
         self._slips = slips

@@ -196,7 +196,6 @@ class DayRecords:
     store: Store
 
     def store_record(self, record: DayRecord) -> None:
-        """In place of one of the same day."""
         self.store.put(TABLE, record.to_item())
 
     def of_bank(self, bic: str, since: date, until: date) -> list[DayRecord]:

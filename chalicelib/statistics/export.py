@@ -107,7 +107,6 @@ NAMES: Sequence[str] = tuple(column.name for column in COLUMNS)
 
 
 def build_rows(records: Iterable[DayRecord]) -> Iterable[Row]:
-    """A row for each record, with a value for each column, in their order."""
     return ({column.name: column.of(record) for column in COLUMNS} for record in records)
 
 

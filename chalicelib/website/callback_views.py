@@ -82,7 +82,6 @@ def payment_callback(visit: Visit) -> Response:
 
 
 def _end_consent_page(visit: Visit, journey: Journey) -> Response:
-    """Whether a consent is to be ended."""
     client = _journey_client(visit, journey)
     return page(
         visit,
@@ -101,7 +100,6 @@ def _end_consent_page(visit: Visit, journey: Journey) -> Response:
 
 
 def _find_journey(visit: Visit, query: Mapping[str, str]) -> Journey | None:
-    """The journey that a user would come back to."""
     return visit.website.journeys.find(visit.user, query.get("state", ""))
 
 

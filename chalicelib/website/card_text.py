@@ -81,7 +81,6 @@ RISK: Mapping[str, str] = {
 
 
 def card_tag(letter: str) -> str:
-    """How the status of a card is coloured."""
     return {states.ACTIVE: "good", states.NEW: ""}.get(letter, "bad")
 
 

@@ -11,15 +11,8 @@ from chalice.app import Response
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
+from chalicelib.openbanking.records import clients as client_records
 from chalicelib.openbanking.records.client_record import Client, Identity
-from chalicelib.openbanking.records.clients import (
-    MOST_CALLBACK_URLS,
-    TITLE_LENGTH,
-    ClientChanged,
-    ClientExists,
-    InvalidClient,
-    UnknownClient,
-)
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.pagination import newest_first, paginate
@@ -70,9 +63,9 @@ def create_client(visit: Visit) -> Response:
             active=visit.field("active") == "yes" and settings.is_sandbox,
             identity=identity,
         )
-    except InvalidClient as error:
+    except client_records.InvalidClient as error:
         return _new_client_page(visit, {error.member: field_error(error.member, str(error))}, 400)
-    except ClientExists:
+    except client_records.ClientExists:
         return visit.redirect(f"/clients/{identity.client_id}", done="created")
     done = _DONE["repeated"] if made.repeated else ""
     return _client_page(visit, made.client, status=201, done=done, secret=made.secret, events_secret=made.events_secret)
@@ -82,7 +75,7 @@ def show_client(visit: Visit) -> Response:
     """``GET /clients/{client_id}``; with ``ask=deactivate``, whether it is to be switched off."""
     try:
         client = _own_client(visit)
-    except UnknownClient:
+    except client_records.UnknownClient:
         return _not_found_page(visit)
     if visit.field("ask") == "deactivate" and client.active:
         return _deactivation_page(visit, client)
@@ -113,7 +106,7 @@ def change_client(visit: Visit) -> Response:
     """``POST /clients/{client_id}``: ``action`` is one of ``_ACTIONS``."""
     try:
         return _ACTIONS.get(visit.field("action"), _refuse_action)(visit, _own_client(visit))
-    except UnknownClient:
+    except client_records.UnknownClient:
         return _not_found_page(visit)
 
 
@@ -156,10 +149,10 @@ def _update(visit: Visit, client: Client) -> Response:
             callback_urls=urls,
             events_url=events_url,
         )
-    except InvalidClient as error:
+    except client_records.InvalidClient as error:
         errors = {error.member: field_error(error.member, str(error))}
         return _client_page(visit, client, status=400, problem=_REFUSED, errors=errors)
-    except ClientChanged:
+    except client_records.ClientChanged:
         client = _own_client(visit)
         if (client.title, list(client.callback_urls), client.events_url) == (title, urls, events_url):
             return visit.redirect(f"/clients/{client.client_id}", done="updated")
@@ -185,7 +178,7 @@ def _rotate_secret(visit: Visit, client: Client) -> Response:
         else:
             secret = drafts.derive_text(draft, visit.user, purpose)
             made = clients.rotate_secret(client.client_id, overlap, owner=visit.user, secret=secret)
-    except InvalidClient as error:
+    except client_records.InvalidClient as error:
         return _client_page(visit, client, status=400, problem=field_error(error.member, str(error)))
     is_first = not of_events and (not client.has_secret or (overlap > 0 and len(made.client.secrets) == 1))
     old = "" if is_first else f" The old one ends {_OVERLAPS[seconds]}."
@@ -235,12 +228,10 @@ def _derive_identity(visit: Visit) -> Identity:
 
 
 def _field_lines(visit: Visit, name: str) -> list[str]:
-    """What a field says, line by line."""
     return [line.strip() for line in visit.field(name).splitlines() if line.strip()]
 
 
 def _matches_filter(visit: Visit, client: Client) -> bool:
-    """Whether a client is one that the filter asks for."""
     active = {"yes": True, "no": False}.get(visit.field("active"))
     return (
         visit.field("title").strip().casefold() in client.title.casefold()
@@ -262,8 +253,8 @@ def _new_client_page(visit: Visit, errors: dict[str, str], status: int = 200) ->
         active=visit.field("active") == "yes" or not visit.is_post,
         secret=visit.field("secret") == "yes",
         draft=visit.website.drafts.read_or_create(visit.field("draft")),
-        title_length=TITLE_LENGTH,
-        most=MOST_CALLBACK_URLS,
+        title_length=client_records.TITLE_LENGTH,
+        most=client_records.MOST_CALLBACK_URLS,
     )
 
 
@@ -301,8 +292,8 @@ def _client_page(
         overlaps=_OVERLAPS,
         history=clients.history(client),
         detail=LABELS,
-        title_length=TITLE_LENGTH,
-        most=MOST_CALLBACK_URLS,
+        title_length=client_records.TITLE_LENGTH,
+        most=client_records.MOST_CALLBACK_URLS,
         default_callback=clients.default_callback,
     )
 

@@ -74,7 +74,6 @@ def field_errors(problems: Mapping[str, str]) -> dict[str, str]:
 
 
 def refusal_advice(refusal: Refusal) -> str:
-    """What went wrong, and what to do about it."""
     details = [sentence(detail.details) for detail in refusal.details if detail.details != refusal.message]
     advice = REFUSAL_ADVICE.get(refusal.fault, "Change the request, and run it again.")
     return " ".join((sentence(refusal.message), *details, advice))

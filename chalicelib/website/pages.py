@@ -64,7 +64,6 @@ class Visit(pages.Visit):
 
     @property
     def form_token(self) -> str:
-        """What every form of the page carries."""
         return self.session.form_token
 
     @property

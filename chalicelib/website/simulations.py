@@ -57,7 +57,6 @@ class Simulation:
 
     @property
     def needs(self) -> Offer | None:
-        """The offer that it is about, if there has to be one."""
         return next((each.offer for each in self.fields if each.offer and not each.optional), None)
 
 

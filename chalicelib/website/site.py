@@ -91,7 +91,6 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
 
 
 def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response:
-    """The answer at one address."""
     visit, key = Visit(incoming, website), (incoming.method, place)
     if visit.is_post and not visit.has_valid_form_token:
         return message_page(
@@ -110,7 +109,6 @@ def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response
 
 
 def answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """The page for an address that leads nowhere."""
     what, next_step = "There is nothing at this address.", "Check how it is written, or begin at the start page."
     return message_page(Visit(incoming, website), "Not found", what, "/", "To the start page", next_step)
 

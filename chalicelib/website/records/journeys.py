@@ -74,7 +74,6 @@ class Journey:
 
     @property
     def stage(self) -> str:
-        """How far it has come, in one word."""
         if self.ended_at is not None:
             return "ended"
         if self.exchanged_at is not None:

@@ -22,8 +22,6 @@ TABLE = "users"
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
 _SPECIAL = re.compile(r'[()<>\[\]:;,\\"]')
 """What separates lists, names and comments from addresses in a mail (RFC 5322, 3.2.3)."""
-
-
 _NO_EMAIL = "email must be an email address, like name@example.com"
 
 
