@@ -92,10 +92,7 @@ COLUMNS: tuple[Column, ...] = (
             f"{time} that was enough for {percent} % of the {counted}",
             _percentile(side, percent),
         )
-        for side, time, counted in (
-            ("bank", "Time at the bank", "requests"),
-            ("hub", "Time in this service", "calls"),
-        )
+        for side, time, counted in (("bank", "Time at the bank", "requests"), ("hub", "Time in this service", "calls"))
         for percent in PERCENTILES
     ),
     Column("consent_duration_ms", "`consentDuration` of its report", lambda record: record.consent_duration),
