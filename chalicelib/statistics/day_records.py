@@ -67,16 +67,12 @@ class DailyReports:
     def of_bank(self, bic: str, since: date, until: date) -> list[DailyReport]:
         """A bank's reports on the days from ``since`` to ``until``, both included, in their order: one query."""
         bounds = "part", since.isoformat(), until.isoformat()
-        return [
-            DailyReport(
-                bic,
-                date.fromisoformat(item["part"]),
-                item.get("consent_duration"),
-                item.get("payment_duration"),
-                item["received_at"],
-            )
-            for item in self._store.each(TABLE, ("subject", _subject(bic)), between=bounds)
-        ]
+        return [_read_report(bic, item) for item in self._store.each(TABLE, ("subject", _subject(bic)), between=bounds)]
+
+
+def _read_report(bic: str, item: Item) -> DailyReport:
+    day = date.fromisoformat(item["part"])
+    return DailyReport(bic, day, item.get("consent_duration"), item.get("payment_duration"), item["received_at"])
 
 
 def _subject(bic: str) -> str:
