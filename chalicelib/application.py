@@ -35,11 +35,11 @@ class Application(Chalice):
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
         with hub().statistics.measurements.measure() as call:
-            answer = self._answered(event, context, call.started)
+            answer = self._answer(event, context, call.started)
             call.status = answer["statusCode"]
         return answer
 
-    def _answered(self, event: Any, context: Any, started: float) -> dict[str, Any]:
+    def _answer(self, event: Any, context: Any, started: float) -> dict[str, Any]:
         place = event.get("requestContext") or {}
         route, method = str(place.get("resourcePath")), str(place.get("httpMethod"))
         try:
@@ -51,7 +51,9 @@ class Application(Chalice):
             answer = _own_answer(event, route, 500)
         milliseconds = round((hub().clock.monotonic() - started) * 1000, 1)
         if route.startswith("/tpp/"):
-            answer["headers"]["Server-Timing"] = _timing(answer["headers"].get("Server-Timing", ""), milliseconds)
+            answer["headers"]["Server-Timing"] = _server_timing(
+                answer["headers"].get("Server-Timing", ""), milliseconds
+            )
         answer["headers"] = {**_HEADERS, **(_HTTPS if hub().settings.is_https else {}), **answer["headers"]}
         log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)
         log.clear()
@@ -65,7 +67,7 @@ class Application(Chalice):
         return {**event, "httpMethod": method, "requestContext": {**event["requestContext"], "httpMethod": OTHERS}}
 
 
-def _timing(known: str, milliseconds: float) -> str:
+def _server_timing(known: str, milliseconds: float) -> str:
     """``Server-Timing`` with the service's own share of a request's time; what a bank took is ``known`` already."""
     if "hub;dur=" in known:
         return known

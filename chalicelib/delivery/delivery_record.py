@@ -165,13 +165,13 @@ def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> 
     return claimed, Update(
         *record_key(delivery.delivery_id),
         set={name: getattr(claimed, name) for name in names},
-        condition=_unchanged(delivery),
+        condition=_is_unchanged(delivery),
     )
 
 
 def update_due_time(delivery: Delivery, until: int) -> Update:
     """The write that has a delivery wait which nobody has claimed."""
-    return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_unchanged(delivery))
+    return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_is_unchanged(delivery))
 
 
 def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
@@ -227,14 +227,14 @@ def update_revival(delivery: Delivery, now: int) -> list[Update]:
         *record_key(delivery.delivery_id),
         set=changes | DUE.entry(delivery.delivery_id),
         remove=("claimed_by", "delivered_at", FAILED.time, FAILED.partition),
-        condition=_unchanged(delivery),
+        condition=_is_unchanged(delivery),
     )
     keys = [part_key(delivery.delivery_id, BODY, number) for number in range(delivery.body_parts)]
     there = Attr("delivery_id").exists()
     return [record, *(Update(*key, set={"expires_at": expires_at}, condition=there) for key in keys)]
 
 
-def _unchanged(delivery: Delivery) -> ConditionBase:
+def _is_unchanged(delivery: Delivery) -> ConditionBase:
     """The condition that nobody has taken, ended or revived a delivery since it was read."""
     condition = Attr("state").eq(delivery.state)
     for name in ("due_at", "claimed_by", "delivered_at", "failed_at"):

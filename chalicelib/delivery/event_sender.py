@@ -20,14 +20,14 @@ def body(event: str, happened_at: int, data: Mapping[str, Any]) -> str:
     return jsontext.dumps({"type": event, "timestamp": timestamp(happened_at), "data": told})
 
 
-def post(outbound: Outbound, address: str, secrets: Sequence[str], parcel: Dispatch, now: int) -> Delivered:
+def post(outbound: Outbound, address: str, secrets: Sequence[str], dispatch: Dispatch, now: int) -> Delivered:
     """Post an event, signed with ``secrets`` (newest first); only a status from 200 to 299 counts as arrived.
 
     Raises:
         Undeliverable.
     """
-    sent = parcel.body.encode()
-    headers = event_signing.headers(secrets, parcel.delivery.delivery_id, now, sent)
+    sent = dispatch.body.encode()
+    headers = event_signing.headers(secrets, dispatch.delivery.delivery_id, now, sent)
     try:
         reply = outbound.post(address, sent, {"Content-Type": "application/json", **headers}, repeat=True)
     except OutboundError as error:

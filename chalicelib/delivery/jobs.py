@@ -34,7 +34,7 @@ def deliver(event: SQSEvent) -> dict[str, Any] | None:
 def attempt_all(worker: Worker, measure: Measure, metrics: Metrics, event: SQSEvent) -> dict[str, Any] | None:
     records = event.to_dict()["Records"]
     if len(records) == 1:
-        with _measured(measure):
+        with _measure_attempt(measure):
             worker.attempt(records[0]["body"])
         return None
     with ThreadPoolExecutor(len(records)) as threads:  # not `together`, which attempts use themselves
@@ -47,7 +47,7 @@ def attempt_all(worker: Worker, measure: Measure, metrics: Metrics, event: SQSEv
 
 def _attempt(worker: Worker, measure: Measure, delivery_id: str) -> bool:
     """Make an attempt in a thread of its own, which log lines of no other delivery come from; whether it was made."""
-    with _measured(measure):
+    with _measure_attempt(measure):
         try:
             worker.attempt(delivery_id)
         except Exception:
@@ -57,7 +57,7 @@ def _attempt(worker: Worker, measure: Measure, delivery_id: str) -> bool:
 
 
 @contextmanager
-def _measured(measure: Measure) -> Iterator[None]:
+def _measure_attempt(measure: Measure) -> Iterator[None]:
     """Measure an attempt; what its log lines had in common is over with it."""
     try:
         with measure():

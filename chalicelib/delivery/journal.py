@@ -121,7 +121,7 @@ class _Search:
     newest_first: bool = True
     kinds: Collection[Kind] = tuple(PLANS)
 
-    def wants(self, delivery: Delivery) -> bool:
+    def matches(self, delivery: Delivery) -> bool:
         is_wanted = delivery.kind in self.kinds and self.state in (None, delivery.state)
         return is_wanted and self.concerned.includes(delivery)
 
@@ -233,7 +233,7 @@ class Journal:
         count = 0
         for piece in pieces(ids, _BATCH * WIDTH):
             read = self._read(piece).values()
-            wanted = [delivery for delivery in read if not PLANS[delivery.kind].has_caller and search.wants(delivery)]
+            wanted = [delivery for delivery in read if not PLANS[delivery.kind].has_caller and search.matches(delivery)]
             groups = pieces(wanted, _REVIVED_TOGETHER)
             revived = together([partial(self._revive, group, now) for group in groups])
             due = [delivery_id for group in revived for delivery_id in group]
@@ -271,7 +271,7 @@ class Journal:
         """Those that a search wants; ``ahead`` records are read at first, and more and more together later."""
         while rows:
             read = self._read([row["delivery_id"] for row in rows[:ahead]])
-            yield from (delivery for delivery in read.values() if search.wants(delivery))
+            yield from (delivery for delivery in read.values() if search.matches(delivery))
             rows, ahead = rows[ahead:], min(2 * ahead, _READ_AHEAD)
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:

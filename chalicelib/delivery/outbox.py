@@ -88,7 +88,7 @@ class Outbox:
             delivered_at=None,
             failed_at=None,
         )
-        first = (self._bodies.ahead(parts),) if parts else ()
+        first = (self._bodies.write_ahead(parts),) if parts else ()
         return RecordedDeliveries((delivery_id,), (put_delivery(delivery), *first))
 
     def dispatch(self, recorded: RecordedDeliveries) -> None:

@@ -72,7 +72,7 @@ class Dispatch:
     body: str
 
 
-def not_in_time(parcel: Dispatch) -> Undeliverable:
+def not_in_time(dispatch: Dispatch) -> Undeliverable:
     """The end of a delivery that nobody waits for."""
     return Undeliverable("it could not be sent in time", final=True)
 
@@ -83,8 +83,8 @@ class Sender:
 
     Attributes:
         send: answers when the receiver has it. Raises: Undeliverable.
-        given_up: the failure of a delivery for which it is too late; nothing may be sent any more.
+        abandon: the failure of a delivery for which it is too late; nothing may be sent any more.
     """
 
     send: Callable[[Dispatch], Delivered]
-    given_up: Callable[[Dispatch], Undeliverable] = not_in_time
+    abandon: Callable[[Dispatch], Undeliverable] = not_in_time

@@ -56,9 +56,11 @@ def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> It
     """The first headers of a message. Those that say back a secret, as a receiver may do anywhere, are not told."""
     for name in [*headers][:MOST]:
         lower, value = name.lower(), headers[name]
-        if not _NAME.fullmatch(lower) or _tells(lower, secrets):
+        if not _NAME.fullmatch(lower) or _contains_secret(lower, secrets):
             continue
-        harmless = lower in HARMLESS and value.isascii() and value.isprintable() and not _tells(value, secrets)
+        harmless = (
+            lower in HARMLESS and value.isascii() and value.isprintable() and not _contains_secret(value, secrets)
+        )
         yield lower[:NAME_LENGTH], value[:VALUE_LENGTH] if harmless else MASK
 
 
@@ -69,5 +71,5 @@ def _secrets(sent: Mapping[str, str]) -> Collection[str]:
     return {*filter(None, values), *parts}
 
 
-def _tells(text: str, secrets: Collection[str]) -> bool:
+def _contains_secret(text: str, secrets: Collection[str]) -> bool:
     return any(secret in text.lower() for secret in secrets)

@@ -82,14 +82,14 @@ def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> in
         return None
     slot = plan.waits[attempts - 1]
     asked = min(retry_after or 0, 2 * slot)
-    return max(_jittered(slot), asked, 1)
+    return max(_add_jitter(slot), asked, 1)
 
 
 def put_off(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
     """Seconds until a delivery is looked at again that was not attempted; the longer it has waited, the longer."""
     wait = min(max(age // 4, _SHORTEST_PUT_OFF), plan.put_off)
-    return max(_jittered(wait), min(retry_after or 0, plan.put_off), 1)
+    return max(_add_jitter(wait), min(retry_after or 0, plan.put_off), 1)
 
 
-def _jittered(seconds: float) -> int:
+def _add_jitter(seconds: float) -> int:
     return round(seconds * random.uniform(1 - JITTER, 1 + JITTER))

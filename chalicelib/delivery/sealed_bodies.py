@@ -28,7 +28,7 @@ class SealedBodies:
             for number, piece in enumerate(pieces(whole, PART_BYTES))
         ]
 
-    def ahead(self, parts: Sequence[Put]) -> Put:
+    def write_ahead(self, parts: Sequence[Put]) -> Put:
         """Write all parts but the first, which is left for the transaction that makes them count; answers it.
 
         A transaction holds 4 MB at most. Parts whose first is never written are found by nobody, and expire.

@@ -69,7 +69,7 @@ class FreeSlots:
     brisk: bool
 
 
-def look(store: Store, lane: str, now: int) -> FreeSlots:
+def read_free_slots(store: Store, lane: str, now: int) -> FreeSlots:
     """Read the slots of a lane."""
     slots = [Slot(lane, number) for number in range(SLOTS)]
     items = store.batch_get([(TABLE, slot.key) for slot in slots])

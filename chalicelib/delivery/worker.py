@@ -29,7 +29,7 @@ from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, Sender, StoredAnswer, Undeliverable
 from chalicelib.delivery.schedule import PLANS, Kind, put_off, wait_after
 from chalicelib.delivery.sealed_bodies import SealedBodies
-from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, look
+from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, read_free_slots
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
@@ -141,7 +141,7 @@ class Worker:
 
     def _succeed(self, attempt: Attempt, arrived: Delivered) -> None:
         """End a delivery that has arrived, unless its outcome cannot be kept."""
-        entry = self._entry(attempt, arrived.status)
+        entry = self._history_entry(attempt, arrived.status)
         try:
             self._end(attempt, "delivered", entry, arrived.answer, arrived.keep)
         except Undeliverable as failure:
@@ -160,11 +160,11 @@ class Worker:
             return
         if delivery.due_at == delivery.created_at:
             yield any_slot(delivery.lane)
-        seen = look(self._store, delivery.lane, now)
+        seen = read_free_slots(self._store, delivery.lane, now)
         yield from seen.free
         for turn in _TURNS if seen.brisk else ():
             self._store.wait(turn)
-            yield from look(self._store, delivery.lane, now).free
+            yield from read_free_slots(self._store, delivery.lane, now).free
 
     def _has_claimed(self, claimed: Delivery) -> bool:
         """Whether an attempt has begun although the storage did not say so."""
@@ -183,13 +183,13 @@ class Worker:
 
     def _send(self, attempt: Attempt) -> Delivered:
         delivery = attempt.delivery
-        sender, parcel = self._senders[delivery.kind], self._parcel(attempt)
+        sender, dispatch = self._senders[delivery.kind], self._open_dispatch(attempt)
         if attempt.slot is None:
-            raise sender.given_up(parcel)
+            raise sender.abandon(dispatch)
         with capture_headers(attempt.exchange):
-            return sender.send(parcel)
+            return sender.send(dispatch)
 
-    def _parcel(self, attempt: Attempt) -> Dispatch:
+    def _open_dispatch(self, attempt: Attempt) -> Dispatch:
         delivery, parts = attempt.delivery, attempt.delivery.body_parts
         body = self._bodies.open(delivery.delivery_id, BODY, parts, attempt.first) if parts else ""
         return Dispatch(delivery, body)
@@ -206,7 +206,7 @@ class Worker:
             self._return(attempt, str(failure), delay)
         else:
             log.warning("delivery attempt failed", **_log_fields(delivery), reason=str(failure))
-            entry = self._entry(attempt, failure.status, str(failure))
+            entry = self._history_entry(attempt, failure.status, str(failure))
             retry = [update_retry(delivery, now + delay, entry)]
             if self._write(attempt, retry, self._store.transact, resting=self._was_long(attempt)):
                 self._outbox.queue_later(delivery.delivery_id, delay)
@@ -227,7 +227,7 @@ class Worker:
             self._return(attempt, f"the storage did not answer: {error}")
             return
         log.warning("delivery failed", **_log_fields(attempt.delivery), reason=str(failure))
-        entry = self._entry(attempt, failure.status, str(failure))
+        entry = self._history_entry(attempt, failure.status, str(failure))
         self._end(attempt, "failed", entry, last.answer, last.keep, resting=self._was_long(attempt))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
@@ -238,7 +238,7 @@ class Worker:
         if failure.answer is not None or not PLANS[attempt.delivery.kind].has_caller:
             return failure
         try:
-            return self._senders[attempt.delivery.kind].given_up(self._parcel(attempt))
+            return self._senders[attempt.delivery.kind].abandon(self._open_dispatch(attempt))
         except Undeliverable as other:
             return other
         except StoreError:
@@ -264,7 +264,7 @@ class Worker:
             name = f"answer-{_claim_of(delivery)}"
             parts = self._bodies.seal(delivery.delivery_id, name, answer.text, delivery.expires_at)
             kept = {"status": answer.status, "name": name, "parts": len(parts)}
-        first = [self._bodies.ahead(parts)] if parts else []
+        first = [self._bodies.write_ahead(parts)] if parts else []
         over = update_end(delivery, state, entry, kept, self._clock.time())
         self._write(attempt, [over, *first], keep or self._store.transact, resting=resting)
 
@@ -289,7 +289,7 @@ class Worker:
         """Whether an attempt has cost a worker time; a refused connection, for example, costs none."""
         return self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
-    def _entry(self, attempt: Attempt, status: int | None, error: str | None = None) -> Mapping[str, Any]:
+    def _history_entry(self, attempt: Attempt, status: int | None, error: str | None = None) -> Mapping[str, Any]:
         """An attempt's line in the history."""
         milliseconds = round((self._clock.monotonic() - attempt.started) * 1000)
         entry = {"at": self._clock.time(), "milliseconds": milliseconds, "status": status, "error": error}

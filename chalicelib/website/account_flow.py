@@ -89,10 +89,10 @@ class MailSender:
     def __init__(self, mailer: Mailer) -> None:
         self._mailer = mailer
 
-    def send(self, parcel: Dispatch) -> Delivered:
+    def send(self, dispatch: Dispatch) -> Delivered:
         """Send a mail. Raises: Undeliverable."""
         try:
-            self._mailer.send(Mail(**jsontext.loads(parcel.body)), parcel.delivery.delivery_id)
+            self._mailer.send(Mail(**jsontext.loads(dispatch.body)), dispatch.delivery.delivery_id)
         except MailFailed as failure:
             raise Undeliverable(str(failure), final=failure.final) from None
         return Delivered(200)

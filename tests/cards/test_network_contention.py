@@ -171,11 +171,11 @@ def test_a_collection_a_reversal_and_the_end_of_a_hold_release_it_once(scenes: l
 
     answers: list[Any] = at_once([*(partial(decided, call) for call in asked), *schedules])
 
-    collected, given_up = answers[: len(scenes)], answers[len(scenes) : -len(scenes)]
-    released = [answer.data["released_amount"] for answer in given_up if answer.status_code is None]
+    collected, abandon = answers[: len(scenes)], answers[len(scenes) : -len(scenes)]
+    released = [answer.data["released_amount"] for answer in abandon if answer.status_code is None]
     assert codes(collected) == {None: len(scenes)}
     assert len({answer.data["transaction_id"] for answer in collected}) == 1
-    assert codes(given_up).keys() <= {None, Status.WRONG_STATE}
+    assert codes(abandon).keys() <= {None, Status.WRONG_STATE}
     assert sum(released) + collected[0].data["released_amount"] in (0, 6_000), "or the schedule was first"
     rows = scene.hub.store.rows("ledger", ("owner", f"account#{card.account_id}"), sort_prefix=("part", "movement#"))
     ends = [amount for row in rows for book, _, amount in row["entries"] if book.endswith(":held") and amount < 0]

@@ -25,7 +25,7 @@ DECIDED = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR,
 class Receiver:
     """What a receiver got, and how it fails: ``failures`` are raised one per attempt, ``always`` at each.
 
-    ``meanwhile`` is done once, while the receiver has the next one; ``given_up`` has what it was too late for, whose
+    ``meanwhile`` is done once, while the receiver has the next one; ``abandon`` has what it was too late for, whose
     callers get ``last_words``.
     """
 
@@ -34,11 +34,11 @@ class Receiver:
     always: Exception | None = None
     meanwhile: Callable[[], object] | None = None
     arrived: Delivered = field(default_factory=lambda: Delivered(200))
-    given_up: list[Dispatch] = field(default_factory=list)
+    abandon: list[Dispatch] = field(default_factory=list)
     last_words: StoredAnswer | None = None
 
-    def send(self, parcel: Dispatch) -> Delivered:
-        self.got.append(parcel)
+    def send(self, dispatch: Dispatch) -> Delivered:
+        self.got.append(dispatch)
         if self.meanwhile is not None:
             during, self.meanwhile = self.meanwhile, None
             during()
@@ -48,8 +48,8 @@ class Receiver:
             raise self.failures.pop(0)
         return self.arrived
 
-    def give_up(self, parcel: Dispatch) -> Undeliverable:
-        self.given_up.append(parcel)
+    def give_up(self, dispatch: Dispatch) -> Undeliverable:
+        self.abandon.append(dispatch)
         return Undeliverable("too late", final=True, answer=self.last_words)
 
 

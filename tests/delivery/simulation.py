@@ -135,8 +135,8 @@ class Simulation:
         answer = call(argument)
         return answer, (self._store.calls - before) * STORAGE_SECONDS
 
-    def _send(self, parcel: Dispatch) -> Delivered:
-        name = parcel.delivery.receiver
+    def _send(self, dispatch: Dispatch) -> Delivered:
+        name = dispatch.delivery.receiver
         if name.startswith(DEAD):
             raise Undeliverable("no answer came in time")
         self.arrived[name][int(self.now)] += 1

@@ -170,4 +170,4 @@ def test_a_finished_delivery_can_be_made_due_once_more_with_all_its_attempts_bef
     receiver.arrived = Delivered(204)
     worker.attempt(recorded)
     assert (world.delivery(recorded).state, len(world.delivery(recorded).history)) == ("delivered", 2)
-    assert [parcel.body for parcel in receiver.got] == ["a body", "a body"]
+    assert [dispatch.body for dispatch in receiver.got] == ["a body", "a body"]

@@ -21,8 +21,8 @@ NOW = int(START.timestamp())
 def posted(world: World, answer: Reply | Exception) -> Any:
     """What comes of an event whose receiver answers so."""
     world.receiver.answers = [answer]
-    parcel = Dispatch(world.delivery(record(world)), "{}")
-    return event_sender.post(world.hub.outbound, world.receiver.url, SECRETS, parcel, NOW)
+    dispatch = Dispatch(world.delivery(record(world)), "{}")
+    return event_sender.post(world.hub.outbound, world.receiver.url, SECRETS, dispatch, NOW)
 
 
 def test_a_body_has_type_time_and_the_members_that_have_a_value() -> None:

@@ -61,7 +61,7 @@ def at_work(world: World, worker: Worker) -> None:
 def test_a_message_is_an_attempt(world: World, receiver: Receiver, recorded: str) -> None:
     deliver(recorded)
 
-    assert [parcel.delivery.delivery_id for parcel in receiver.got] == [recorded]
+    assert [dispatch.delivery.delivery_id for dispatch in receiver.got] == [recorded]
     assert world.delivery(recorded).state == "delivered"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
-from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, look
+from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, read_free_slots
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
 from tests.conftest import DYNAMODB_ENDPOINT
@@ -28,7 +28,7 @@ def fill(world: World, worker: Worker, name: str) -> None:
 
 
 def free(world: World, name: str) -> int:
-    return len(look(world.hub.store, f"{name}#notices", world.clock.time()).free)
+    return len(read_free_slots(world.hub.store, f"{name}#notices", world.clock.time()).free)
 
 
 def test_a_receiver_gets_four_deliveries_at_a_time_and_no_fifth(world: World, worker: Worker, name: str) -> None:

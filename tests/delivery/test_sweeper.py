@@ -61,7 +61,7 @@ def test_what_a_crash_left_between_commit_and_queue_arrives(world: World, worker
     for delivery_id in world.queued():
         worker.attempt(delivery_id)
 
-    assert made.delivery_ids[0] in [parcel.delivery.delivery_id for parcel in receiver.got]
+    assert made.delivery_ids[0] in [dispatch.delivery.delivery_id for dispatch in receiver.got]
 
 
 def test_what_a_worker_left_when_it_died_is_queued_when_its_claim_has_run_out(

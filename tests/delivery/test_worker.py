@@ -43,9 +43,9 @@ def test_a_delivery_that_arrives_is_delivered(world: World, worker: Worker, rece
     recorded = record(world, body='{"amount":1.50}', request_id="a-request")
     worker.attempt(recorded)
 
-    (parcel,) = receiver.got
-    assert (parcel.delivery.delivery_id, parcel.delivery.request_id) == (recorded, "a-request")
-    assert (parcel.body, parcel.delivery.abandoned) == ('{"amount":1.50}', False)
+    (dispatch,) = receiver.got
+    assert (dispatch.delivery.delivery_id, dispatch.delivery.request_id) == (recorded, "a-request")
+    assert (dispatch.body, dispatch.delivery.abandoned) == ('{"amount":1.50}', False)
     delivery = world.delivery(recorded)
     assert (delivery.state, delivery.attempts, delivery.delivered_at) == ("delivered", 1, world.clock.time())
     assert delivery.last == {"at": world.clock.time(), "milliseconds": 0, "status": 200}
@@ -177,7 +177,7 @@ def test_messages_may_come_in_any_order(world: World, worker: Worker, receiver: 
     for delivery_id in (second, first, second, first):
         worker.attempt(delivery_id)
 
-    assert [parcel.delivery.delivery_id for parcel in receiver.got] == [second, first]
+    assert [dispatch.delivery.delivery_id for dispatch in receiver.got] == [second, first]
     wait(world, second)
     worker.attempt(second)
     assert {world.delivery(first).state, world.delivery(second).state} == {"delivered"}
@@ -243,7 +243,9 @@ def test_every_attempt_shows_the_receiver_the_same_id_and_body(
         "no answer came in time",
         None,
     ]
-    assert {(parcel.delivery.request_id, parcel.body) for parcel in receiver.got} == {(delivery.request_id, "a body")}
+    assert {(dispatch.delivery.request_id, dispatch.body) for dispatch in receiver.got} == {
+        (delivery.request_id, "a body")
+    }
 
 
 @pytest.mark.parametrize("status", [404, 410])
@@ -381,8 +383,8 @@ def test_what_comes_too_late_is_given_up_without_being_sent(
     worker.attempt(recorded)
 
     assert receiver.got == []
-    parcel = receiver.given_up[0]
-    assert (parcel.delivery.delivery_id, parcel.body, parcel.delivery.abandoned) == (recorded, "a body", False)
+    dispatch = receiver.abandon[0]
+    assert (dispatch.delivery.delivery_id, dispatch.body, dispatch.delivery.abandoned) == (recorded, "a body", False)
     assert (world.delivery(recorded).state, world.delivery(recorded).last["error"]) == ("failed", "too late")
 
 
@@ -415,10 +417,10 @@ def test_the_claim_of_a_dead_worker_runs_out(world: World, worker: Worker, recei
     world.clock.advance(1)
     worker.attempt(recorded)
 
-    (parcel,) = receiver.got
-    assert parcel.delivery.abandoned
+    (dispatch,) = receiver.got
+    assert dispatch.delivery.abandoned
     delivery = world.delivery(recorded)
-    assert (delivery.state, delivery.attempts, parcel.delivery.request_id) == ("delivered", 2, delivery.request_id)
+    assert (delivery.state, delivery.attempts, dispatch.delivery.request_id) == ("delivered", 2, delivery.request_id)
 
 
 def test_attempts_that_all_died_are_used_up(world: World, worker: Worker, receiver: Receiver) -> None:
@@ -429,7 +431,7 @@ def test_attempts_that_all_died_are_used_up(world: World, worker: Worker, receiv
     worker.attempt(recorded)
 
     assert receiver.got == []
-    assert receiver.given_up[0].delivery.abandoned
+    assert receiver.abandon[0].delivery.abandoned
     assert world.delivery(recorded).state == "failed"
 
 
@@ -443,7 +445,7 @@ def test_an_attempt_that_only_gave_up_and_died_is_not_taken_for_one_that_may_hav
     worker.attempt(recorded)
 
     assert receiver.got == []
-    assert not receiver.given_up[0].delivery.abandoned
+    assert not receiver.abandon[0].delivery.abandoned
 
 
 @pytest.mark.parametrize(
@@ -465,7 +467,7 @@ def test_what_an_abandoned_attempt_may_have_done_is_not_forgotten(
         wait(world, recorded)
         worker.attempt(recorded)
 
-    assert [parcel.delivery.abandoned for parcel in receiver.got] == [True, True]
+    assert [dispatch.delivery.abandoned for dispatch in receiver.got] == [True, True]
 
 
 def test_what_a_failure_did_is_known(world: World, worker: Worker, receiver: Receiver, recorded: str) -> None:
@@ -474,7 +476,7 @@ def test_what_a_failure_did_is_known(world: World, worker: Worker, receiver: Rec
     world.clock.advance(CLAIMED_SECONDS)
     worker.attempt(recorded)
 
-    assert [parcel.delivery.abandoned for parcel in receiver.got] == [False, False]
+    assert [dispatch.delivery.abandoned for dispatch in receiver.got] == [False, False]
 
 
 @pytest.mark.parametrize("failures", [[], [fail()], [fail(final=True)], [fail(not_made=True)]])
@@ -545,7 +547,7 @@ def test_an_outcome_whose_answer_is_lost_is_written_or_the_delivery_sent_again(
     worker.attempt(recorded)
 
     assert (len(receiver.got), world.delivery(recorded).state) == (sent, "delivered")
-    assert len({parcel.delivery.request_id for parcel in receiver.got}) == 1
+    assert len({dispatch.delivery.request_id for dispatch in receiver.got}) == 1
 
 
 # -- answers, and what is written with an outcome

@@ -168,7 +168,7 @@ class Store:
                 found.setdefault(name, []).extend(unpack(item) for item in items)
             request = answer.get("UnprocessedKeys") or {}
             if not request:
-                return [_pick(found.get(self._name(table), ()), key) for table, key in keys]
+                return [_find_item(found.get(self._name(table), ()), key) for table, key in keys]
             self.wait(attempt)
         raise StoreUnavailable("DynamoDB left keys unprocessed")
 
@@ -180,7 +180,7 @@ class Store:
         """
         try:
             request = self._put(Put(table, item, condition))
-            self._twice(lambda: self._patiently(self._client.put_item, request))
+            self._call_again_if_lost(lambda: self._call_with_repeats(self._client.put_item, request))
         except ConditionFailed as failure:
             if failure.item != item:
                 raise
@@ -200,7 +200,7 @@ class Store:
         Raises: ConditionFailed.
         """
         request = self._update(Update(table, key, set or {}, remove, add or {}, condition))
-        answer = self._patiently(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"})
+        answer = self._call_with_repeats(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"})
         return unpack(answer["Attributes"])
 
     def delete(self, table: str, key: Item, condition: ConditionBase | None = None) -> None:
@@ -210,9 +210,9 @@ class Store:
         """
         request = self._delete(Delete(table, key, condition))
         if condition is None:
-            self._twice(lambda: self._patiently(self._client.delete_item, request))
+            self._call_again_if_lost(lambda: self._call_with_repeats(self._client.delete_item, request))
         else:
-            self._patiently(self._client.delete_item, request)
+            self._call_with_repeats(self._client.delete_item, request)
 
     def transact(self, operations: Sequence[Operation]) -> None:
         """Apply all operations or none.
@@ -224,9 +224,9 @@ class Store:
         members = [self._member(operation) for operation in operations]
         request = {"TransactItems": members, "ClientRequestToken": secrets.token_hex(16)}
         try:
-            self._twice(lambda: self._patiently(self._client.transact_write_items, request))
+            self._call_again_if_lost(lambda: self._call_with_repeats(self._client.transact_write_items, request))
         except ConditionFailed as failure:
-            if not (failure.repeated and _wrote(operations, failure)):
+            if not (failure.repeated and _was_written(operations, failure)):
                 raise
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
@@ -295,16 +295,16 @@ class Store:
                 return {"Delete": self._delete(operation)}
             case Check():
                 check = {"TableName": self._name(operation.table), "Key": pack(operation.key)}
-                return {"ConditionCheck": check | _conditional(operation.condition)}
+                return {"ConditionCheck": check | _condition_of(operation.condition)}
 
     def _put(self, put: Put) -> dict[str, Any]:
-        return {"TableName": self._name(put.table), "Item": pack(put.item)} | _conditional(put.condition)
+        return {"TableName": self._name(put.table), "Item": pack(put.item)} | _condition_of(put.condition)
 
     def _delete(self, delete: Delete) -> dict[str, Any]:
-        return {"TableName": self._name(delete.table), "Key": pack(delete.key)} | _conditional(delete.condition)
+        return {"TableName": self._name(delete.table), "Key": pack(delete.key)} | _condition_of(delete.condition)
 
     def _update(self, update: Update) -> dict[str, Any]:
-        request = {"TableName": self._name(update.table), "Key": pack(update.key)} | _conditional(update.condition)
+        request = {"TableName": self._name(update.table), "Key": pack(update.key)} | _condition_of(update.condition)
         names = request.setdefault("ExpressionAttributeNames", {})
         values = request.setdefault("ExpressionAttributeValues", {})
         clauses = []
@@ -331,12 +331,12 @@ class Store:
     def _read(self, call: Callable[..., T], **request: Any) -> T:
         for attempt in range(self.read_sendings - 2):
             try:
-                return self._patiently(call, request)
+                return self._call_with_repeats(call, request)
             except AnswerLost:
                 self.wait(attempt)
-        return self._twice(lambda: self._patiently(call, request))
+        return self._call_again_if_lost(lambda: self._call_with_repeats(call, request))
 
-    def _patiently(self, call: Callable[..., T], request: dict[str, Any]) -> T:
+    def _call_with_repeats(self, call: Callable[..., T], request: dict[str, Any]) -> T:
         """Send a request, again while other writers are in the way or the table is too busy."""
         for attempt in range(ATTEMPTS):
             try:
@@ -347,7 +347,7 @@ class Store:
                 self.wait(attempt)
         raise AssertionError("unreachable")
 
-    def _twice(self, send: Callable[[], T]) -> T:
+    def _call_again_if_lost(self, send: Callable[[], T]) -> T:
         """Send once more after a lost answer."""
         try:
             return send()
@@ -377,7 +377,7 @@ class Store:
             raise StoreUnavailable(str(error)) from error
 
 
-def _conditional(condition: ConditionBase | None) -> dict[str, Any]:
+def _condition_of(condition: ConditionBase | None) -> dict[str, Any]:
     if condition is None:
         return {}
     expression, names, values = ConditionExpressionBuilder().build_expression(condition)
@@ -389,11 +389,11 @@ def _conditional(condition: ConditionBase | None) -> dict[str, Any]:
     return request | ({"ExpressionAttributeValues": pack(values)} if values else {})
 
 
-def _pick(items: Iterable[Item], key: Item) -> Item | None:
+def _find_item(items: Iterable[Item], key: Item) -> Item | None:
     return next((item for item in items if all(item.get(name) == value for name, value in key.items())), None)
 
 
-def _wrote(operations: Sequence[Operation], failure: ConditionFailed) -> bool:
+def _was_written(operations: Sequence[Operation], failure: ConditionFailed) -> bool:
     """Whether the condition of a put failed because its own item stands there already."""
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
     return any(isinstance(put, Put) and put.item == item for put, item in failed)

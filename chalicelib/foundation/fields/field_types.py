@@ -241,11 +241,11 @@ def _country(letters: Literal[2, 3], example: str) -> Any:
             fault("value", f"is not a country code of ISO 3166-1 alpha-{letters}")
         return value
 
-    def described() -> Json:
+    def describe() -> Json:
         description = f"A country code of ISO 3166-1 alpha-{letters}"
         return {"enum": sorted(countries(letters)), "description": description, "examples": [example]}
 
-    return TypeAliasType(f"CountryAlpha{letters}", Annotated[str, TextRule(check, letters, described)])
+    return TypeAliasType(f"CountryAlpha{letters}", Annotated[str, TextRule(check, letters, describe)])
 
 
 _COUNTRIES = {2: _country(2, "DE"), 3: _country(3, "DEU")}

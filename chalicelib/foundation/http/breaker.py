@@ -54,14 +54,14 @@ class Breaker:
     def admit(self, key: str) -> None:
         """Let a call to ``key`` begin. Raises: CircuitOpen."""
         with self._lock:
-            circuit = self._passable(key)
+            circuit = self._find_probed(key)
             if circuit is not None:
                 circuit.probing, circuit.until = True, self._clock.time() + OPEN_SECONDS
 
     def require_closed(self, key: str) -> None:
         """Whether ``admit`` would let a call begin now; unlike it, this is not yet the probe. Raises: CircuitOpen."""
         with self._lock:
-            self._passable(key)
+            self._find_probed(key)
 
     def record_success(self, key: str) -> None:
         """A call brought an answer: the circuit is closed and its failures are forgotten."""
@@ -81,7 +81,7 @@ class Breaker:
                 return True
             return False
 
-    def _passable(self, key: str) -> _Circuit | None:
+    def _find_probed(self, key: str) -> _Circuit | None:
         """The open circuit that a probe may pass now; ``None`` when it is closed. Raises: CircuitOpen."""
         circuit = self._circuits.get(key)
         if circuit is None or circuit.failures < FAILURES:

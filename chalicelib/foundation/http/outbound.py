@@ -123,7 +123,7 @@ class Outbound:
         """
         if not url.startswith(("https://", "http://")):
             raise NotReached("the address cannot be used")
-        with _calling(time.monotonic() + self._total, self._public_only):
+        with _call_limits(time.monotonic() + self._total, self._public_only):
             try:
                 return self._exchange(url, body, headers, fresh)
             except (NotReached, ConnectionDropped) as failure:
@@ -181,7 +181,7 @@ def _read(raw: Any) -> bytes:
 
 
 @contextlib.contextmanager
-def _calling(moment: float, public_only: bool) -> Iterator[None]:
+def _call_limits(moment: float, public_only: bool) -> Iterator[None]:
     _call.moment = moment
     _call.public_only = public_only
     try:

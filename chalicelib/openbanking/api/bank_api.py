@@ -61,7 +61,7 @@ def _step(openbanking: OpenBankingContainer, name: str) -> Step:
 
 
 def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
-    def answered(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    def answer_bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         identity = incoming.context.get("identity") or {}
         bank = openbanking.bank_authentication.authenticate(version, incoming.headers, identity, incoming.body)
         try:
@@ -72,7 +72,7 @@ def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
         answer = _step(openbanking, call.name)(bank, request, claim)
         return json_answer(version.in_spelling(answer))
 
-    return answered
+    return answer_bank
 
 
 _MISSING_WHEN_NULL = ("request_url", "scopes")

@@ -115,7 +115,7 @@ def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 
 def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:
-    def relayed(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    def relay_call(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         started = openbanking.shared.clock.monotonic()
         relay = openbanking.relay
         authorized = relay.authorize(call, _read_credentials(incoming))
@@ -131,11 +131,11 @@ def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:
             )
         return _timed_answer(openbanking, relay.send(request, **travelling), started)
 
-    return relayed
+    return relay_call
 
 
 def _payment_view(call: PaymentCall) -> View[OpenBankingContainer]:
-    def initiated(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    def initiate_payment(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         started = openbanking.shared.clock.monotonic()
         flow, credentials = openbanking.payment_initiation, _read_credentials(incoming)
         claim = _idempotency_key_claim(call, credentials, incoming)
@@ -154,7 +154,7 @@ def _payment_view(call: PaymentCall) -> View[OpenBankingContainer]:
         carry_out = flow.accept if _prefers_async(incoming) else flow.initiate
         return _timed_answer(openbanking, carry_out(order, members, **_bank_headers(incoming)), started)
 
-    return initiated
+    return initiate_payment
 
 
 @tpp_routes.get(STATUS_PATH)

@@ -36,13 +36,13 @@ class BankNotifications:
     consents: Consents
     bank_client: BankClient
 
-    def send_revoke_token(self, parcel: Dispatch) -> Delivered:
+    def send_revoke_token(self, dispatch: Dispatch) -> Delivered:
         """Tell a bank that a consent has ended; only status success counts, and a bank that does not know it ends it.
 
         Raises:
             Undeliverable: without the bank's own words.
         """
-        delivery = parcel.delivery
+        delivery = dispatch.delivery
         item = self.store.get(*consent_key(delivery.consent_id or ""))
         bank = self.banks.find(delivery.concerned_bank, active=False)
         if item is None or bank is None:

@@ -68,7 +68,7 @@ class CallbackStatus:
     def _count_query(self, payment: Payment, address: str) -> bool:
         """Count a query; false when a limit is reached."""
         try:
-            self.store.transact(self.limits.updates(payment, address))
+            self.store.transact(self.limits.put_counts(payment, address))
         except (ConditionFailed, Conflict):
             return False
         return True

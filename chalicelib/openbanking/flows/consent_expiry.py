@@ -65,7 +65,7 @@ class ConsentExpiry:
         data = ConsentEnding(consent_id=consent.consent_id, bic=consent.bic, valid_until=timestamp(consent.valid_until))
         while (event := notice_due(item, self.clock.time())) is not None:
             recorded = self.tpp_events.record(client, event, data)
-            noticing = self.consents.noticing(item)
+            noticing = self.consents.update_next_notice(item)
             try:
                 self.store.transact([noticing, *recorded.operations])
             except ConditionFailed:

@@ -48,11 +48,11 @@ class RelayRequestSender:
     relay: Relay
     payment_status: PaymentStatus
 
-    def send(self, parcel: Dispatch) -> Delivered:
+    def send(self, dispatch: Dispatch) -> Delivered:
         """Send the request to the bank. Raises: Undeliverable, for good when the bank or this service has refused."""
-        delivery = parcel.delivery
+        delivery = dispatch.delivery
         try:
-            answer = self._send(delivery, jsontext.loads(parcel.body))
+            answer = self._send(delivery, jsontext.loads(dispatch.body))
         except BankFailed as failure:
             raise Undeliverable(
                 failure.reason,
@@ -66,10 +66,10 @@ class RelayRequestSender:
             raise Undeliverable(refusal.message, final=True, answer=self._stored_refusal(delivery, refusal)) from None
         return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)))
 
-    def expire(self, parcel: Dispatch) -> Undeliverable:
+    def expire(self, dispatch: Dispatch) -> Undeliverable:
         """The failure of a relayed call that could not be sent in time."""
         refusal = refusals.BANK_FAILED(reason=_BUSY)
-        return Undeliverable(refusal.message, final=True, answer=self._stored_refusal(parcel.delivery, refusal))
+        return Undeliverable(refusal.message, final=True, answer=self._stored_refusal(dispatch.delivery, refusal))
 
     def _send(self, delivery: Delivery, members: dict[str, Any]) -> BankAnswer:
         """Raises: Refusal."""
@@ -101,7 +101,7 @@ class PaymentOrderSender:
     banks: Banks
     execution: PaymentExecution
 
-    def send(self, parcel: Dispatch) -> Delivered:
+    def send(self, dispatch: Dispatch) -> Delivered:
         """Have the bank take the payment.
 
         Raises:
@@ -109,7 +109,7 @@ class PaymentOrderSender:
                 this one met a defect while it was sending, whether the bank has the order is unknown: it is not sent
                 again.
         """
-        delivery, members = parcel.delivery, jsontext.loads(parcel.body)
+        delivery, members = dispatch.delivery, jsontext.loads(dispatch.body)
         if delivery.abandoned:
             raise self._final_failure(delivery, _unknown_outcome())
         order = self._read_order(delivery, members)
@@ -137,12 +137,12 @@ class PaymentOrderSender:
 
         return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)), keep)
 
-    def expire(self, parcel: Dispatch) -> Undeliverable:
+    def expire(self, dispatch: Dispatch) -> Undeliverable:
         """The end of a payment that could not be sent in time."""
-        delivery = parcel.delivery
+        delivery = dispatch.delivery
         if delivery.abandoned:
             return self._final_failure(delivery, _unknown_outcome())
-        members = jsontext.loads(parcel.body)
+        members = jsontext.loads(dispatch.body)
         _, caller = self._read_caller(delivery, members)
         return self._final_failure(
             delivery, refusals.PAYMENT_NOT_SENT(reason=_BUSY), self._release_attempt(caller, members)

@@ -10,7 +10,7 @@ from chalicelib.statistics.ingest import ExpectedBank
 
 def expected_banks(banks: Banks) -> list[ExpectedBank]:
     """All that are registered; whether one has reports to make follows from its version (daily_performance)."""
-    return [_expected_bank(bank) for bank in banks.registered()]
+    return [_expected_bank(bank) for bank in banks.list_registered()]
 
 
 def _expected_bank(bank: Bank) -> ExpectedBank:

@@ -138,7 +138,7 @@ class PaymentExecution:
         """
         undone: list[Operation] = [self.request_claims.update_to_release(request_claim)] if request_claim else []
         if caller is not None and caller.consent.consent_type == "one_time":
-            undone += self.consents.giving_back(caller.consent, caller.token, attempt)
+            undone += self.consents.update_unspent(caller.consent, caller.token, attempt)
         try:
             self._transact([*undone, *kept])
         except ConditionFailed as failure:
@@ -167,7 +167,7 @@ class PaymentExecution:
                     return None
                 self._transact(kept)
                 return RecordedDeliveries()
-            creation = self.payments.creation(payment, found)
+            creation = self.payments.put_payment(payment, found)
             written = Payment.from_item(creation.item)
             event = (
                 record_status_changed(self.tpp_events, client, written)

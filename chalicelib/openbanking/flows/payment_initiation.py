@@ -196,7 +196,7 @@ class PaymentInitiation:
             return None
         operations: list[Operation] = [*keeping]
         if order.one_time_caller is not None:
-            operations += self.consents.spending(
+            operations += self.consents.update_spent(
                 order.one_time_caller.consent, order.one_time_caller.token, order.attempt
             )
         operations += recorded

@@ -26,7 +26,7 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks, spellings
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consent, Consents
-from chalicelib.openbanking.records.payments import Payment, Payments, Reported, is_early, payment_key
+from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
 from chalicelib.statistics import current_call
 
 _TRIES = 8
@@ -140,27 +140,31 @@ class PaymentStatus:
         answer: Success = {"status": "success"}
         if item is None or is_early(item):
             report = self._read_report(bank, request, bank.version)
-            early = self.payments.early(bank.bic, request.payment_id, report, item)
+            early = self.payments.put_early_report(bank.bic, request.payment_id, report, item)
             self.store.put(early.table, early.item, early.condition)
             raise refusals.PAYMENT_ID_UNKNOWN()
         before = Payment.from_item(item)
-        after = before.after(self._read_report(bank, request, before.version))
+        after = before.with_report(self._read_report(bank, request, before.version))
         if after is before:
             log.info("status report ignored", bic=bank.bic, payment_id=before.payment_id, status=before.status)
             return self.bank_idempotency.store_answer(claim, answer)
         event = record_status_changed(self.tpp_events, self.tpp_events.find_client(before.client_id), after)
         self.store.transact(
-            [self.payments.change(before, after), self.bank_idempotency.put_answer(claim, answer), *event.operations]
+            [
+                self.payments.update_payment(before, after),
+                self.bank_idempotency.put_answer(claim, answer),
+                *event.operations,
+            ]
         )
         log.info("payment status reported", bic=before.bic, payment_id=before.payment_id, status=after.status)
         self.outbox.dispatch(event)
         return answer
 
-    def _read_report(self, bank: Bank, request: PaymentsStatus, version: Version) -> Reported:
+    def _read_report(self, bank: Bank, request: PaymentsStatus, version: Version) -> PaymentStatusReport:
         """What a bank reports, as a payment of ``version`` spells it."""
         neutral = bank.version.statuses.read(request.payment_status)
         assert neutral is not None, "the model lets known values pass only"
-        return Reported(version.statuses.write(neutral), self.clock.time())
+        return PaymentStatusReport(version.statuses.write(neutral), self.clock.time())
 
 
 def query_bank(

@@ -32,7 +32,7 @@ from chalicelib.openbanking.records.consents import (
     Consent,
     Consents,
     Grant,
-    Pair,
+    TokenPair,
     consent_key,
     grant_key,
     token_key,
@@ -152,7 +152,7 @@ class TokenFlow:
         try:
             self.store.transact(
                 [
-                    self.consents.ending(consent, "bank"),
+                    self.consents.update_revoked(consent, "bank"),
                     self.bank_idempotency.put_answer(claim, answer),
                     *event.operations,
                 ]
@@ -171,7 +171,7 @@ class TokenFlow:
         """
         told = record_revoke_token(self.outbox, consent) + self._record_revoked_event(consent, by, client)
         try:
-            self.store.transact([self.consents.ending(consent, by), *told.operations])
+            self.store.transact([self.consents.update_revoked(consent, by), *told.operations])
         except ConditionFailed:
             return
         self._dispatch(consent, by, told)
@@ -200,7 +200,7 @@ class TokenFlow:
         log.info("consent ended", consent_id=consent.consent_id, by=by)
         self.outbox.dispatch(told)
 
-    def _repeat_pair(self, consent: Consent, grant: Grant, refresh_id: str) -> Pair:
+    def _repeat_pair(self, consent: Consent, grant: Grant, refresh_id: str) -> TokenPair:
         pair = self.consents.repeated_pair(grant, refresh_id)
         if pair is None:
             raise self._end_misused_consent(consent, refusals.REFRESH_TOKEN_USED)
@@ -210,7 +210,7 @@ class TokenFlow:
         self.end_consent(consent, "service")
         return row()
 
-    def _answer(self, consent: Consent, pair: Pair) -> TokenAnswer:
+    def _answer(self, consent: Consent, pair: TokenPair) -> TokenAnswer:
         log.bind(consent_id=consent.consent_id)
         return {
             "access_token": pair.access_token,

@@ -71,17 +71,17 @@ class TppEventSender:
     clients: Clients
     outbound: Outbound
 
-    def send(self, parcel: Dispatch) -> Delivered:
+    def send(self, dispatch: Dispatch) -> Delivered:
         """Post an event to its client's Events URL.
 
         Raises:
             Undeliverable.
         """
-        client = self._client(parcel.delivery.concerned_client)
+        client = self._client(dispatch.delivery.concerned_client)
         secrets = self.clients.events_secrets(client)
         if not secrets:
             raise Undeliverable("the client has no events secret")
-        return event_sender.post(self.outbound, client.events_url or "", secrets, parcel, self.clock.time())
+        return event_sender.post(self.outbound, client.events_url or "", secrets, dispatch, self.clock.time())
 
     def _client(self, client_id: str) -> Client:
         try:

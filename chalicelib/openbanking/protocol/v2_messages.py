@@ -231,7 +231,7 @@ class PaymentAccount(Message):
     sort_code: Digits[6] | None = None
 
     @model_validator(mode="after")
-    def named(self) -> PaymentAccount:
+    def check_names_account(self) -> PaymentAccount:
         if self.iban is None and self.bban is None and (self.account_number is None or self.sort_code is None):
             fault("value", "must have iban, bban, or account_number with sort_code")
         if contradicts(self.iban, self.account_number, self.sort_code):

@@ -112,7 +112,7 @@ class Bank:
         return {name: value for name, value in members.items() if name not in _OF_THE_SERVICE}
 
 
-def validated(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> Bank:
+def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> Bank:
     """The record that an operator's words make, without API keys.
 
     Args:

@@ -17,7 +17,7 @@ from chalicelib.foundation.identifiers import new_credential
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.own_answers import BankEntry
-from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validated
+from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validate_bank
 
 TABLE = "banks"
 CACHED_SECONDS = 60
@@ -56,12 +56,12 @@ class Banks:
 
     def find(self, bic: str, *, active: bool = True) -> Bank | None:
         """A bank by its BIC, switched on unless ``active`` is false; 8 characters also mean the head office, XXX."""
-        cached = self._cached(bic)
+        cached = self._read_cached(bic)
         return cached.bank if cached and (cached.bank.active or not active) else None
 
     def outbound_key(self, bank: Bank) -> str:
         """The API key that the service shows the bank."""
-        cached = self._cached(bank.bic) or _Cached(bank, self._clock.time())
+        cached = self._read_cached(bank.bic) or _Cached(bank, self._clock.time())
         entry = cached.bank.api_key(self._clock.time())
         if entry["digest"] not in cached.opened:
             cached.opened[entry["digest"]] = self._vault.unseal(entry["sealed"], _context(bank.bic))
@@ -69,7 +69,7 @@ class Banks:
 
     def verification_keys(self, bank: Bank) -> list[RSAPublicKey]:
         """The keys that the bank may sign with."""
-        cached = self._cached(bank.bic) or _Cached(bank, self._clock.time())
+        cached = self._read_cached(bank.bic) or _Cached(bank, self._clock.time())
         if cached.keys is None:
             cached.keys = cached.bank.verification_keys()
         return cached.keys
@@ -85,7 +85,7 @@ class Banks:
             for row in rows
         ]
 
-    def registered(self) -> list[Bank]:
+    def list_registered(self) -> list[Bank]:
         """All banks, switched on or not, by BIC; one that was added in this moment may not be among them yet."""
         keys = [bank_key(row["bic"]) for row in self._rows()]
         found = [item for piece in pieces(keys, 100) for item in self._store.batch_get(piece)]
@@ -99,7 +99,7 @@ class Banks:
         Raises:
             InvalidBank, BankExists.
         """
-        bank = validated(new, local=self._settings.is_local)
+        bank = validate_bank(new, local=self._settings.is_local)
         entry, key = self._new_api_key(bank.bic, 0)
         try:
             self._store.put(
@@ -113,7 +113,7 @@ class Banks:
         """Raises: UnknownBank."""
         item = self._store.get(*bank_key(bic.upper()))
         if item is None:
-            raise _unknown(bic)
+            raise _unknown_bank(bic)
         return Bank.from_item(item)
 
     def all(self) -> list[Bank]:
@@ -152,12 +152,12 @@ class Banks:
         try:
             self._store.delete(TABLE, {"bic": bic.upper()}, Attr("bic").exists())
         except ConditionFailed:
-            raise _unknown(bic) from None
+            raise _unknown_bank(bic) from None
         self._forget()
 
     # -- inside
 
-    def _cached(self, bic: str) -> _Cached | None:
+    def _read_cached(self, bic: str) -> _Cached | None:
         cached = self._cache.get(bic)
         if cached is None or self._clock.time() - cached.read_at >= CACHED_SECONDS:
             self._cache.pop(bic, None)
@@ -192,7 +192,7 @@ class Banks:
             raise InvalidBank(f"{', '.join(sorted(unknown))} cannot be changed")
         new = NewBank(**{"bic": bank.bic, **bank.as_new(), **changes})
         kept = (bank.domain, bank.authorization_url)
-        item = validated(new, local=self._settings.is_local, kept=kept).to_item()
+        item = validate_bank(new, local=self._settings.is_local, kept=kept).to_item()
         members = {name: value for name, value in item.items() if name not in ("bic", "api_keys", "revision")}
         return self._update(bank, members, [] if "certificate_subject" in members else ["certificate_subject"])
 
@@ -208,7 +208,7 @@ class Banks:
             )
         except ConditionFailed as failure:
             if failure.item is None:
-                raise _unknown(bank.bic) from None
+                raise _unknown_bank(bank.bic) from None
             raise InvalidBank("somebody else changed the bank at the same time: try again") from None
         return self._read_again(bank.bic)
 
@@ -232,7 +232,7 @@ def spellings(bic: str) -> tuple[str, ...]:
     return (bic, bic[:8]) if bic.endswith("XXX") else (bic,)
 
 
-def _unknown(bic: str) -> UnknownBank:
+def _unknown_bank(bic: str) -> UnknownBank:
     return UnknownBank(f"no bank has the BIC {bic}")
 
 

@@ -30,7 +30,7 @@ class CallbackLimits:
         self._keyring = keyring
         self._clock = clock
 
-    def updates(self, payment: Payment, address: str) -> list[Operation]:
+    def put_counts(self, payment: Payment, address: str) -> list[Operation]:
         """The writes that count a question about a payment for an address; they fail when one limit is reached."""
         now = self._clock.time()
         rested = Attr("asked_at").not_exists() | Attr("asked_at").lte(now - BETWEEN_SECONDS)
@@ -42,13 +42,13 @@ class CallbackLimits:
             ),
             Update(
                 TABLE,
-                {"payment": f"asked#{self._hidden(address)}#{now // _HOUR}"},
+                {"payment": f"asked#{self._hash_address(address)}#{now // _HOUR}"},
                 set={"expires_at": now + 2 * _HOUR},
                 add={"asked": 1},
                 condition=Attr("asked").not_exists() | Attr("asked").lt(PER_ADDRESS),
             ),
         ]
 
-    def _hidden(self, address: str) -> str:
+    def _hash_address(self, address: str) -> str:
         key = self._keyring.derived_keys("openbanking/callback")[-1]
         return hmac.digest(key, address.encode(), "sha256").hex()

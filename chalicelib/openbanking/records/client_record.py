@@ -125,7 +125,7 @@ class Identity:
     events_secret: str = field(repr=False)
 
     @classmethod
-    def drawn(cls) -> Identity:
+    def generate(cls) -> Identity:
         """A new one, by chance."""
         return cls(new_uuid(), new_secret(), event_signing.new_secret())
 

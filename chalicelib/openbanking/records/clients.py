@@ -108,24 +108,24 @@ class Clients:
             InvalidClient: naming the member.
             ClientExists: the client of this ``identity`` is older.
         """
-        itself = identity or Identity.drawn()
+        itself = identity or Identity.generate()
         client_id, now = itself.client_id, self._clock.time()
         plain = itself.secret if secret or not self._settings.is_sandbox else None
         client = Client(
             client_id=client_id,
             owner=owner,
-            title=_title(title),
+            title=_check_title(title),
             callback_urls=self._callback_urls(callback_urls),
-            registration_number=_text(
+            registration_number=_check_text(
                 "registration_number", registration_number or f"SANDBOX-{client_id[:8]}", TITLE_LENGTH
             ),
             active=active,
-            events_url=self._address("events_url", events_url) if events_url else None,
+            events_url=self._check_address("events_url", events_url) if events_url else None,
             secrets=(ClientSecret(digest(plain), now),) if plain else (),
             created_at=now,
         )
         if client.events_url:
-            client = replace(client, event_secrets=(self._sealed(client_id, itself.events_secret),))
+            client = replace(client, event_secrets=(self._seal_secret(client_id, itself.events_secret),))
         try:
             self._store.put(TABLE, client.as_item(), absent("client_id"))
         except ConditionFailed as failure:
@@ -155,16 +155,16 @@ class Clients:
 
     def activate(self, client_id: str, owner: str | None = None) -> Client:
         """Raises: UnknownClient."""
-        return self._set(client_id, owner, "activated", active=True)
+        return self._change_members(client_id, owner, "activated", active=True)
 
     def deactivate(self, client_id: str, owner: str | None = None) -> Client:
         """Every call of the client is refused from now on. Raises: UnknownClient."""
-        return self._set(client_id, owner, "deactivated", active=False)
+        return self._change_members(client_id, owner, "deactivated", active=False)
 
     def set_registration_number(self, client_id: str, number: str) -> Client:
         """Say what banks show as the TPP's number. Raises: UnknownClient, InvalidClient."""
-        checked = _text("registration_number", number, TITLE_LENGTH)
-        return self._set(client_id, None, "updated", registration_number=checked)
+        checked = _check_text("registration_number", number, TITLE_LENGTH)
+        return self._change_members(client_id, None, "updated", registration_number=checked)
 
     def update(
         self, client_id: str, *, owner: str | None = None, revision: int | None = None, **details: Unpack[Details]
@@ -182,18 +182,20 @@ class Clients:
             UnknownClient, InvalidClient.
             ClientChanged: the client's revision is another one.
         """
-        checked = dict(self._checked(details))
+        checked = dict(self._check_details(details))
 
-        def changed(client: Client) -> Registered:
+        def apply_change(client: Client) -> Registered:
             updated = replace(client, **checked)
             if owner is not None:
                 self._check_owner_may(client, updated)
             if updated.events_url is None or updated.event_secrets:
                 return Registered(updated)
             plain = event_signing.new_secret()
-            return Registered(replace(updated, event_secrets=(self._sealed(client_id, plain),)), events_secret=plain)
+            return Registered(
+                replace(updated, event_secrets=(self._seal_secret(client_id, plain),)), events_secret=plain
+            )
 
-        return self._change(client_id, owner, "updated", changed, revision)
+        return self._change(client_id, owner, "updated", apply_change, revision)
 
     def rotate_secret(
         self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
@@ -210,7 +212,7 @@ class Clients:
         """
         plain = secret or new_secret()
 
-        def changed(client: Client) -> Registered:
+        def apply_change(client: Client) -> Registered:
             now = self._clock.time()
             newest = client.secrets[-1:]
             if newest and matches(plain, newest[0].digest):
@@ -219,7 +221,7 @@ class Clients:
             kept = [replace(each, valid_until=now + overlap) for each in newest if overlap]
             return Registered(replace(client, secrets=(*kept, ClientSecret(digest(plain), now))), plain)
 
-        return self._change(client_id, owner, "client secret rotated", changed)
+        return self._change(client_id, owner, "client secret rotated", apply_change)
 
     def rotate_events_secret(
         self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
@@ -236,17 +238,17 @@ class Clients:
         """
         plain = secret or event_signing.new_secret()
 
-        def changed(client: Client) -> Registered:
+        def apply_change(client: Client) -> Registered:
             if client.events_url is None:
                 raise InvalidClient("events_url", "the client has no Events URL")
             if secret and self.events_secrets(client)[:1] == [secret]:
                 self._check_recent(self._rotated_at(client))
                 return Registered(client, events_secret=plain, repeated=True)
-            entry = self._sealed(client_id, plain)
+            entry = self._seal_secret(client_id, plain)
             secrets = event_secrets.rotate_secrets(client.event_secrets, entry, self._clock.time(), overlap)
             return Registered(replace(client, event_secrets=secrets), events_secret=plain)
 
-        return self._change(client_id, owner, "events secret rotated", changed)
+        return self._change(client_id, owner, "events secret rotated", apply_change)
 
     def events_secrets(self, client: Client) -> list[str]:
         """The secrets that an event of this moment is signed with, in clear, newest first.
@@ -273,10 +275,10 @@ class Clients:
         if self._clock.time() - made_at >= _REPEATED_SECONDS:
             raise InvalidClient("secret", "this secret was made already, and is not shown again")
 
-    def _sealed(self, client_id: str, plain: str) -> EventSecret:
+    def _seal_secret(self, client_id: str, plain: str) -> EventSecret:
         return event_secrets.new_event_secret(self._vault, plain, _context(client_id))
 
-    def _set(self, client_id: str, owner: str | None, action: Action, **members: Any) -> Client:
+    def _change_members(self, client_id: str, owner: str | None, action: Action, **members: Any) -> Client:
         """Raises: UnknownClient."""
         return self._change(client_id, owner, action, lambda client: Registered(replace(client, **members))).client
 
@@ -285,10 +287,10 @@ class Clients:
         client_id: str,
         owner: str | None,
         action: Action,
-        changed: Callable[[Client], Registered],
+        apply_change: Callable[[Client], Registered],
         revision: int | None = None,
     ) -> Registered:
-        """Write a client as ``changed`` makes it of the one that was read, and the change; nothing if that is the same.
+        """Write the client that ``apply_change`` makes of the one read, and the change; nothing if it is the same.
 
         Nobody's change is lost: what somebody else changes meanwhile is read and changed in turn, and after a lost
         answer the transaction is repeated. Where the repeat is refused, what it made stands there already.
@@ -302,12 +304,12 @@ class Clients:
             before = self.get(client_id, owner)
             if revision not in (None, before.revision):
                 raise ClientChanged(client_id)
-            made = changed(before)
+            made = apply_change(before)
             if made.client == before:
                 return made
             made = replace(made, client=replace(made.client, revision=before.revision + 1))
             try:
-                self._store.transact(self._writing(before, made.client, owner or OPERATOR, action))
+                self._store.transact(self._put_change(before, made.client, owner or OPERATOR, action))
                 return made
             except ConditionFailed as failure:
                 if failure.item and Client.from_item(failure.item) == made.client:
@@ -315,7 +317,7 @@ class Clients:
                 self._store.wait(attempt)
         raise Conflict("others changed the client at every attempt")
 
-    def _writing(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
+    def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
         """The writes of a change, unless somebody else has changed the client since ``before`` was read."""
         at_revision: ConditionBase = Attr("revision").eq(before.revision)
         if not before.revision:  # a client of before there were revisions has none
@@ -326,15 +328,15 @@ class Clients:
             Put(TABLE, change.as_item(after.client_id), absent("client_id")),
         ]
 
-    def _checked(self, details: Details) -> Iterator[tuple[str, Any]]:
+    def _check_details(self, details: Details) -> Iterator[tuple[str, Any]]:
         """Members as they are kept. Raises: InvalidClient."""
         if "title" in details:
-            yield "title", _title(details["title"])
+            yield "title", _check_title(details["title"])
         if "callback_urls" in details:
             yield "callback_urls", self._callback_urls(details["callback_urls"])
         if "events_url" in details:
             url = details["events_url"]
-            yield "events_url", None if url is None else self._address("events_url", url)
+            yield "events_url", None if url is None else self._check_address("events_url", url)
 
     def _check_owner_may(self, client: Client, updated: Client) -> None:
         """The operator has approved what PSUs see, and where they are sent. Raises: InvalidClient."""
@@ -350,12 +352,14 @@ class Clients:
 
     def _callback_urls(self, urls: Sequence[str]) -> tuple[str, ...]:
         """Checked; the default one for none. Raises: InvalidClient."""
-        checked = tuple(self._address("callback_url", url, "callback_urls") for url in urls or [self.default_callback])
+        checked = tuple(
+            self._check_address("callback_url", url, "callback_urls") for url in urls or [self.default_callback]
+        )
         if len(checked) > MOST_CALLBACK_URLS or len(set(checked)) < len(checked):
             raise InvalidClient("callback_urls", f"callback_urls must be at most {MOST_CALLBACK_URLS}, all different")
         return checked
 
-    def _address(self, name: str, url: str, member: str = "") -> str:
+    def _check_address(self, name: str, url: str, member: str = "") -> str:
         try:
             return check_address(url, local=self._settings.is_local)
         except InvalidAddress as error:
@@ -366,11 +370,11 @@ def _context(client_id: str) -> str:
     return f"{TABLE}/{client_id}/events_secret"
 
 
-def _title(value: str) -> str:
-    return _text("title", value, TITLE_LENGTH)
+def _check_title(value: str) -> str:
+    return _check_text("title", value, TITLE_LENGTH)
 
 
-def _text(member: str, value: str, length: int) -> str:
+def _check_text(member: str, value: str, length: int) -> str:
     text = value.strip()
     if not 1 <= len(text) <= length or not text.isprintable():
         raise InvalidClient(member, f"{member} must be 1 to {length} printable characters")

@@ -94,7 +94,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TokenPair:
     """An access token, its end, and the refresh token that goes with it."""
 
     access_token: str
@@ -171,27 +171,27 @@ class Consents:
         """What the bank knows the PSU by: ``X-Auth-Token``."""
         return self._vault.unseal(consent.bank_token_sealed, _context(consent.consent_id, "bank_token"))
 
-    def first_pair(self, consent: Consent) -> tuple[Pair, list[Operation]]:
+    def first_pair(self, consent: Consent) -> tuple[TokenPair, list[Operation]]:
         """Tokens for a code that has not been redeemed; the transaction fails for all but one.
 
         Its first operation is the condition on the consent, its second the change of the grant.
         """
-        return self._pair(consent, {"code_redeemed_at": self._clock.time()}, Attr("code_redeemed_at").not_exists())
+        return self._put_pair(consent, {"code_redeemed_at": self._clock.time()}, Attr("code_redeemed_at").not_exists())
 
-    def next_pair(self, consent: Consent, refresh_id: str) -> tuple[Pair, list[Operation]]:
+    def next_pair(self, consent: Consent, refresh_id: str) -> tuple[TokenPair, list[Operation]]:
         """Tokens for the current refresh token; the transaction, of the same form, fails for all but one."""
         rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
-        return self._pair(consent, rotation, Attr("refresh_id").eq(refresh_id))
+        return self._put_pair(consent, rotation, Attr("refresh_id").eq(refresh_id))
 
-    def repeated_pair(self, grant: Grant, refresh_id: str) -> Pair | None:
+    def repeated_pair(self, grant: Grant, refresh_id: str) -> TokenPair | None:
         """The pair that a rotated refresh token led to, if it may still be fetched again."""
         if grant.previous_refresh_id != refresh_id or grant.rotated_at is None or grant.pair_sealed is None:
             return None
         if self._clock.time() - grant.rotated_at > REPEAT_WINDOW:
             return None
-        return Pair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
+        return TokenPair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
 
-    def ending(self, consent: Consent, by: EndedBy) -> Update:
+    def update_revoked(self, consent: Consent, by: EndedBy) -> Update:
         """The write that revokes a consent and with it every token of it."""
         return Update(
             *consent_key(consent.consent_id),
@@ -200,7 +200,7 @@ class Consents:
             condition=Attr("status").is_in(["authorised", "spent"]),
         )
 
-    def spending(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
+    def update_spent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
         """The writes by which one ``attempt`` at a payment uses a one-time consent up; they fail for all but one.
 
         The bearer that it came with lives on until the consent's end, to read its own payment's status.
@@ -215,7 +215,7 @@ class Consents:
             _lifetime(access, consent.valid_until),
         ]
 
-    def giving_back(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
+    def update_unspent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
         """The writes that undo ``spending``: the bank was provably never reached."""
         return [
             Update(
@@ -227,7 +227,7 @@ class Consents:
             _lifetime(access, access["lasts_until"]),
         ]
 
-    def noticing(self, item: Item) -> Update:
+    def update_next_notice(self, item: Item) -> Update:
         """The write that goes with the event that a consent's ``item`` has next; it fails for all but one.
 
         After ``consent.expiring`` comes ``consent.expired``, and after that nothing.
@@ -241,14 +241,14 @@ class Consents:
             condition=Attr("status").eq("authorised") & Attr("notify").eq(item["notify"]),
         )
 
-    def _pair(
+    def _put_pair(
         self, consent: Consent, changes: Mapping[str, Any], condition: ConditionBase
-    ) -> tuple[Pair, list[Operation]]:
+    ) -> tuple[TokenPair, list[Operation]]:
         access_id, refresh_id, now = new_id(), new_id(), self._clock.time()
         access, access_digest = new_credential(consent.consent_id, access_id, consent.bic)
         refresh, refresh_digest = new_credential(consent.consent_id, refresh_id)
-        pair = Pair(access, min(now + ACCESS_LIFETIME, consent.valid_until), refresh)
-        members = {name: getattr(pair, name) for name in Pair.__dataclass_fields__}
+        pair = TokenPair(access, min(now + ACCESS_LIFETIME, consent.valid_until), refresh)
+        members = {name: getattr(pair, name) for name in TokenPair.__dataclass_fields__}
         sealed = self._vault.seal(jsontext.dumps(members), _context(consent.consent_id, "pair"))
         return pair, [
             Check(*consent_key(consent.consent_id), Attr("status").eq("authorised")),

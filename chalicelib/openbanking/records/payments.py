@@ -28,7 +28,7 @@ HISTORY = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class PaymentStatusReport:
     """A status, and when it was reported, in Unix seconds."""
 
     status: Status
@@ -55,14 +55,14 @@ class Payment:
     request_id: str
     order_digest: str | None
     status: Status
-    history: tuple[Reported, ...]
+    history: tuple[PaymentStatusReport, ...]
     created_at: int
     revision: int
 
     @classmethod
     def from_item(cls, item: Item) -> Payment:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members | {"history": tuple(Reported(**entry) for entry in item["history"])})
+        return cls(**members | {"history": tuple(PaymentStatusReport(**entry) for entry in item["history"])})
 
     @property
     def version(self) -> Version:
@@ -72,12 +72,12 @@ class Payment:
     def is_of_one_order_with(self, other: Payment) -> bool:
         """Whether a bank that answers with both has been asked for one payment."""
         known = {self.order_digest, other.order_digest} - {None}
-        return len(known) <= 1 and self._ordered() == other._ordered()
+        return len(known) <= 1 and self._order_key() == other._order_key()
 
-    def _ordered(self) -> tuple[str, str, str | None]:
+    def _order_key(self) -> tuple[str, str, str | None]:
         return self.request_id.lower(), self.client_id, self.consent_id
 
-    def after(self, report: Reported) -> Payment:
+    def with_report(self, report: PaymentStatusReport) -> Payment:
         """The payment after a report: the same when its status may not follow, or says nothing new."""
         if not self.version.statuses.may_follow(self.status, report.status):
             return self
@@ -126,39 +126,39 @@ class Payments:
             request_id=request_id,
             order_digest=order_digest,
             status=status,
-            history=(Reported(status, now),),
+            history=(PaymentStatusReport(status, now),),
             created_at=now,
             revision=1,
         )
 
-    def creation(self, payment: Payment, found: Item | None = None) -> Put:
+    def put_payment(self, payment: Payment, found: Item | None = None) -> Put:
         """The write of a new payment in place of ``found``, with the reports that came early, if that is what it is."""
         if found is None:
             return Put(TABLE, _item(payment), absent("payment"))
         reports = self.early_reports(found) if is_early(found) else ()
         if reports:
-            received = Reported(payment.status, min(payment.created_at, reports[0].at))
+            received = PaymentStatusReport(payment.status, min(payment.created_at, reports[0].at))
             payment = replace(payment, history=(received,))
         for report in reports:  # the bank may speak another version than its old consents
             status = translate_status(report.status, payment.version.statuses)
-            payment = payment.after(replace(report, status=status)) if status is not None else payment
-        return Put(TABLE, _item(replace(payment, revision=found["revision"] + 1)), _unchanged(found["revision"]))
+            payment = payment.with_report(replace(report, status=status)) if status is not None else payment
+        return Put(TABLE, _item(replace(payment, revision=found["revision"] + 1)), _at_revision(found["revision"]))
 
-    def early_reports(self, item: Item) -> Sequence[Reported]:
+    def early_reports(self, item: Item) -> Sequence[PaymentStatusReport]:
         """The reports that an item keeps and that still count."""
-        reports = [Reported(**entry) for entry in item["early"]]
+        reports = [PaymentStatusReport(**entry) for entry in item["early"]]
         return [report for report in reports if report.at > self._clock.time() - EARLY_SECONDS]
 
-    def change(self, before: Payment, after: Payment) -> Update:
+    def update_payment(self, before: Payment, after: Payment) -> Update:
         """The write that takes a payment from one state to the next."""
         return Update(
             *payment_key(before.bic, before.payment_id),
             set={"status": after.status, "history": [entry.as_item() for entry in after.history]},
             add={"revision": 1},
-            condition=_unchanged(before.revision),
+            condition=_at_revision(before.revision),
         )
 
-    def early(self, bic: str, payment_id: str, report: Reported, found: Item | None) -> Put:
+    def put_early_report(self, bic: str, payment_id: str, report: PaymentStatusReport, found: Item | None) -> Put:
         """The write that keeps a report on a payment that is not known yet, beside those that stand there."""
         kept = [*(self.early_reports(found) if found else ()), report][-HISTORY:]
         table, key = payment_key(bic, payment_id)
@@ -168,7 +168,7 @@ class Payments:
             "revision": found["revision"] + 1 if found else 1,
             "expires_at": self._clock.time() + EARLY_SECONDS,
         }
-        return Put(table, item, _unchanged(found["revision"]) if found else absent("payment"))
+        return Put(table, item, _at_revision(found["revision"]) if found else absent("payment"))
 
 
 def _item(payment: Payment) -> Item:
@@ -178,5 +178,5 @@ def _item(payment: Payment) -> Item:
     return payment_key(payment.bic, payment.payment_id)[1] | kept
 
 
-def _unchanged(revision: int) -> ConditionBase:
+def _at_revision(revision: int) -> ConditionBase:
     return Attr("revision").eq(revision)

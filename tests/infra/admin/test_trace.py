@@ -151,7 +151,7 @@ def test_what_a_line_names_is_shown_without_anything_secret(world: World) -> Non
         order_digest=None,
         status=4,
     )
-    put = payments.creation(payment)
+    put = payments.put_payment(payment)
     world.hub.store.put(put.table, {**put.item, "added_later": "hush"})
     log.bind(request_id=request_id)
     log.info("line", authorization_id=authorizations[0]["authorization_id"], bic="ALPHGB21", payment_id="the-payment")

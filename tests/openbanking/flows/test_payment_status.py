@@ -323,18 +323,18 @@ def test_an_early_report_survives_another_one(world: World) -> None:
 def test_a_long_history_keeps_its_beginning_and_its_end(world: World) -> None:
     from dataclasses import replace
 
-    from chalicelib.openbanking.records.payments import Reported
+    from chalicelib.openbanking.records.payments import PaymentStatusReport
 
     payer = Payer(world, 1)
     payer.pay()
     payment = recorded(payer)
     for number in range(HISTORY + 10):
-        payment = payment.after(Reported(number % 2, number))
+        payment = payment.with_report(PaymentStatusReport(number % 2, number))
 
     assert len(payment.history) == HISTORY
     assert payment.history[0] == recorded(payer).history[0]
     assert payment.history[-1].at == HISTORY + 9
-    assert replace(payment, status=4).after(Reported(1, 1)).status == 4
+    assert replace(payment, status=4).with_report(PaymentStatusReport(1, 1)).status == 4
 
 
 @pytest.fixture

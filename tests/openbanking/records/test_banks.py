@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validated
+from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank
 from tests import host_spellings
 from tests.dynamodb_calls import counted
@@ -273,9 +273,9 @@ def test_no_address_of_a_bank_is_private_in_any_spelling(host: str, member: str)
     public = replace(new(), domain="https://bank.example.com", authorization_url="https://bank.example.com/authorize")
     members: dict[str, Any] = {member: f"https://{host}/bank"}
 
-    assert validated(public, local=False).bic == BIC
+    assert validate_bank(public, local=False).bic == BIC
     with pytest.raises(InvalidBank, match=rf"{member} (must|is not an address)"):
-        validated(replace(public, **members), local=False)
+        validate_bank(replace(public, **members), local=False)
 
 
 def test_a_bank_whose_address_is_refused_today_can_be_changed_otherwise(

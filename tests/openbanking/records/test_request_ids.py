@@ -544,7 +544,9 @@ def accepted_before(world: World, payer: LaterPayer) -> str:
         body=jsontext.dumps(body),
         request_id=str(uuid.uuid4()),
     )
-    world.hub.store.transact([*world.hub.openbanking.consents.spending(consent, access, "A-1"), *recorded.operations])
+    world.hub.store.transact(
+        [*world.hub.openbanking.consents.update_spent(consent, access, "A-1"), *recorded.operations]
+    )
     return recorded.delivery_ids[0]
 
 
