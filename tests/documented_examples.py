@@ -29,11 +29,7 @@ _ID_OF = {
     "transferToExternalPayment": "epm_transaction_id",
 }
 """What later requests call the ``id`` that an action answers."""
-_SAME = {
-    "record_id": "account_id",
-    "last_id": "transaction_id",
-    "returned_epm_transaction_id": "epm_transaction_id",
-}
+_SAME = {"record_id": "account_id", "last_id": "transaction_id", "returned_epm_transaction_id": "epm_transaction_id"}
 
 
 def play(scene: Scene, text: str) -> int:

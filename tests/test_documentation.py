@@ -45,19 +45,7 @@ from chalicelib.statistics.day_records import OLDEST_DAYS
 from chalicelib.website.page_links import PAGES
 from infra.admin.commands import program
 from infra.admin.output import LONGEST_OVERLAP
-from tests.documents import (
-    BANK,
-    BLOCK,
-    DOCUMENTS,
-    EVERYTHING,
-    OPERATIONS,
-    README,
-    ROOT,
-    blocks,
-    named,
-    rows,
-    section,
-)
+from tests.documents import BANK, BLOCK, DOCUMENTS, EVERYTHING, OPERATIONS, README, ROOT, blocks, named, rows, section
 
 VECTOR = json.loads((ROOT / "tests/foundation/crypto/vector.json").read_text("utf-8"))
 

@@ -216,12 +216,7 @@ def test_the_response_codes_of_cards_that_are_not_active_are_those_of_the_author
 
 def test_the_states_of_a_request_of_3_d_secure_are_those_of_the_record() -> None:
     found = table("### 3-D Secure", "State of the request")
-    stored = {
-        acs_record.WAITING,
-        acs_record.CONFIRMED,
-        acs_record.REFUSED,
-        acs_record.FAILED,
-    }
+    stored = {acs_record.WAITING, acs_record.CONFIRMED, acs_record.REFUSED, acs_record.FAILED}
 
     assert {word for cell in found for word in cell.split(", ")} == {*stored, "expired"}
     assert found["failed"][1].startswith(f"{acs_record.TRIES} wrong")

@@ -24,7 +24,7 @@ OWN = {
     ("s3", "cp"): set(),
     ("cloudformation", "package"): {"template-file", "s3-bucket", "output-template-file", "use-json"},
     ("cloudformation", "deploy"): {
-        *("template-file", "s3-bucket", "stack-name", "capabilities", "parameter-overrides", "tags"),
+        *("template-file", "s3-bucket", "stack-name", "capabilities", "parameter-overrides", "tags")
     },
 }
 """What aws-cli has besides the services' own operations, as far as it is used."""

@@ -13,11 +13,7 @@ from chalicelib.cards.authorization import group_rules
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.protocol import states, values
 from chalicelib.cards.protocol.message import Answer
-from chalicelib.cards.protocol.report_messages import (
-    CardActivityRecord,
-    FinancialAuthorizeRecord,
-    TransactionRecord,
-)
+from chalicelib.cards.protocol.report_messages import CardActivityRecord, FinancialAuthorizeRecord, TransactionRecord
 from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.scenes import EUR, GBP, GERMANY, SEPA, USD, MadeCard, Scene
 from tests.documented_examples import play

@@ -150,12 +150,7 @@ class Journal:
         self._outbox = outbox
 
     def list(
-        self,
-        concerned: Party = ANYBODY,
-        *,
-        state: State | None = None,
-        since: int = 0,
-        limit: int = LATEST,
+        self, concerned: Party = ANYBODY, *, state: State | None = None, since: int = 0, limit: int = LATEST
     ) -> Sequence[Delivery]:
         """The latest deliveries of a bank, client or programme manager; of anybody, what has failed and what is due.
 
@@ -170,12 +165,7 @@ class Journal:
         return [*islice(chain.from_iterable(self._find(search, since) for search in searches), limit)]
 
     def of_client(
-        self,
-        client_id: str,
-        *,
-        kinds: Collection[ClientKind] = CLIENT_KINDS,
-        state: State | None = None,
-        page: int = 1,
+        self, client_id: str, *, kinds: Collection[ClientKind] = CLIENT_KINDS, state: State | None = None, page: int = 1
     ) -> ClientPage:
         """A page of what a client's owner may see of its deliveries; ``page`` counts from 1.
 
@@ -259,12 +249,7 @@ class Journal:
 
     def _rows(self, search: _Search, since: int, until: int, limit: int | None) -> Sequence[Item]:
         return search.index.rows(
-            self._store,
-            owner=search.owner,
-            since=since,
-            until=until,
-            limit=limit,
-            newest_first=search.newest_first,
+            self._store, owner=search.owner, since=since, until=until, limit=limit, newest_first=search.newest_first
         )
 
     def _select(self, search: _Search, rows: Sequence[Item], ahead: int = _READ_AHEAD) -> Iterator[Delivery]:

@@ -48,27 +48,11 @@ PLANS: Mapping[Kind, DeliveryPlan] = {
     "event": _NOTIFICATION,
     "card_event": _NOTIFICATION,
     "relay": DeliveryPlan(
-        lane="questions",
-        waits=(5, 10, 20, 40, 60, 60, 60),
-        put_off=MINUTE,
-        lasts=5 * MINUTE,
-        kept=DAY,
-        has_caller=True,
+        lane="questions", waits=(5, 10, 20, 40, 60, 60, 60), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True
     ),
-    "payment": DeliveryPlan(
-        lane="payments",
-        waits=(5,),
-        put_off=MINUTE,
-        lasts=5 * MINUTE,
-        kept=DAY,
-        has_caller=True,
-    ),
+    "payment": DeliveryPlan(lane="payments", waits=(5,), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True),
     "mail": DeliveryPlan(
-        lane="notices",
-        waits=(5, 30, 2 * MINUTE, 10 * MINUTE),
-        put_off=12 * MINUTE,
-        lasts=HOUR,
-        kept=DAY,
+        lane="notices", waits=(5, 30, 2 * MINUTE, 10 * MINUTE), put_off=12 * MINUTE, lasts=HOUR, kept=DAY
     ),
 }
 

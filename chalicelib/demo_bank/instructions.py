@@ -44,12 +44,7 @@ class AccountIdentifiers:
     @property
     def members(self) -> dict[str, str]:
         """What is known of the account, as the answers of all versions name it."""
-        members = {
-            "iban": self.iban,
-            "bban": self.bban,
-            "account_number": self.number,
-            "sort_code": self.sort_code,
-        }
+        members = {"iban": self.iban, "bban": self.bban, "account_number": self.number, "sort_code": self.sort_code}
         return {name: value for name, value in members.items() if value}
 
     @property

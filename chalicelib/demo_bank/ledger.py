@@ -91,8 +91,7 @@ def build_statement(account: CustomerAccount, payments: Iterable[PaymentEntry], 
     booked = [entry for entry in booked if entry.booked_on >= start]
     everything = [*made.booked, *booked, *_monthly_reversals(account, booked, today)]
     return Statement(
-        booked=tuple(sorted(everything, key=lambda entry: entry.booked_on)),
-        pending=(*made.pending, *pending),
+        booked=tuple(sorted(everything, key=lambda entry: entry.booked_on)), pending=(*made.pending, *pending)
     )
 
 

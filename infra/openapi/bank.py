@@ -188,8 +188,7 @@ class _BankOperations:
             "parameters": [_ref("RequestId"), _ref("ServiceSignature"), *self._token_of(row), _ref("PsuAddress")],
             "requestBody": body(
                 json_content(
-                    self._schemas.ref(row.request, name=name, way="sent"),
-                    {"usual": ("Usual", example(row.request))},
+                    self._schemas.ref(row.request, name=name, way="sent"), {"usual": ("Usual", example(row.request))}
                 )
             ),
             "responses": {"200": self._webhook_success(row), "default": self._webhook_error()},

@@ -247,11 +247,7 @@ CASES = _by_name(
         refusals.REQUEST_URL_INVALID(),
     ),
     Case("tpp_gone", "The TPP is not active any more", refusals.TPP_GONE()),
-    Case(
-        "approved_scopes_missing",
-        "scopes is missing",
-        _body(SaveConsent, {"request_url": _REQUEST_URL}),
-    ),
+    Case("approved_scopes_missing", "scopes is missing", _body(SaveConsent, {"request_url": _REQUEST_URL})),
     Case(
         "approved_scopes_wrong",
         "scopes is empty, has a scope twice, or one of the other version",

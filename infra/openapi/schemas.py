@@ -56,11 +56,7 @@ _RULES_OF_OBJECTS: Mapping[str, Mapping[str, Any]] = {
 
 _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
     "tpp_calls.AuthorizeRequest.scopes": _scopes(_EVERY_SCOPE),
-    "tpp_calls.AuthorizeRequest.code_challenge": {
-        "minLength": 43,
-        "maxLength": 43,
-        "pattern": "^[A-Za-z0-9_-]{43}$",
-    },
+    "tpp_calls.AuthorizeRequest.code_challenge": {"minLength": 43, "maxLength": 43, "pattern": "^[A-Za-z0-9_-]{43}$"},
     "bank_calls.SaveConsentV2.scopes": _scopes(list(VERSIONS[2].scopes)),
     "bank_calls.SaveConsent.scopes": _scopes(list(VERSIONS[1].scopes)),
 }

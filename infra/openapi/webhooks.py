@@ -8,12 +8,7 @@ from infra.openapi.document import body, header, json_content
 from infra.openapi.schemas import Json
 
 HAPPENED = "2026-11-21T09:30:00+00:00"
-_TIMESTAMP = {
-    "type": "string",
-    "format": "date-time",
-    "description": "When it happened",
-    "examples": [HAPPENED],
-}
+_TIMESTAMP = {"type": "string", "format": "date-time", "description": "When it happened", "examples": [HAPPENED]}
 _SIGNATURES = r"^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)*$"
 _RESPONSES: Mapping[str, Json] = {
     "2XX": {"description": "It has arrived. Answer as soon as the event is stored: what it means can be done later."},

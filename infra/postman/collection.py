@@ -20,11 +20,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from infra.openapi.meanings import OWN_ADDRESS
 from infra.openapi.models import example, meaning
-from infra.openapi.own_calls import (
-    FRONT_DOOR,
-    OWN_CALLS,
-    PUBLIC_KEY,
-)
+from infra.openapi.own_calls import FRONT_DOOR, OWN_CALLS, PUBLIC_KEY
 from infra.postman import cards
 from infra.postman.fixtures import BankFixtures
 from infra.postman.request import Json, PostmanRequest

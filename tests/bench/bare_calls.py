@@ -20,11 +20,7 @@ WAIT_SECONDS, LONGEST_WAIT, PATIENCE_SECONDS = 0.1, 4, 10
 KEPT_SECONDS = 30 * 24 * 3600
 """How long a claim is kept."""
 OLD = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
-NEW = {
-    "ConditionExpression": "attribute_not_exists(#owner)",
-    "ExpressionAttributeNames": {"#owner": "owner"},
-    **OLD,
-}
+NEW = {"ConditionExpression": "attribute_not_exists(#owner)", "ExpressionAttributeNames": {"#owner": "owner"}, **OLD}
 _VERSION = {"ConditionExpression": "#version = :read", "ExpressionAttributeNames": {"#version": "version"}, **OLD}
 _CONFLICT = "TransactionCanceledException"
 

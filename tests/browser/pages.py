@@ -5,9 +5,4 @@ from __future__ import annotations
 from tests.browser import bank_pages, card_pages, performance_pages, website_pages
 from tests.browser.walks import Walk
 
-WALKS: tuple[Walk, ...] = (
-    *website_pages.walks(),
-    *card_pages.walks(),
-    *performance_pages.walks(),
-    *bank_pages.walks(),
-)
+WALKS: tuple[Walk, ...] = (*website_pages.walks(), *card_pages.walks(), *performance_pages.walks(), *bank_pages.walks())

@@ -11,10 +11,7 @@ from tests.browser.visitor import HEIGHT, Visitor, Visitors
 
 @pytest.mark.parametrize(
     "javascript",
-    [
-        pytest.param(False, id="without JavaScript"),
-        pytest.param(True, id="with JavaScript", marks=pytest.mark.pages),
-    ],
+    [pytest.param(False, id="without JavaScript"), pytest.param(True, id="with JavaScript", marks=pytest.mark.pages)],
 )
 def test_from_a_new_card_to_a_purchase_that_was_collected(visitors: Visitors, javascript: bool) -> None:
     visitor = visitors(javascript=javascript, width=1280 if javascript else 390)
@@ -33,12 +30,7 @@ def test_from_a_new_card_to_a_purchase_that_was_collected(visitors: Visitors, ja
         said.append(visitor.page.locator("#outcome h2").inner_text())
 
     assert said == ["Declined", "Activated", "Bank details are open", "The payment is settled", "Approved", "Collected"]
-    assert visitor.page.locator(".figures dd").all_inner_texts() == [
-        "475.00 EUR",
-        "475.00 EUR",
-        "0.00 EUR",
-        "0.00 EUR",
-    ]
+    assert visitor.page.locator(".figures dd").all_inner_texts() == ["475.00 EUR", "475.00 EUR", "0.00 EUR", "0.00 EUR"]
     user.go_to(visitor, "Cards")
     assert "475.00 EUR" in visitor.page.locator("tbody tr").first.inner_text()
 

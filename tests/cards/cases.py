@@ -212,18 +212,9 @@ OPENED, TAKEN, SENT_BACK = (LOOK, WRITE), (PROVIDER, WRITE), (PROVIDER, LOOK, WR
 """What follows when the provider is asked. An address it opens without writing, and the numbers are looked for then."""
 MONEY_CASES = [
     # external payments
-    Case(
-        "assignExternalPaymentAddress",
-        of_account(epm_method_id=UK, currency_ison=GBP),
-        looks=TWO,
-        asked=OPENED,
-    ),
+    Case("assignExternalPaymentAddress", of_account(epm_method_id=UK, currency_ison=GBP), looks=TWO, asked=OPENED),
     Case("assignExternalPaymentAddressForSpecialAccount", of_special_account, asked=OPENED),
-    Case(
-        "assignExternalPaymentAddressForSpecialAccount once more",
-        of_special_account_with_an_address,
-        asked=OPENED,
-    ),
+    Case("assignExternalPaymentAddressForSpecialAccount once more", of_special_account_with_an_address, asked=OPENED),
     Case("cancelExternalPaymentMandate", of_mandate(reason=2)),
     Case("changeDDExternalPaymentStatus", of_debit(should_pay=0, reason=7)),
     Case("getExternalPaymentAddress", of_address(), writes=False),

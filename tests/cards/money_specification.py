@@ -150,9 +150,7 @@ MONEY_TABLES = {
         f"{TRANSFER_RECORD} \n destination_bank_account_address C LIST",
     ),
     "inboundReturn": Table(f"epm_transaction_id M ID 1-20 \n reason C REASON 1-20 \n {_REFERENCE}", TRANSFER_RECORD),
-    "directDebitReturn": Table(
-        f"returned_epm_transaction_id M ID 1-20 \n reason M DEBIT_REASON 1-6 \n {_REFERENCE}",
-    ),
+    "directDebitReturn": Table(f"returned_epm_transaction_id M ID 1-20 \n reason M DEBIT_REASON 1-6 \n {_REFERENCE}"),
     "directCreditReturn": Table(f"epm_transaction_id M ID 1-20 \n return_reason_id C REASON 1-20 \n {_REFERENCE}"),
     # fees and limits
     "createCustomFee": Table(

@@ -53,11 +53,7 @@ class Parties:
                 schema["properties"]["bic"] = {"enum": [*(at.bic for at in self.at_banks.values()), "NOSUCHXX"]}
 
 
-_QUICK = {
-    "^[^\\u0000": "^[ -~À-ÿ一-丐]*$",
-    "^[^\\u0020": "^[A-Za-zÀ-Ö]*$",
-    "^ *[^ ": "^[A-Za-zÀ-Ö][A-Za-zÀ-Ö '.-]*$",
-}
+_QUICK = {"^[^\\u0000": "^[ -~À-ÿ一-丐]*$", "^[^\\u0020": "^[A-Za-zÀ-Ö]*$", "^ *[^ ": "^[A-Za-zÀ-Ö][A-Za-zÀ-Ö '.-]*$"}
 _IBANS = [
     "GB10DEMO04000431926801",
     "GB53 DEMO 0400 0440 7182 04",

@@ -53,16 +53,7 @@ def test_after_the_last_attempt_there_is_no_other_whatever_the_receiver_asks(kin
 
 @pytest.mark.parametrize(
     ("asked", "waited"),
-    [
-        (None, 300),
-        (0, 300),
-        (10, 300),
-        (301, 301),
-        (450, 450),
-        (600, 600),
-        (601, 600),
-        (86_400, 600),
-    ],
+    [(None, 300), (0, 300), (10, 300), (301, 301), (450, 450), (600, 600), (601, 600), (86_400, 600)],
 )
 @pytest.mark.usefixtures("exact")
 def test_retry_after_is_honoured_within_twice_the_slot(asked: int | None, waited: int) -> None:

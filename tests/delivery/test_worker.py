@@ -450,11 +450,7 @@ def test_an_attempt_that_only_gave_up_and_died_is_not_taken_for_one_that_may_hav
 
 @pytest.mark.parametrize(
     "failure",
-    [
-        fail("it is not asked now", not_made=True),
-        StoreUnavailable("DynamoDB cannot be reached"),
-        ZeroDivisionError(),
-    ],
+    [fail("it is not asked now", not_made=True), StoreUnavailable("DynamoDB cannot be reached"), ZeroDivisionError()],
     ids=["not made", "storage", "defect"],
 )
 def test_what_an_abandoned_attempt_may_have_done_is_not_forgotten(

@@ -63,8 +63,7 @@ def test_what_is_asked_of_ses_is_what_its_api_takes(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("code", "final"),
-    [("MessageRejected", True), ("BadRequestException", True), ("TooManyRequestsException", False)],
+    ("code", "final"), [("MessageRejected", True), ("BadRequestException", True), ("TooManyRequestsException", False)]
 )
 def test_an_error_of_ses_says_whether_it_may_pass_and_not_to_whom(ses: Ses, code: str, final: bool) -> None:
     ses.error = ClientError({"Error": {"Code": code, "Message": f"{MAIL.to} is bad"}}, "SendEmail")

@@ -268,8 +268,7 @@ def test_a_broken_ledger_stays_broken_until_it_is_proved_to_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("minutes", "expected"),
-    [([1, 0] * 8, "ALARM"), ([0] * 8 + [1, 0] * 4, "OK"), ([0] * 14 + [9], "OK")],
+    ("minutes", "expected"), [([1, 0] * 8, "ALARM"), ([0] * 8 + [1, 0] * 4, "OK"), ([0] * 14 + [9], "OK")]
 )
 def test_what_is_put_off_is_stuck_after_ten_minutes(minutes: list[float], expected: State) -> None:
     """It is looked at every other minute."""

@@ -174,10 +174,7 @@ REQUESTS: dict[int, dict[str, Json]] = {
         "/v2_payment_direct_single": {**_DEBTOR_2, **_CREDITOR_2},
         "/v2_payment_single_status": {"payment_id": "P-single"},
         "/v2_payment_bulk_status": {"payment_id": "P-bulk"},
-        "/v2_funds_confirmations": {
-            "account": _OWN_2,
-            "instructed_amount": {"amount": "12.50", "currency": "EUR"},
-        },
+        "/v2_funds_confirmations": {"account": _OWN_2, "instructed_amount": {"amount": "12.50", "currency": "EUR"}},
     },
 }
 

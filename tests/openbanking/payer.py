@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.http.outbound import (
-    Reply,
-)
+from chalicelib.foundation.http.outbound import Reply
 from tests.world import IBAN, Answer, Sent, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])

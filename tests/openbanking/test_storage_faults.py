@@ -13,16 +13,7 @@ from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.payer import Payer
 from tests.openbanking.payment_scenes import scene
-from tests.openbanking.scenes import (
-    Run,
-    completed,
-    never_says,
-    parts,
-    records,
-    refused,
-    status_of_consent,
-    told,
-)
+from tests.openbanking.scenes import Run, completed, never_says, parts, records, refused, status_of_consent, told
 from tests.openbanking.spelling import TOKEN, URL
 from tests.website import fault_scenes  # noqa: F401 - its scenes are played, too
 from tests.world import IBAN, Answer, World

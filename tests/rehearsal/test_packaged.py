@@ -117,10 +117,7 @@ def test_a_worker_is_told_several_messages_of_the_queue_that_the_stack_makes(pac
     (source,) = of_kind(packaged / stage, "AWS::Lambda::EventSourceMapping")
 
     assert source["EventSourceArn"] == {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]}
-    assert (source["BatchSize"], source["FunctionResponseTypes"]) == (
-        package.BATCH,
-        ["ReportBatchItemFailures"],
-    )
+    assert (source["BatchSize"], source["FunctionResponseTypes"]) == (package.BATCH, ["ReportBatchItemFailures"])
 
 
 @each_stage

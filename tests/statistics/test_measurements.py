@@ -212,11 +212,7 @@ def test_the_time_of_a_bank_is_counted_when_it_answers(
     ],
 )
 def test_a_failure_is_counted_once_by_what_was_noted_or_else_by_its_status(
-    instance: Measurements,
-    table: Table,
-    noted: Blamed | None,
-    status: int | None,
-    blamed: Blamed | None,
+    instance: Measurements, table: Table, noted: Blamed | None, status: int | None, blamed: Blamed | None
 ) -> None:
     with instance.measure() as call:
         current_call.record_concern(BIC, "CBPII")

@@ -41,8 +41,7 @@ def create_a_client_in_the_web_interface(world: World) -> Run:
         person.get("/clients/new")
         draft = person.hidden("draft")
         answer = shown(
-            fault,
-            lambda: person.post("/clients/new", draft=draft, title="Once", secret="yes", token=person.token),
+            fault, lambda: person.post("/clients/new", draft=draft, title="Once", secret="yes", token=person.token)
         )
         assert answer.status == 201
         (client,) = world.hub.openbanking.clients.all(owner)

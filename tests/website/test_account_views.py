@@ -83,11 +83,7 @@ def test_everything_that_is_wrong_is_said_at_once_each_at_its_field(visitor: Per
 
 @pytest.mark.parametrize(
     ("fields", "first"),
-    [
-        ({"password": "short", "terms": None}, "password"),
-        ({"terms": None}, "terms"),
-        ({"email": "ada"}, "email"),
-    ],
+    [({"password": "short", "terms": None}, "password"), ({"terms": None}, "terms"), ({"email": "ada"}, "email")],
 )
 def test_the_first_field_that_is_wrong_has_the_focus(
     visitor: Person, email: str, fields: dict[str, Any], first: str

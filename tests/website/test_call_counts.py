@@ -109,11 +109,7 @@ HOURS_SO_FAR = ["Query"] * 10
 
 @pytest.mark.parametrize(
     ("days", "quarters"),
-    [
-        ("from=2026-01-01&to=2026-03-01", 1),
-        ("from=2025-12-31&to=2026-01-01", 2),
-        ("from=2025-03-01&to=2026-03-01", 5),
-    ],
+    [("from=2026-01-01&to=2026-03-01", 1), ("from=2025-12-31&to=2026-01-01", 2), ("from=2025-03-01&to=2026-03-01", 5)],
 )
 def test_performance_takes_one_query_for_each_quarter_and_for_each_hour_of_today(
     world: World, visitor: Person, days: str, quarters: int

@@ -138,11 +138,7 @@ def test_a_client_whose_answer_was_lost_is_created_by_sending_the_form_again(
 def test_a_form_that_is_sent_again_shows_no_secret_that_is_not_in_use_any_more(world: World, user: Person) -> None:
     user.get("/clients/new")
     token = user.token
-    fields = {
-        "draft": user.hidden("draft"),
-        "title": "Rotated",
-        "events_url": "https://a.example/",
-    }
+    fields = {"draft": user.hidden("draft"), "title": "Rotated", "events_url": "https://a.example/"}
     user.post("/clients/new", token, form=fields)
     client_id = secrets_of(user)["client-id"]
     world.hub.openbanking.clients.rotate_events_secret(client_id, 0)

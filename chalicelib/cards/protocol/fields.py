@@ -182,8 +182,7 @@ Iban = Annotated[
 _PRINTABLE = str.isprintable, "printable text"
 _EMAIL_PATTERN = "^[^@ ]{1,64}@[^@ ]+[.][^@ ]+$"
 Email = Annotated[
-    str,
-    FormRule(6, 100, *_PRINTABLE, _EMAIL_PATTERN, "zoe@example.com", _reader(_EMAIL), "an email address", "email"),
+    str, FormRule(6, 100, *_PRINTABLE, _EMAIL_PATTERN, "zoe@example.com", _reader(_EMAIL), "an email address", "email")
 ]
 Ipv4 = Annotated[
     str,

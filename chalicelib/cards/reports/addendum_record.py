@@ -52,11 +52,7 @@ def put_addendum(addendum: Item, transaction: Item) -> Sequence[Operation]:
     last_at = transaction.get(_LAST_AT)
     as_read = Attr(_LAST_AT).not_exists() if last_at is None else Attr(_LAST_AT).eq(last_at)
     return [
-        Update(
-            *transaction_key(of),
-            set={_LAST_AT: at},
-            condition=Attr("owner").exists() & as_read,
-        ),
+        Update(*transaction_key(of), set={_LAST_AT: at}, condition=Attr("owner").exists() & as_read),
         *(Put(table, {**key, **addendum}, absent("owner")) for table, key in [each.key(at, number) for each in lists]),
         Put(TABLE, {**addendum_key(number)[1], **found}, absent("owner")),
     ]

@@ -308,10 +308,7 @@ class Store:
         names = request.setdefault("ExpressionAttributeNames", {})
         values = request.setdefault("ExpressionAttributeValues", {})
         clauses = []
-        for verb, pattern, changes in (
-            ("SET", "{name} = {value}", update.set),
-            ("ADD", "{name} {value}", update.add),
-        ):
+        for verb, pattern, changes in (("SET", "{name} = {value}", update.set), ("ADD", "{name} {value}", update.add)):
             parts = []
             for attribute, value in changes.items():
                 name, placeholder = f"#u{len(names)}", f":u{len(values)}"

@@ -349,11 +349,7 @@ Timestamp = Annotated[
 ]
 """A point in time as answers have it: ``2026-01-31T09:30:00+00:00``."""
 Uuid = Annotated[
-    str,
-    Field(
-        pattern="^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$",
-        json_schema_extra={"format": "uuid"},
-    ),
+    str, Field(pattern="^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", json_schema_extra={"format": "uuid"})
 ]
 
 if TYPE_CHECKING:

@@ -12,14 +12,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import (
-    Challenge,
-    Fault,
-    FrontDoorError,
-    OauthError,
-    Refusal,
-    TokenError,
-)
+from chalicelib.openbanking.protocol.errors import Challenge, Fault, FrontDoorError, OauthError, Refusal, TokenError
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, error_form
 
 _RFC_6749 = ("/tpp/token", "/tpp/token/revoke")

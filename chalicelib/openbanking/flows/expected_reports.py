@@ -17,9 +17,5 @@ def _expected_bank(bank: Bank) -> ExpectedBank:
     """Where it was not written down when a bank was registered, it was when the older of its API keys was made."""
     registered = bank.registered_at or min(int(entry["created_at"]) for entry in bank.api_keys)
     return ExpectedBank(
-        bank.bic,
-        bank.name,
-        is_active=bank.active,
-        reports=bank.version.reports_performance,
-        since=day_of(registered),
+        bank.bic, bank.name, is_active=bank.active, reports=bank.version.reports_performance, since=day_of(registered)
     )

@@ -16,10 +16,7 @@ from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import (
-    is_confirmation_url,
-    is_payment_id,
-)
+from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url, is_payment_id
 from chalicelib.openbanking.protocol.tpp_events import PaymentStatusChanged
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents

@@ -268,12 +268,7 @@ def version_2_status(refusal: Refusal) -> int:
 def version_2_body(refusal: Refusal, request_id: str, now: int) -> Error:
     row = refusal.fault.value
     details = refusal.details or ((Detail(refusal.fault, refusal.message),) if row.additional else ())
-    body: Error = {
-        "code": row.v2,
-        "title": refusal.message,
-        "timestamp": timestamp(now),
-        "requestId": request_id,
-    }
+    body: Error = {"code": row.v2, "title": refusal.message, "timestamp": timestamp(now), "requestId": request_id}
     if details:
         body["additionalErrors"] = [_additional(detail) for detail in details]
     return body

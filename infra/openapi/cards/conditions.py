@@ -18,19 +18,10 @@ RequestModel = type[Request]
 GIVEN = "Given"
 GIVEN_SCHEMA: Json = {
     "description": "What counts as given: neither null nor blank nor an empty list",
-    "not": {
-        "anyOf": [
-            {"type": "null"},
-            {"type": "string", "pattern": "^ *$"},
-            {"type": "array", "maxItems": 0},
-        ]
-    },
+    "not": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "^ *$"}, {"type": "array", "maxItems": 0}]},
 }
 _GIVEN: Json = {"$ref": f"#/components/schemas/{GIVEN}"}
-BLOCKS = {
-    "the description of a new holder": HOLDER_BLOCK,
-    "the delivery and bulk block": DELIVERY_BLOCK,
-}
+BLOCKS = {"the description of a new holder": HOLDER_BLOCK, "the delivery and bulk block": DELIVERY_BLOCK}
 """What the fields that are often ignored together are called."""
 
 

@@ -29,14 +29,7 @@ _TOLD = "What the other side is told"
 _ANY_TYPE, _ANY = "99 is any", "0 is any"
 _OF_RANGE = "merchant category code of the range that it is for"
 _CHANGED = "When the operator last changed the entry, in Unix seconds"
-_OWN_SIDE = {
-    "id": ADDRESS_ID,
-    "account_number": "",
-    "account_name": _NAME,
-    "iban": _IBAN,
-    "sort_code": "",
-    "bic": _BIC,
-}
+_OWN_SIDE = {"id": ADDRESS_ID, "account_number": "", "account_name": _NAME, "iban": _IBAN, "sort_code": "", "bic": _BIC}
 _OTHER_SIDE = {"account_name": _OTHER_NAME, "iban": _OTHER_IBAN}
 
 PAYMENTS: Mapping[str, tuple[str, Any]] = {

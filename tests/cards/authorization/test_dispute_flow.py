@@ -77,10 +77,7 @@ def test_who_wins_keeps_it(shops: Scene) -> None:
     assert answer == opened | {"reserved_balance": 0, "available_balance": 90_00}
     assert (card.balances(), dispute(card, bill).step) == ((90_00, 0, 0, 90_00), "won")
     row = movements(shops, card.account)[-1]
-    assert (row["cause"], entries(row)) == (
-        "dispute won",
-        {("reserved", GBP): -20_00, ("disputed", GBP): 20_00},
-    )
+    assert (row["cause"], entries(row)) == ("dispute won", {("reserved", GBP): -20_00, ("disputed", GBP): 20_00})
 
 
 def test_who_loses_pays_again(shops: Scene) -> None:
@@ -95,12 +92,7 @@ def test_who_loses_pays_again(shops: Scene) -> None:
     row = movements(shops, card.account)[-1]
     assert (row["cause"], entries(row)) == (
         "dispute lost",
-        {
-            ("settled", GBP): -20_00,
-            ("network", GBP): 20_00,
-            ("reserved", GBP): -20_00,
-            ("disputed", GBP): 20_00,
-        },
+        {("settled", GBP): -20_00, ("network", GBP): 20_00, ("reserved", GBP): -20_00, ("disputed", GBP): 20_00},
     )
 
 

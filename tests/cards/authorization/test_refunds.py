@@ -195,13 +195,7 @@ def test_many_small_refunds_bring_no_more_than_the_purchase_took(yen: Scene) -> 
     has_mark_up=st.booleans(),
 )
 def test_whatever_was_collected_refunds_bring_their_share_at_most(
-    shops: Scene,
-    yen: Scene,
-    collected: list[int],
-    refunds: list[int],
-    currency: int,
-    program: int,
-    has_mark_up: bool,
+    shops: Scene, yen: Scene, collected: list[int], refunds: list[int], currency: int, program: int, has_mark_up: bool
 ) -> None:
     card = buyer(shops if has_mark_up else yen, 100_00, card_program_id=program)
     link = str(card.asks(1_00, currency)["trans_link"])

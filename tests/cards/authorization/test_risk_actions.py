@@ -136,8 +136,7 @@ def test_a_rule_and_a_right_pin_change_the_card_together(issuer: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    "members",
-    [{"pin": "0000"}, {"expiry_year": 2028}, {"force_response_code": "00"}, {"force_response_code": "51"}],
+    "members", [{"pin": "0000"}, {"expiry_year": 2028}, {"force_response_code": "00"}, {"force_response_code": "51"}]
 )
 def test_what_does_not_get_so_far_fires_nothing(issuer: Scene, members: dict[str, Any]) -> None:
     user = watched(issuer)

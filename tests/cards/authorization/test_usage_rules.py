@@ -98,8 +98,7 @@ def test_blocked_countries_are_declined_and_all_others_permitted(country: int | 
 
 
 @pytest.mark.parametrize(
-    ("eci_indicator", "said"),
-    [(None, "1A"), (0, "1A"), (1, None), (2, None), (5, None), (6, None), (7, "1A")],
+    ("eci_indicator", "said"), [(None, "1A"), (0, "1A"), (1, None), (2, None), (5, None), (6, None), (7, "1A")]
 )
 def test_e_commerce_needs_an_authentication_or_its_attempt(eci_indicator: int | None, said: str | None) -> None:
     facts = replace(PURCHASE, entry_mode=E_COMMERCE)

@@ -62,8 +62,7 @@ def test_numbers_do_not_repeat_by_design() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pan", "shown"),
-    [("4111111111111111", "411111******1111"), ("4111111111111111113", "411111*********1113")],
+    ("pan", "shown"), [("4111111111111111", "411111******1111"), ("4111111111111111113", "411111*********1113")]
 )
 def test_a_masked_number_shows_its_first_six_and_last_four_digits(pan: str, shown: str) -> None:
     assert numbers.mask(pan) == shown

@@ -25,12 +25,7 @@ from tests.cards.scenes import (
 )
 from tests.cards.whole_requests import NOBODY, WHOLE_DELIVERY, whole
 
-LEAST = {
-    "card_program_id": EVERYDAY,
-    "card_country_ison": GERMANY,
-    "card_virtual": 1,
-    "card_name_line_3": "ZOE ONEIL",
-}
+LEAST = {"card_program_id": EVERYDAY, "card_country_ison": GERMANY, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
 
 
 def details(scene: Scene, card: MadeCard) -> dict[str, Any]:

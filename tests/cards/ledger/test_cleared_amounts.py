@@ -139,11 +139,7 @@ def test_a_refund_in_parts_brings_what_it_brings_whole(
 @settings(deadline=None, max_examples=200)
 @given(PARTS, st.lists(st.tuples(st.integers(1, 300), RATES), min_size=1, max_size=30), RATES, MARKUPS, PAIRS)
 def test_whatever_becomes_of_rates_no_refunds_bring_more_than_their_share_of_what_was_taken(
-    collected: list[int],
-    refunds: list[tuple[int, Decimal]],
-    rate: Decimal,
-    markup: Decimal,
-    pair: tuple[int, int],
+    collected: list[int], refunds: list[tuple[int, Decimal]], rate: Decimal, markup: Decimal, pair: tuple[int, int]
 ) -> None:
     shop = Shop(collected, rate, markup, *pair)
     total = 0

@@ -53,10 +53,7 @@ class Owner:
         self.group = LimitGroup(3, "Limits", 1, entries)
         self.windows: Windows = {}
         self.now = NOON
-        rates = {
-            (USD, EUR): Rate(Decimal("0.925"), Decimal(10)),
-            (JPY, EUR): Rate(Decimal("0.0062"), Decimal(10)),
-        }
+        rates = {(USD, EUR): Rate(Decimal("0.925"), Decimal(10)), (JPY, EUR): Rate(Decimal("0.0062"), Decimal(10))}
         self.catalogue = Catalogue(1, "", rates=rates, limit_groups={3: self.group})
 
     def moves(self, amount: int, currency: int = EUR, *, forced: bool = False, **facts: Any) -> list[WindowUsage]:

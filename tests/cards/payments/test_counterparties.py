@@ -190,10 +190,7 @@ def test_a_fee_of_a_payment_is_paid_to_nobody_outside(told: Scene) -> None:
 def test_a_return_says_which_way_the_money_went_and_what_it_returns(told: Scene) -> None:
     address = told.funded(10_000)
     account = address["account_id"]
-    originals = {
-        "in": told.inbound(address, AMOUNT),
-        "direct credit": told.inbound(address, AMOUNT, scheme="BACS"),
-    }
+    originals = {"in": told.inbound(address, AMOUNT), "direct credit": told.inbound(address, AMOUNT, scheme="BACS")}
     for each, action in (("in", "inboundReturn"), ("direct credit", "directCreditReturn")):
         told.data(action, epm_transaction_id=originals[each]["epm_transaction_id"])
     out = told.paid(address, AMOUNT)

@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cards.ledgers import entries, movements, payment, prove, transactions
-from tests.cards.scenes import (
-    EUR,
-    GBP,
-    LEFT_OUT,
-    OUTSIDE,
-    SEPA,
-    UK,
-    Scene,
-)
+from tests.cards.scenes import EUR, GBP, LEFT_OUT, OUTSIDE, SEPA, UK, Scene
 from tests.cards.tariff import with_tariff
 
 CHANGE = "changeExternalPaymentAddressStatus"

@@ -238,11 +238,7 @@ PLACES: Mapping[str, Callable[[Scene], int]] = {
     "return.P": _return("Silent Bob"),
     "return.S": _return("Bob"),
 }
-DIRECT_CREDITS = {
-    "in.S": _in("BACS"),
-    "in.J": _in("BACS", state="S"),
-    "in.R": _in("BACS", returned=True),
-}
+DIRECT_CREDITS = {"in.S": _in("BACS"), "in.J": _in("BACS", state="S"), "in.R": _in("BACS", returned=True)}
 """How a payment gets to each place; DIRECT_CREDITS are those that directCreditReturn is for."""
 
 

@@ -31,10 +31,7 @@ def refused(name: str, signed: dict[str, str], body: bytes = BODY) -> str:
 
 def test_the_published_example_comes_out() -> None:
     signed = event_signing.headers(
-        ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
-        "msg_p5jXN8AQM9LWM0D4loKWxJek",
-        1614265330,
-        b'{"test": 2432232314}',
+        ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}'
     )
 
     assert signed == {

@@ -18,15 +18,7 @@ from pydantic import create_model
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields import field_types
-from chalicelib.foundation.fields.field_types import (
-    Bic,
-    Currency,
-    Day,
-    Iban,
-    InvalidMessage,
-    Message,
-    WebAddress,
-)
+from chalicelib.foundation.fields.field_types import Bic, Currency, Day, Iban, InvalidMessage, Message, WebAddress
 
 F: Any = field_types
 """The field types; one with a length is made by brackets, which the type checker knows in annotations only."""
@@ -48,14 +40,7 @@ TYPES: dict[str, Any] = {
     "Day": Day,
     "WebAddress": WebAddress,
 }
-SHORTEST = {
-    "AN": F.AN[1],
-    "A": F.A[1],
-    "Name": F.Name[1],
-    "N": F.N[1],
-    "Digits": F.Digits[1],
-    "Amount": F.Amount[1],
-}
+SHORTEST = {"AN": F.AN[1], "A": F.A[1], "Name": F.Name[1], "N": F.N[1], "Digits": F.Digits[1], "Amount": F.Amount[1]}
 MODELS = {name: create_model(name, __base__=Message, value=(kind, ...)) for name, kind in TYPES.items()}
 VALIDATORS = {name: Draft202012Validator(model.model_json_schema()) for name, model in MODELS.items()}
 CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -157,10 +142,7 @@ def test_a_schema_never_forbids_what_is_taken(value: object) -> None:
     [
         (F.AN[2_000_000], str.isprintable),
         (F.A[2_000_000], str.isalpha),
-        (
-            F.PayeeName[2_000_000],
-            lambda character: unicodedata.category(character)[0] in "LM" or character.isdecimal(),
-        ),
+        (F.PayeeName[2_000_000], lambda character: unicodedata.category(character)[0] in "LM" or character.isdecimal()),
         (F.Name[2_000_000], lambda character: unicodedata.category(character)[0] in "LM"),
     ],
 )
@@ -240,11 +222,7 @@ def test_an_identifier_becomes_text(value: object, text: str) -> None:
 
 def test_codes_are_listed_once_for_all_members_that_have_them() -> None:
     model = create_model(
-        "Money",
-        __base__=Message,
-        asked=(Currency, ...),
-        paid=(Currency | None, None),
-        home=(F.Country[2], ...),
+        "Money", __base__=Message, asked=(Currency, ...), paid=(Currency | None, None), home=(F.Country[2], ...)
     )
 
     definitions = model.model_json_schema()["$defs"]

@@ -17,11 +17,7 @@ from stdnum.iso7064 import mod_97_10
 from chalicelib.foundation.fields.ibans import _NATIONAL, is_iban, make_iban
 
 STRUCTURES: dict[str, str] = {low: properties["bban"] for _, low, _, properties, _ in numdb.get("iban").prefixes}
-CHARACTERS = {
-    "n": string.digits,
-    "a": string.ascii_uppercase,
-    "c": string.digits + string.ascii_uppercase,
-}
+CHARACTERS = {"n": string.digits, "a": string.ascii_uppercase, "c": string.digits + string.ascii_uppercase}
 
 
 def belgian(account: str) -> str:

@@ -40,17 +40,7 @@ def test_countries_are_those_of_iso_3166() -> None:
 
 @pytest.mark.parametrize(
     ("code", "digits"),
-    [
-        ("JPY", 0),
-        ("ISK", 0),
-        ("HUF", 2),
-        ("EUR", 2),
-        ("GBP", 2),
-        ("KWD", 3),
-        ("BHD", 3),
-        ("CLF", 4),
-        ("UYW", 4),
-    ],
+    [("JPY", 0), ("ISK", 0), ("HUF", 2), ("EUR", 2), ("GBP", 2), ("KWD", 3), ("BHD", 3), ("CLF", 4), ("UYW", 4)],
 )
 def test_minor_units_are_those_that_iso_publishes(code: str, digits: int) -> None:
     number = next(number for number, letters in currency_numbers().items() if letters == code)

@@ -8,10 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from chalicelib.foundation.http.outbound import (
-    Outbound,
-    Reply,
-)
+from chalicelib.foundation.http.outbound import Outbound, Reply
 from tests.foundation.servers import Connection
 
 AMPLE = 5.0

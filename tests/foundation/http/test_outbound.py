@@ -507,9 +507,7 @@ def test_a_connection_that_breaks_is_reported_and_not_tried_again_unasked(
 
 
 @pytest.mark.parametrize("behaviour", BREAKS)
-def test_with_repeat_a_connection_that_breaks_once_does_not_matter(
-    behaviour: Callable[[Connection], None],
-) -> None:
+def test_with_repeat_a_connection_that_breaks_once_does_not_matter(behaviour: Callable[[Connection], None]) -> None:
     with serving(once(behaviour)) as server:
         assert post(server.url, repeat=True).status == 200
 
@@ -523,9 +521,7 @@ def test_with_repeat_there_are_two_tries_and_no_third() -> None:
     assert len(server.requests) == 2
 
 
-def test_after_a_dropped_call_a_refused_repeat_does_not_count_as_never_reached(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_after_a_dropped_call_a_refused_repeat_does_not_count_as_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     failures: Iterator[OutboundError] = iter([ConnectionDropped("first"), NotReached("second")])
 
     def fail(*arguments: Any) -> Any:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cards.setups import (
-    Content,
-    planned,
-)
+from tests.cards.setups import Content, planned
 from tests.world import World
 
 

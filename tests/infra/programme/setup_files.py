@@ -6,16 +6,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.programs.catalogue import (
-    Catalogue,
-)
+from chalicelib.cards.programs.catalogue import Catalogue
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
-from tests.cards.setups import (
-    Content,
-    manager,
-    written,
-)
+from tests.cards.setups import Content, manager, written
 
 DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].catalogue
 

@@ -366,10 +366,7 @@ def test_every_field_has_a_mode() -> None:
 def test_an_action_has_to_be_one() -> None:
     place = "programme_managers.0.credentials.0.actions"
 
-    assert of_credential(actions=["getHolder", SECRET, "all"]) == (
-        f"{place}.1 is no action",
-        f"{place}.2 is no action",
-    )
+    assert of_credential(actions=["getHolder", SECRET, "all"]) == (f"{place}.1 is no action", f"{place}.2 is no action")
     assert of_credential(actions=[]) == (f"{place} must not be empty",)
     rights = file.read_programmes(
         written(manager(credentials=[credential("app", actions=["getHolder", "simulateAuthentication"])])), "local"

@@ -233,10 +233,7 @@ def test_of_two_loads_at_the_same_time_one_is_refused(world: World, small: Conte
 
 def test_of_two_first_loads_at_the_same_time_one_is_refused(world: World) -> None:
     new = manager()
-    with (
-        world.meanwhile("transact", lambda: loaded(world.hub, new)),
-        pytest.raises(LoadConflict),
-    ):
+    with world.meanwhile("transact", lambda: loaded(world.hub, new)), pytest.raises(LoadConflict):
         loaded(world.hub, new)
     assert changes(world, new) == []
 

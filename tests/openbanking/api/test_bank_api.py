@@ -109,10 +109,7 @@ ALTERATIONS: dict[str, Callable[[str], str]] = {
 def test_an_altered_or_unknown_url_is_not_correct(world: World, version: int, alter: Callable[[str], str]) -> None:
     url = alter(world.authorize(version)["redirect_url"])
 
-    for path, body in (
-        ("/init_authorization", {URL[version]: url}),
-        ("/consent", world.consent_body(version, url)),
-    ):
+    for path, body in (("/init_authorization", {URL[version]: url}), ("/consent", world.consent_body(version, url))):
         answer = world.bank(version, path, body)
         assert code_of(answer, version) == (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
 
@@ -280,12 +277,7 @@ GATE: dict[str, tuple[dict[str, str | None], tuple[int, int], tuple[int, str]]] 
 @pytest.mark.parametrize(("headers", "v1", "v2"), GATE.values(), ids=GATE)
 @pytest.mark.parametrize("path", ["/init_authorization", "/consent", "/token/revoke"])
 def test_a_bank_that_does_not_prove_itself_is_refused(
-    world: World,
-    version: int,
-    path: str,
-    headers: dict[str, str | None],
-    v1: tuple[int, int],
-    v2: tuple[int, str],
+    world: World, version: int, path: str, headers: dict[str, str | None], v1: tuple[int, int], v2: tuple[int, str]
 ) -> None:
     if headers.get("x-signature") == "other":
         headers = {"x-signature": signatures.sign(world.banks[version].key, b"other bytes")}

@@ -178,11 +178,7 @@ ORDER: dict[str, tuple[str, dict[str, str], tuple[int, str]]] = {
     "an unknown client": ("a=1&a=1", {"x-api-key": "x", "psu-ip-address": "x"}, (401, "WRONG_CREDENTIALS")),
     "an unknown client and a bad request id": ("", {"x-api-key": "x", "x-request-id": "1"}, (401, "WRONG_CREDENTIALS")),
     "a bad request id, a repeated parameter": ("a=1&a=1", {"x-request-id": "1"}, (401, "REQUEST_ID_NOT_UUID")),
-    "a bad request id, a bad address": (
-        "",
-        {"x-request-id": "1", "psu-ip-address": "x"},
-        (401, "REQUEST_ID_NOT_UUID"),
-    ),
+    "a bad request id, a bad address": ("", {"x-request-id": "1", "psu-ip-address": "x"}, (401, "REQUEST_ID_NOT_UUID")),
     "a bad request id, no bearer": ("", {"x-request-id": "1", "authorization": ""}, (401, "REQUEST_ID_NOT_UUID")),
     "no bearer, a repeated parameter": ("a=1&a=1", {"authorization": ""}, (401, "AUTHENTICATION_REQUIRED")),
     "a bad bearer, a bad address": (

@@ -155,8 +155,7 @@ def test_a_call_without_a_bearer_asks_for_one(stage: Stage, row: Row) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "call"),
-    [(2, "/tpp/account_payments"), (2, "/tpp/account_payment"), (1, "/tpp/account_transactions")],
+    ("version", "call"), [(2, "/tpp/account_payments"), (2, "/tpp/account_payment"), (1, "/tpp/account_transactions")]
 )
 @pytest.mark.parametrize("query", ["", "?account_id=A-1", "?colour=red", "?a=1&a=1"])
 def test_a_call_that_the_banks_version_does_not_have_does_not_exist(

@@ -434,10 +434,7 @@ def test_a_change_by_what_somebody_saw_is_refused_when_others_were_faster(
 ) -> None:
     seen = clients.get(client_id).revision
 
-    with (
-        world.meanwhile("transact", lambda: other.update(client_id, title="Theirs")),
-        pytest.raises(ClientChanged),
-    ):
+    with world.meanwhile("transact", lambda: other.update(client_id, title="Theirs")), pytest.raises(ClientChanged):
         clients.update(client_id, revision=seen, title="Ours")
 
     assert clients.get(client_id).title == "Theirs"
