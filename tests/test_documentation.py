@@ -281,7 +281,9 @@ def test_the_signature_vector_is_the_one_of_the_tests_and_verifies() -> None:
     body, signature = re.findall(r"^printf '%s' '(.*)' > ", example, re.MULTILINE)
     public_key = example.partition("<<'END'\n")[2].partition("END\nprintf")[0]
 
-    assert (body, signature, public_key) == (VECTOR["body"], VECTOR["signature"], VECTOR["public_key"])
+    assert body == VECTOR["body"]
+    assert signature == VECTOR["signature"]
+    assert public_key == VECTOR["public_key"]
     assert VECTOR["key_id"] in BANK
     assert signatures.verify([signatures.load_public_key(public_key)], body.encode(), signature)
 

@@ -166,7 +166,9 @@ def test_a_schedule_that_overtakes_the_request_writes_its_answer(scene: Scene, m
     members = {"request_reference_id": scene.reference()}
     answer, again = (scene.transfer(address, 4_000, **members) for _ in range(2))
 
-    assert (answer.status, answer.duplicated, again.duplicated) == ("success", 0, 1)
+    assert answer.status == "success"
+    assert answer.duplicated == 0
+    assert again.duplicated == 1
     assert answer.data == again.data
     books = check(scene, address["account_id"])
     assert list(books.orders) == [answer.data["id"]]

@@ -332,7 +332,9 @@ class MoneyLife(RuleBasedStateMachine):
         books.check()
         for account in self.accounts:
             row = books.accounts[f"account#{account.id}"]
-            assert (row["settled"], row["held"], row["reserved"]) == (account.settled, account.held, 0)
+            assert row["settled"] == account.settled
+            assert row["held"] == account.held
+            assert row["reserved"] == 0
         for payment in self.payments:
             assert (books.payments[payment.id]["state"], books.payments[payment.id]["held"]) == (
                 payment.state,

@@ -58,7 +58,10 @@ def test_a_new_delivery_is_due_at_once_and_found_by_time_bank_and_client(world: 
     recorded = record(world)
     delivery, now = world.delivery(recorded), world.clock.time()
 
-    assert (delivery.state, delivery.attempts, delivery.due_at, delivery.created_at) == ("due", 0, now, now)
+    assert delivery.state == "due"
+    assert delivery.attempts == 0
+    assert delivery.due_at == now
+    assert delivery.created_at == now
     assert recorded in found(world, DUE, until=now)
     assert recorded in found(world, OF_BANK, "ALPHGB21")
     assert recorded in found(world, OF_CLIENT, world.client.client_id)
@@ -162,9 +165,13 @@ def test_a_finished_delivery_can_be_made_due_once_more_with_all_its_attempts_bef
     world.hub.store.transact(update_revival(before, now))
 
     again = world.delivery(recorded)
-    assert (again.state, again.attempts, again.due_at) == ("due", 0, now)
+    assert again.state == "due"
+    assert again.attempts == 0
+    assert again.due_at == now
     assert (again.give_up_at, again.history) == (now + PLANS["event"].lasts, before.history)
-    assert (again.request_id, again.delivered_at, again.failed_at) == (before.request_id, None, None)
+    assert again.request_id == before.request_id
+    assert again.delivered_at is None
+    assert again.failed_at is None
     assert recorded in found(world, DUE, until=now)
     assert recorded not in found(world, FAILED)
     receiver.arrived = Delivered(204)

@@ -45,7 +45,9 @@ def test_any_other_says_that_it_has_not_and_410_that_it_never_will(world: World,
     with pytest.raises(Undeliverable, match=f"answered with status {status}") as failed:
         posted(world, Reply(status, b"words of the receiver", {"Retry-After": "7"}, 0))
 
-    assert (failed.value.status, failed.value.final, failed.value.retry_after) == (status, final, 7)
+    assert failed.value.status == status
+    assert failed.value.final == final
+    assert failed.value.retry_after == 7
     assert "words" not in str(failed.value)
 
 

@@ -40,7 +40,9 @@ def test_a_delivery_knows_what_it_was_recorded_for(world: World) -> None:
 
     delivery = world.delivery(recorded)
     assert (delivery.kind, delivery.topic, delivery.receiver, delivery.bic) == ("relay", "a.topic", "bank#BIC", "BIC")
-    assert (delivery.request_id, delivery.cause_id, delivery.consent_id) == ("a-request", "the-cause", None)
+    assert delivery.request_id == "a-request"
+    assert delivery.cause_id == "the-cause"
+    assert delivery.consent_id is None
 
 
 def test_a_delivery_that_is_not_given_an_id_has_one_that_its_receiver_understands(world: World) -> None:
@@ -108,7 +110,9 @@ def test_messages_that_a_queue_refuses_are_not_counted_and_named(
 
     assert outbox.queue(["a", "b", "c"]) == 2
     (line,) = lines.all()
-    assert (line["message"], line["delivery_ids"], line["error"]) == ("delivery not queued", ["b"], "refused")
+    assert line["message"] == "delivery not queued"
+    assert line["delivery_ids"] == ["b"]
+    assert line["error"] == "refused"
 
 
 def test_a_batch_that_fails_keeps_no_other_from_being_sent(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:

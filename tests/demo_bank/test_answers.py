@@ -26,7 +26,9 @@ def test_version_1_answers_the_balance_of_an_account_named_by_iban_or_id(one: St
     by_id = ask(one, "/account_balance", {"account_id": whose.account_id}, given)
     assert by_id == ask(one, "/account_balance", {"iban": whose.iban}, given)
     (row,) = by_id["accounts"]
-    assert (row["id"], row["name"], row["currency"]) == (whose.account_id, "Everyday Account", "GBP")
+    assert row["id"] == whose.account_id
+    assert row["name"] == "Everyday Account"
+    assert row["currency"] == "GBP"
     assert row["balance"] == Decimal("3354.63")
 
 

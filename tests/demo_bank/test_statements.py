@@ -63,7 +63,9 @@ def test_a_payment_record_names_both_sides(one: Stage) -> None:
     given = token(one)
     back = pay(one, given, reference="Invoice 17", message_for_receiver="For the mended roof")
     payment = ask(one, "/account_payment", {"payment_id": back["payment_id"]}, given)["payment"]
-    assert (payment["amount"], payment["type"], payment["date_created"]) == (-PAID, "Bank transfer", "2026-03-02")
+    assert payment["amount"] == -PAID
+    assert payment["type"] == "Bank transfer"
+    assert payment["date_created"] == "2026-03-02"
     assert payment["reference"] == "Invoice 17"
     assert payment["description"] == "Zoë O'Brien: Invoice 17 · For the mended roof"
     (sides,) = payment["additional_data"]

@@ -64,7 +64,9 @@ def test_a_revocation_can_be_traced_to_its_arrival_at_the_bank(tpp: Tpp, journey
     traced = _arrived(operate, request_id)
 
     (delivery,) = traced["deliveries"]
-    assert (delivery["kind"], delivery["state"], delivery["attempts"]) == ("revoke_token", "delivered", 1)
+    assert delivery["kind"] == "revoke_token"
+    assert delivery["state"] == "delivered"
+    assert delivery["attempts"] == 1
     functions = {line["message"]: line["function"] for line in traced["lines"]}
     assert (functions["consent ended"], functions["delivered"]) == ("api", "deliver")
     (consent,) = traced["consents"]

@@ -90,7 +90,9 @@ def test_on_one_machine_a_mail_is_a_file_and_a_line_of_the_log_without_the_link(
     assert file.read_text("utf-8") == f"To: {MAIL.to}\nSubject: {MAIL.subject}\n\n{MAIL.text}\n"
     assert (file.stat().st_mode & 0o777, folder.stat().st_mode & 0o777) == (0o600, 0o700)
     line = json.loads(lines.text.splitlines()[-1])
-    assert (line["message"], line["to"], line["subject"]) == ("mail written", MAIL.to, MAIL.subject)
+    assert line["message"] == "mail written"
+    assert line["to"] == MAIL.to
+    assert line["subject"] == MAIL.subject
     assert line["file"] == str(file)
     assert "secret" not in lines.text
 

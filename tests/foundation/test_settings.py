@@ -82,7 +82,9 @@ def test_every_setting_can_be_given() -> None:
 
     assert settings.public_url == "https://causeway.example.com"
     assert settings.bank_api_url == "https://banks.example.com"
-    assert (settings.prefix, settings.kms_key_id, settings.keys_secret) == ("hub", "alias/other", "our-keys")
+    assert settings.prefix == "hub"
+    assert settings.kms_key_id == "alias/other"
+    assert settings.keys_secret == "our-keys"
     assert (settings.card_keys_secret, settings.demo_banks_secret) == ("our-card-keys", "our-banks")
     assert (settings.log_level, settings.mail_from) == ("DEBUG", "no-reply@example.com")
 

@@ -40,7 +40,9 @@ def test_the_dashboard_shows_every_alarm_before_anything_else() -> None:
     first, *others = dashboard("prod")["widgets"]
     names = [name for name, each in template.load()["Resources"].items() if each["Type"] == ALARM]
 
-    assert (first["type"], first["y"], first["properties"]["alarms"]) == ("alarm", 0, names)
+    assert first["type"] == "alarm"
+    assert first["y"] == 0
+    assert first["properties"]["alarms"] == names
     assert all(widget["y"] > 0 for widget in others)
 
 

@@ -213,7 +213,9 @@ def have_a_payment_made_at_a_bank_that(world: World, version: int, kind: str, co
             assert fault.lasting
             assert payer.calls >= 1, "what was never sent is not unknown"
         elif does == "takes it":
-            assert (found["state"], found["status"], found["body"]["payment_id"]) == ("done", 200, "P-1")
+            assert found["state"] == "done"
+            assert found["status"] == 200
+            assert found["body"]["payment_id"] == "P-1"
             (payment,) = items(world, "payments")
             assert len(payment["history"]) == 1
         else:
@@ -529,8 +531,12 @@ def ingest_what_was_counted_and_reported(world: World) -> Run:
             during(fault, lambda: ingest(world))
         ingest(world)  # when Lambda tries it again
         (of_alpha, of_beta) = DayRecords(world.hub.store).of_all(day, day)
-        assert (of_alpha.bic, of_alpha.total.answered, of_alpha.report) == ("ALPHGB21", 1, "not_expected")
-        assert (of_beta.bic, of_beta.total.answered, of_beta.consent_duration) == ("BETADEF1", 0, 7)
+        assert of_alpha.bic == "ALPHGB21"
+        assert of_alpha.total.answered == 1
+        assert of_alpha.report == "not_expected"
+        assert of_beta.bic == "BETADEF1"
+        assert of_beta.total.answered == 0
+        assert of_beta.consent_duration == 7
 
     return run
 

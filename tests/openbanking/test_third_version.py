@@ -197,7 +197,9 @@ def test_a_psu_comes_back_by_its_cancel_address(bank: ThirdBank) -> None:
     back = bank.world.call("GET", urlsplit(told.body["CancelUrl"]).path)
 
     query = parse_qs(urlsplit(back.headers["location"]).query)
-    assert (back.status, query["error"], query["state"]) == (303, ["access_denied"], [asked["state"]])
+    assert back.status == 303
+    assert query["error"] == ["access_denied"]
+    assert query["state"] == [asked["state"]]
 
 
 @pytest.mark.parametrize(

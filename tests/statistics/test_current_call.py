@@ -31,7 +31,9 @@ def test_what_is_noted_inside_is_of_the_request() -> None:
         current_call.record_bank_request("ALPHGB21", "PISP", 6, "answered", 0.5)
         current_call.record_failure("bank")
 
-    assert (call.concern, call.fault, call.bank_seconds) == (("ALPHGB21", "PISP"), "bank", 3.5)
+    assert call.concern == ("ALPHGB21", "PISP")
+    assert call.fault == "bank"
+    assert call.bank_seconds == 3.5
     assert call.exchanges == [
         BankRequest("ALPHGB21", "PISP", 2, "unanswered", 3.0),
         BankRequest("ALPHGB21", "PISP", 6, "answered", 0.5),

@@ -28,7 +28,9 @@ def test_a_balance_stays_as_it_is_until_the_next_movement() -> None:
     then = points(made.available)[1][0]
     assert points(made.available) == [(0, 0), (then, 0), (then, HEIGHT / 2), (WIDTH, HEIGHT / 2)]
     assert {y for _, y in points(made.settled)} == {0}
-    assert (made.highest, made.lowest, made.zero) == ("100.00 EUR", "0.00 EUR", HEIGHT)
+    assert made.highest == "100.00 EUR"
+    assert made.lowest == "0.00 EUR"
+    assert made.zero == HEIGHT
     assert (made.first, made.last) == (START // 1000, START // 1000 + 1)
     assert "from 100.00 EUR to 50.00 EUR" in made.description
 

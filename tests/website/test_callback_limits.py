@@ -116,7 +116,9 @@ def test_of_two_visitors_at_the_same_time_one_has_the_bank_asked(world: World) -
     with world.meanwhile("transact", lambda: inner.append(visitors.open(address="203.0.113.8"))):
         outer = visitors.open()
 
-    assert (inner, outer, visitors.asked) == ([ASKED], REPORTED, 1)
+    assert inner == [ASKED]
+    assert outer == REPORTED
+    assert visitors.asked == 1
 
 
 def test_neither_an_address_nor_a_limit_stands_in_the_way_of_what_banks_report(world: World) -> None:

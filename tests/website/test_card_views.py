@@ -99,7 +99,9 @@ def test_the_command_that_the_page_shows_links_the_user(
     user.post("/account", action="code")
     code = shown_in(user, "operator-code")
 
-    assert (python, flag, module) == (".venv/bin/python", "-m", "infra.admin")
+    assert python == ".venv/bin/python"
+    assert flag == "-m"
+    assert module == "infra.admin"
     ran = CliRunner().invoke(program, [code if word == "CODE" else word for word in words], catch_exceptions=False)
     assert ran.exit_code == 0, ran.output
     assert "linked to no programme manager" not in user.get("/cards").text

@@ -31,7 +31,9 @@ def test_a_new_client_has_what_the_form_said(world: World, user: Person, email: 
     )
 
     client = world.hub.openbanking.clients.get(client_id)
-    assert (client.owner, client.title, client.active) == (email, "Budget Friend", True)
+    assert client.owner == email
+    assert client.title == "Budget Friend"
+    assert client.active is True
     assert client.callback_urls == ("https://tpp.example/back?x=1", "https://two.example/back")
     assert client.events_url == "https://tpp.example/events"
     assert client.registration_number == "PSDGB-FCA-1"
@@ -563,7 +565,9 @@ def test_in_production_what_people_at_the_bank_see_of_an_active_client_is_the_op
     assert change(user, client_id, **same, events_url="https://tpp.example/events").status == 200
 
     client = world.hub.openbanking.clients.get(client_id)
-    assert (client.title, client.callback_urls, client.active) == ("Budget Friend", (urls,), True)
+    assert client.title == "Budget Friend"
+    assert client.callback_urls == (urls,)
+    assert client.active is True
     user.post(f"/clients/{client_id}", action="deactivate")
     assert change(user, client_id, **(same | {"title": "Renamed"}), events_url=client.events_url).status == 303
     assert not world.hub.openbanking.clients.get(client_id).active

@@ -63,7 +63,10 @@ def test_what_is_disputed_is_given_back_and_set_apart(shops: Scene) -> None:
         ("disputed", GBP): -20_00,
     }
     kept = dispute(card, bill)
-    assert (kept.id, kept.step, kept.amount, kept.worth) == (answer["dispute_id"], "opened", 20_00, 20_00)
+    assert kept.id == answer["dispute_id"]
+    assert kept.step == "opened"
+    assert kept.amount == 20_00
+    assert kept.worth == 20_00
     assert kept.opened_at == shops.clock.time()
 
 
@@ -111,12 +114,21 @@ def test_giving_back_and_taking_again_are_transactions_about_the_disputed_one(sh
         (back, (2, "credit", "dispute opened")),
         (again, (19, "debit", "dispute lost")),
     ):
-        assert (row["transaction_type"], row["direction"], row["description"]) == (kind, direction, description)
-        assert (row["mti"], row["function_code"], row["reason_code"], row["parent_id"]) == (1442, 450, 12, first["id"])
-        assert (row["amount"], row["currency"], row["holder_amount"]) == (24_60, GBP, 24_60)
+        assert row["transaction_type"] == kind
+        assert row["direction"] == direction
+        assert row["description"] == description
+        assert row["mti"] == 1442
+        assert row["function_code"] == 450
+        assert row["reason_code"] == 12
+        assert row["parent_id"] == first["id"]
+        assert row["amount"] == 24_60
+        assert row["currency"] == GBP
+        assert row["holder_amount"] == 24_60
         assert [row[name] for name in same] == [first[name] for name in same]
         network = row["network"]
-        assert (network["proc_code"], network["transaction_type"], network["mcc"]) == (kind * 10_000, kind, 5411)
+        assert network["proc_code"] == kind * 10_000
+        assert network["transaction_type"] == kind
+        assert network["mcc"] == 5411
         assert network["auth_code"] == first["network"]["auth_code"]
 
 

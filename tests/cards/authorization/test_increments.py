@@ -115,11 +115,9 @@ def test_what_is_approved_is_held_anew_and_written_down(issuer: Scene) -> None:
     assert user.stands(asked["trans_link"]) == ("H", 15_00, 12_30)
     assert user.record(asked["trans_link"]).due_at == later.clock.time() + HOLD_SECONDS
     first, second = messages(user)
-    assert (second["authorize_type"], second["trans_link"], second["transaction_amount"]) == (
-        3,
-        first["trans_link"],
-        5_00,
-    )
+    assert second["authorize_type"] == 3
+    assert second["trans_link"] == first["trans_link"]
+    assert second["transaction_amount"] == 5_00
     assert second["merchant_name"] == "Grocer"
     assert authorizes(user) == [asked["authorize_id"], answer["authorize_id"]]
     assert user.causes() == ["authorization", "increment"]
@@ -132,7 +130,9 @@ def test_a_decline_changes_nothing_and_is_written_down(issuer: Scene) -> None:
 
     answer = user.asks_more(asked["trans_link"], 95_00)
 
-    assert (answer["response_code"], answer["approved_amount"], "auth_code" in answer) == ("61", 0, False)
+    assert answer["response_code"] == "61"
+    assert answer["approved_amount"] == 0
+    assert "auth_code" not in answer
     assert user.record(asked["trans_link"]) == before
     assert (user.balances(), user.used(A_DAY)) == ((100_00, 10_00, 0, 90_00), [(1, 10_00)])
     assert [(row["authorize_type"], row["response_code"], row["actual"]) for row in messages(user)] == [

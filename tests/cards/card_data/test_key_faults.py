@@ -51,7 +51,9 @@ def test_a_card_is_made_when_the_keys_can_be_had_again(scene: Scene, ring: str, 
     made, again = fresh.do("createCard", **members), fresh.do("createCard", **members)
 
     assert (refused.status_code, left) == (Status.INTERNAL, before)
-    assert (made.status, made.duplicated, again.duplicated) == ("success", 0, 1)
+    assert made.status == "success"
+    assert made.duplicated == 0
+    assert again.duplicated == 1
     assert again.data == made.data
     Books(scene.world).check()
 

@@ -69,7 +69,9 @@ def test_a_card_that_is_issued_anew_is_told_with_its_new_order(heard: Listener) 
     made = scene.data("reissueCard", card_id=card.card_id, card_name_line_3="ZOE O")
 
     [told] = heard.told("card.created")
-    assert (told["card_id"], told["reissued"], told["card_status"]) == (card.card_id, 1, "N")
+    assert told["card_id"] == card.card_id
+    assert told["reissued"] == 1
+    assert told["card_status"] == "N"
     assert told["card_request_id"] == made["card_request_id"] != card.card_request_id
 
 
@@ -163,7 +165,9 @@ def test_what_a_shop_collects_is_told_with_its_transaction(heard: Listener) -> N
     cleared = scene.clearing(asked, 1800)
 
     [told] = heard.told("card.clearing")
-    assert (told["card_id"], told["account_id"], told["transaction_amount"]) == (card.card_id, card.account_id, 1800)
+    assert told["card_id"] == card.card_id
+    assert told["account_id"] == card.account_id
+    assert told["transaction_amount"] == 1800
     assert {name: told[name] for name in cleared} == cleared
 
 

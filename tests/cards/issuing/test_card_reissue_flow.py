@@ -53,7 +53,9 @@ def test_a_card_stays_itself_and_waits_for_its_activation(stage: Scene) -> None:
 
     new = reissued(stage, card, card_name_line_3="Z ONEIL", card_name_line_4="NO")
 
-    assert (new.card_id, new.holder_id, new.account_id) == (card.card_id, card.holder_id, card.account_id)
+    assert new.card_id == card.card_id
+    assert new.holder_id == card.holder_id
+    assert new.account_id == card.account_id
     assert new.card_request_id > card.card_request_id
     changed = {"status": "N", "name_line_3": "Z ONEIL", "name_line_4": "NO", "expiry_year": 2029, "expiry_month": 3}
     kept = {name: value for name, value in before.items() if not name.startswith("status_change_")}
@@ -226,8 +228,12 @@ def test_another_programme_takes_its_own_groups_where_it_does_not_have_the_cards
     found = details(stage, card)
     assert new.pan.startswith("40000012")
     assert found["program_id"] == PREPAID
-    assert (found["fees_group_id"], found["limits_group_id"], found["risk_group_id"]) == (301, 201, 401)
-    assert (found["usages_group_id"], found["card_design_id"], found["service_code"]) == (601, 21, 221)
+    assert found["fees_group_id"] == 301
+    assert found["limits_group_id"] == 201
+    assert found["risk_group_id"] == 401
+    assert found["usages_group_id"] == 601
+    assert found["card_design_id"] == 21
+    assert found["service_code"] == 221
     assert found["product_id"] == 13
     assert new.expiration == {"year": 2028, "month": 3}
 
@@ -238,7 +244,9 @@ def test_groups_that_are_asked_for_are_set_and_others_stay(stage: Scene) -> None
     reissued(stage, card, card_fee_group_id=302, risk_rules_group_id="402")
 
     found = details(stage, card)
-    assert (found["fees_group_id"], found["risk_group_id"], found["card_design_id"]) == (302, 402, 22)
+    assert found["fees_group_id"] == 302
+    assert found["risk_group_id"] == 402
+    assert found["card_design_id"] == 22
     assert (
         code(stage, card, card_program_id=PREPAID, generate_new_pan=NEW, auto_conversion=0, card_design_id=22) == 2005
     )

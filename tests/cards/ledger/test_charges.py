@@ -31,12 +31,18 @@ def test_a_fee_of_its_own_is_held_with_the_payment_and_shown_beside_it(tariff: S
     tariff.result(answer.data["id"], "settled")
     assert tariff.balances(account) == (7950, 7950, 0)
     _, main, fee = transactions(tariff, account)
-    assert (main["holder_amount"], main["fee"], main["transaction_type"]) == (2000, 0, 61)
-    assert (fee["holder_amount"], fee["transaction_type"], fee["direction"]) == (50, 70, "debit")
+    assert main["holder_amount"] == 2000
+    assert main["fee"] == 0
+    assert main["transaction_type"] == 61
+    assert fee["holder_amount"] == 50
+    assert fee["transaction_type"] == 70
+    assert fee["direction"] == "debit"
     assert (fee["parent_id"], fee["trans_link"]) == (main["id"], main["trans_link"])
     assert (fee["fee_code"], fee["description"]) == ("EXTOUT", "To Britain")
     booked = entries(movements(tariff, account)[-1])
-    assert (booked["settled", GBP], booked["external", GBP], booked["fees", GBP]) == (-2050, 2000, 50)
+    assert booked["settled", GBP] == -2050
+    assert booked["external", GBP] == 2000
+    assert booked["fees", GBP] == 50
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,9 @@ def test_a_blended_fee_is_part_of_the_transaction(tariff: Scene) -> None:
     assert (answer.data["settlement_amount"], tariff.balances(account)[0]) == (2000, 7920)
     tariff.result(answer.data["id"], "settled")
     _, main = transactions(tariff, account)
-    assert (main["amount"], main["holder_amount"], main["fee"]) == (2000, 2080, 80)
+    assert main["amount"] == 2000
+    assert main["holder_amount"] == 2080
+    assert main["fee"] == 80
 
 
 def test_a_rejected_payment_costs_nothing_and_a_returned_one_keeps_its_fee(tariff: Scene) -> None:
@@ -149,7 +157,10 @@ def test_an_account_in_another_currency_pays_at_the_marked_up_rate(tariff: Scene
         ("external", EUR): 1000,
     }
     main = transactions(tariff, account)[-1]
-    assert (main["amount"], main["currency"], main["holder_amount"], main["holder_currency"]) == (1000, EUR, shown, GBP)
+    assert main["amount"] == 1000
+    assert main["currency"] == EUR
+    assert main["holder_amount"] == shown
+    assert main["holder_currency"] == GBP
     assert (main["base_rate"], main["holder_rate"]) == (Decimal("0.8"), Decimal("0.82"))
     assert (main["conversion_fee"], main["conversion_fee_blended"]) == (20, programme == EVERYDAY_ACCOUNT)
     assert tariff.result(answer.data["id"], "returned")["available_balance"] == 10_000
@@ -176,7 +187,9 @@ def test_a_fee_and_a_conversion_add_up(tariff: Scene) -> None:
     assert tariff.balances(account) == (9000, 9900, 0)
     tariff.result(number, "settled")
     booked = entries(movements(tariff, account)[-1])
-    assert (booked["settled", GBP], booked["fees", GBP], booked["conversion", GBP]) == (-900, 100, 800)
+    assert booked["settled", GBP] == -900
+    assert booked["fees", GBP] == 100
+    assert booked["conversion", GBP] == 800
 
 
 def test_each_side_has_its_own_rates_and_fees(stage: Scene, tariff: Scene) -> None:
@@ -190,7 +203,9 @@ def test_each_side_has_its_own_rates_and_fees(stage: Scene, tariff: Scene) -> No
     assert stage.balances(source["account_id"]) == (5000, 5000, 0)
     assert tariff.balances(account) == (4000 - 100 - 40, 3860, 0)
     main, fee = transactions(tariff, account)
-    assert (main["holder_amount"], fee["holder_amount"], fee["parent_id"]) == (3900, 40, main["id"])
+    assert main["holder_amount"] == 3900
+    assert fee["holder_amount"] == 40
+    assert fee["parent_id"] == main["id"]
     assert entries(movements(tariff, account)[-1]) == {
         (f"account#{source['account_id']}:settled", EUR): -5000,
         ("conversion", EUR): 5000,
@@ -214,8 +229,12 @@ def test_a_fee_of_what_comes_in_is_taken_from_it(tariff: Scene, amount: int, fee
 
     assert told["available_balance"] == amount - fee
     main, taken = transactions(tariff, account)
-    assert (main["id"], main["holder_amount"], main["direction"]) == (told["transaction_id"], amount, "credit")
-    assert (taken["holder_amount"], taken["direction"], taken["parent_id"]) == (fee, "debit", main["id"])
+    assert main["id"] == told["transaction_id"]
+    assert main["holder_amount"] == amount
+    assert main["direction"] == "credit"
+    assert taken["holder_amount"] == fee
+    assert taken["direction"] == "debit"
+    assert taken["parent_id"] == main["id"]
 
 
 @pytest.mark.parametrize(("amount", "left"), [(7, 0), (8, 0), (9, 1)])
@@ -230,7 +249,9 @@ def test_a_blended_fee_lessens_the_credit(tariff: Scene) -> None:
 
     assert tariff.inbound(tariff.address(account), 1000)["settled_balance"] == 990
     [main] = transactions(tariff, account)
-    assert (main["amount"], main["holder_amount"], main["fee"]) == (1000, 990, 10)
+    assert main["amount"] == 1000
+    assert main["holder_amount"] == 990
+    assert main["fee"] == 10
 
 
 @pytest.mark.parametrize(("programme", "shown"), [(EVERYDAY_ACCOUNT, 780), (PREPAID_ACCOUNT, 800)])
@@ -251,7 +272,9 @@ def test_an_account_in_another_currency_is_credited_at_the_worse_rate(
         ("external", EUR): -1000,
     }
     [main] = transactions(tariff, account)
-    assert (main["holder_amount"], main["conversion_fee"], main["holder_rate"]) == (shown, 20, Decimal("0.78"))
+    assert main["holder_amount"] == shown
+    assert main["conversion_fee"] == 20
+    assert main["holder_rate"] == Decimal("0.78")
     returned = tariff.data("inboundReturn", epm_transaction_id=told["epm_transaction_id"], reason=1)
     assert (returned["settlement_amount"], tariff.balances(account)) == (shown, (0, 0, 0))
 

@@ -166,7 +166,10 @@ def test_in_the_same_currency_a_refund_is_its_amount() -> None:
 
     made = ClearedAmount.of_clearing(same).give_back(30, 30).convert_refund(20, same, same)
 
-    assert (made.amount, made.base_amount, made.holder_amount, made.fee) == (20, 20, 20, 0)
+    assert made.amount == 20
+    assert made.base_amount == 20
+    assert made.holder_amount == 20
+    assert made.fee == 0
 
 
 def test_what_was_collected_at_several_rates_is_given_back_at_the_rate_of_the_day() -> None:

@@ -203,7 +203,9 @@ def test_the_markup_is_against_the_holder(debit: bool, holder_amount: int, holde
     made = conversion(catalogue(markup="2.5", EUR_USD="1.08"), 100_00, EUR, USD, debit=debit)
 
     assert made is not None
-    assert (made.amount, made.currency, made.holder_currency) == (100_00, EUR, USD)
+    assert made.amount == 100_00
+    assert made.currency == EUR
+    assert made.holder_currency == USD
     assert (made.base_amount, made.base_rate) == (108_00, Decimal("1.08"))
     assert (made.holder_amount, made.holder_rate) == (holder_amount, Decimal(holder_rate))
     assert made.fee == fee
@@ -264,7 +266,9 @@ def test_the_same_currency_is_converted_for_nothing() -> None:
     made = conversion(catalogue(), 12_345, EUR, EUR, debit=True)
 
     assert made is not None
-    assert (made.base_amount, made.holder_amount, made.fee) == (12_345, 12_345, 0)
+    assert made.base_amount == 12_345
+    assert made.holder_amount == 12_345
+    assert made.fee == 0
     assert made.base_rate == made.holder_rate == 1
     assert convert_at_base_rate(catalogue(), 12_345, EUR, EUR) == 12_345
 

@@ -145,7 +145,9 @@ def test_what_was_used_is_there_again_with_the_first_second_after(duration: int,
     assert owner.left() == LimitLeft(owner.group.entries[0], 0, 0, 0, at(last) + 1)
     owner.refused(1)
     owner.now += 1
-    assert (owner.left().count, owner.left().amount, owner.left().country_count) == (1, 100, 1)
+    assert owner.left().count == 1
+    assert owner.left().amount == 100
+    assert owner.left().country_count == 1
     assert owner.left().date_valid == window_bounds(duration, at(last) + 1)[1]
     owner.moves(100)
     owner.refused(1)
@@ -171,12 +173,10 @@ def test_an_amount_at_the_limit_passes_and_one_above_does_not(duration: int) -> 
     owner = Owner(entry(amount=100_00, duration=duration))
 
     refusal = owner.refused(100_01)
-    assert (refusal.entry, refusal.bound, refusal.asked, refusal.left) == (
-        owner.group.entries[0],
-        "amount",
-        100_01,
-        100_00,
-    )
+    assert refusal.entry == owner.group.entries[0]
+    assert refusal.bound == "amount"
+    assert refusal.asked == 100_01
+    assert refusal.left == 100_00
     owner.moves(100_00)
 
 
@@ -197,7 +197,9 @@ def test_so_many_movements_pass_and_no_more() -> None:
         owner.moves(LARGE)
 
     refusal = owner.refused(0)
-    assert (refusal.bound, refusal.asked, refusal.left) == ("count", 1, 0)
+    assert refusal.bound == "count"
+    assert refusal.asked == 1
+    assert refusal.left == 0
 
 
 def test_so_many_countries_pass_and_no_more() -> None:
@@ -206,7 +208,9 @@ def test_so_many_countries_pass_and_no_more() -> None:
     owner.moves(1, country=FR)
 
     refusal = owner.refused(1, country=IT)
-    assert (refusal.bound, refusal.asked, refusal.left) == ("country_count", 1, 0)
+    assert refusal.bound == "country_count"
+    assert refusal.asked == 1
+    assert refusal.left == 0
     owner.moves(1, country=FR)
     owner.moves(1, country=DE)
 
@@ -370,7 +374,9 @@ def test_a_forced_movement_counts_and_is_not_refused() -> None:
     owner.moves(101, country=FR, forced=True)
 
     assert owner.windows["3.1"] == Window(TODAY, 2, 201, {DE: 1, FR: 1})
-    assert (owner.left().amount, owner.left().count, owner.left().country_count) == (0, 0, 0)
+    assert owner.left().amount == 0
+    assert owner.left().count == 0
+    assert owner.left().country_count == 0
     assert owner.refused(1, country=DE).left == 0
 
 
@@ -425,7 +431,9 @@ def test_a_release_never_takes_a_counter_below_zero() -> None:
     owner.releases(counted)
 
     assert owner.windows["3.1"] == Window(TODAY)
-    assert (owner.left().amount, owner.left().count, owner.left().country_count) == (100, 2, 1)
+    assert owner.left().amount == 100
+    assert owner.left().count == 2
+    assert owner.left().country_count == 1
 
 
 def test_a_release_of_what_no_window_knows_changes_nothing() -> None:
@@ -534,4 +542,6 @@ def test_releasing_everything_undoes_everything(movements: list[Any]) -> None:
         owner.releases(shares)
 
     assert all(found == Window(found.start) for found in owner.windows.values())
-    assert (owner.left().amount, owner.left().count, owner.left().country_count) == (200, 4, 2)
+    assert owner.left().amount == 200
+    assert owner.left().count == 4
+    assert owner.left().country_count == 2

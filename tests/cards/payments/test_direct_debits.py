@@ -110,10 +110,16 @@ def test_at_its_cut_off_it_is_paid_and_shown_with_its_mandate(stage: Scene) -> N
 
     told = passed(stage, number)
 
-    assert (told["state"], told["available_balance"], told["settled_balance"]) == ("S", 7500, 7500)
+    assert told["state"] == "S"
+    assert told["available_balance"] == 7500
+    assert told["settled_balance"] == 7500
     _, debit = transactions(stage, address["account_id"])
-    assert (debit["transaction_type"], debit["direction"], debit["holder_amount"]) == (62, "debit", 2500)
-    assert (debit["epm_mandate_id"], debit["epm_transaction_id"], debit["reference"]) == (mandate, number, "MEMBER-7")
+    assert debit["transaction_type"] == 62
+    assert debit["direction"] == "debit"
+    assert debit["holder_amount"] == 2500
+    assert debit["epm_mandate_id"] == mandate
+    assert debit["epm_transaction_id"] == number
+    assert debit["reference"] == "MEMBER-7"
     assert stage.sim("simulateDirectDebit", epm_transaction_id=number).status_code == 4008
     assert decide(stage, number, 0) == 4008
     assert len(movements(stage, address["account_id"])) == 2

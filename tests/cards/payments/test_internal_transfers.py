@@ -44,14 +44,17 @@ def test_a_payment_to_an_address_of_this_service_arrives_at_once(stage: Scene) -
     paid = payment(stage, answer.data["id"])
     assert paid.counterpart is not None
     came = payment(stage, paid.counterpart)
-    assert (paid.state, came.state, came.payment, came.counterpart) == ("S", "S", "in", paid.id)
+    assert paid.state == "S"
+    assert came.state == "S"
+    assert came.payment == "in"
+    assert came.counterpart == paid.id
     out, into = transactions(stage, source["account_id"])[-1], transactions(stage, target["account_id"])[-1]
-    assert (out["id"], out["transaction_type"], out["trans_link"]) == (
-        answer.data["transaction_id"],
-        61,
-        answer.data["trans_link"],
-    )
-    assert (into["transaction_type"], into["direction"], into["holder_amount"]) == (60, "credit", 2500)
+    assert out["id"] == answer.data["transaction_id"]
+    assert out["transaction_type"] == 61
+    assert out["trans_link"] == answer.data["trans_link"]
+    assert into["transaction_type"] == 60
+    assert into["direction"] == "credit"
+    assert into["holder_amount"] == 2500
     assert (
         movements(stage, source["account_id"])[-1]["entries"] == movements(stage, target["account_id"])[-1]["entries"]
     )
@@ -71,7 +74,9 @@ def test_a_repeat_in_the_house_moves_nothing_again(stage: Scene) -> None:
     first = stage.transfer(source, 100, **to(target), request_reference_id=reference)
     again = stage.transfer(source, 100, **to(target), request_reference_id=reference)
 
-    assert (again.duplicated, again.data, stage.balances(target["account_id"])[0]) == (1, first.data, 100)
+    assert again.duplicated == 1
+    assert again.data == first.data
+    assert stage.balances(target["account_id"])[0] == 100
 
 
 @pytest.mark.parametrize(("result", "code"), [("settled", None), ("rejected", 4008), ("returned", 4008)])

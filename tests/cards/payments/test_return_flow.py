@@ -85,8 +85,12 @@ def test_a_payment_that_came_in_goes_back_whole(stage: Scene) -> None:
     assert stage.balances(address["account_id"]) == (100, 100, 0)
     assert (state(stage, number), state(stage, answer.data["id"])) == ("R", "S")
     first, *_, last = transactions(stage, address["account_id"])
-    assert (last["id"], last["transaction_type"], last["direction"]) == (answer.data["transaction_id"], 64, "debit")
-    assert (last["trans_link"], last["reference"], last["parent_id"]) == (first["trans_link"], "Not ours", first["id"])
+    assert last["id"] == answer.data["transaction_id"]
+    assert last["transaction_type"] == 64
+    assert last["direction"] == "debit"
+    assert last["trans_link"] == first["trans_link"]
+    assert last["reference"] == "Not ours"
+    assert last["parent_id"] == first["id"]
     held = [entries(row).get(("held", GBP)) for row in movements(stage, address["account_id"])]
     assert held == [None, None, 2500, -2500]
 
@@ -163,7 +167,9 @@ def test_a_direct_debit_is_taken_back_in_any_status_of_the_account(stage: Scene,
     assert state(stage, number) == "R"
     assert back(stage, number, DEBIT).status_code == 4004
     last = transactions(stage, address["account_id"])[-1]
-    assert (last["transaction_type"], last["direction"], last["reference"]) == (63, "credit", "Unknown to us")
+    assert last["transaction_type"] == 63
+    assert last["direction"] == "credit"
+    assert last["reference"] == "Unknown to us"
 
 
 @pytest.mark.parametrize(("reason", "code"), [("0", None), ("B", None), ("MS03", None), ("C", 2005), ("AC02", 2005)])
@@ -206,7 +212,9 @@ def test_a_return_whose_answer_was_lost_is_finished_by_the_schedule(stage: Scene
     stage.hub.cards.flows.provider_recovery.finish()
     answer = back(stage, number, request_reference_id=reference)
 
-    assert (answer.duplicated, answer.data["settlement_amount"], state(stage, number)) == (1, 2500, "R")
+    assert answer.duplicated == 1
+    assert answer.data["settlement_amount"] == 2500
+    assert state(stage, number) == "R"
     assert stage.balances(address["account_id"]) == (0, 0, 0)
 
 
@@ -222,7 +230,9 @@ def test_what_came_from_an_address_of_this_service_goes_back_there(stage: Scene,
     answer = back(tariff, arrived)
 
     assert (answer.status, "destination_bank_account_address" in answer.data) == ("success", False)
-    assert (state(stage, paid), state(stage, arrived), state(stage, answer.data["id"])) == ("R", "R", "S")
+    assert state(stage, paid) == "R"
+    assert state(stage, arrived) == "R"
+    assert state(stage, answer.data["id"]) == "S"
     assert stage.balances(source["account_id"]) == (10_000, 10_000, 0)
     assert tariff.balances(target["account_id"]) == (0, 0, 0)
     assert [row["transaction_type"] for row in transactions(stage, source["account_id"])] == [60, 61, 63]

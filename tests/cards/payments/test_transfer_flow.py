@@ -51,10 +51,17 @@ def test_a_payment_is_held_until_it_is_settled(stage: Scene) -> None:
     assert stage.balances(account) == (7500, 10_000, 0)
     assert [row["transaction_type"] for row in transactions(stage, account)] == [60]
     told = stage.result(number, "settled")
-    assert (told["state"], told["available_balance"], told["settled_balance"]) == ("S", 7500, 7500)
+    assert told["state"] == "S"
+    assert told["available_balance"] == 7500
+    assert told["settled_balance"] == 7500
     [row] = [row for row in transactions(stage, account) if row["id"] == told["transaction_id"]]
-    assert (row["transaction_type"], row["direction"], row["amount"], row["holder_amount"]) == (61, "debit", 2500, 2500)
-    assert (row["description"], row["reference"], row["epm_transaction_id"]) == ("Rent", "INV 7", number)
+    assert row["transaction_type"] == 61
+    assert row["direction"] == "debit"
+    assert row["amount"] == 2500
+    assert row["holder_amount"] == 2500
+    assert row["description"] == "Rent"
+    assert row["reference"] == "INV 7"
+    assert row["epm_transaction_id"] == number
 
 
 @pytest.mark.parametrize(("result", "final", "left"), [("settled", "S", 7500), ("rejected", "J", 10_000)])
@@ -90,9 +97,13 @@ def test_a_returned_payment_comes_back_once(stage: Scene) -> None:
 
     assert returned == again
     assert returned["transaction_id"] != settled["transaction_id"]
-    assert (returned["state"], returned["available_balance"], returned["settled_balance"]) == ("R", 10_000, 10_000)
+    assert returned["state"] == "R"
+    assert returned["available_balance"] == 10_000
+    assert returned["settled_balance"] == 10_000
     out, back = transactions(stage, address["account_id"])[1:]
-    assert (back["id"], back["transaction_type"], back["direction"]) == (returned["transaction_id"], 63, "credit")
+    assert back["id"] == returned["transaction_id"]
+    assert back["transaction_type"] == 63
+    assert back["direction"] == "credit"
     assert out["trans_link"] == back["trans_link"]
 
 

@@ -72,7 +72,9 @@ def test_a_card_is_shown_with_what_belongs_to_it(portal: Portal, card: MadeCard)
         5_00,
         0,
     ]
-    assert (dollars["currency_ison"], dollars["transactions"], dollars["balances"]) == (USD, [], [])
+    assert dollars["currency_ison"] == USD
+    assert dollars["transactions"] == []
+    assert dollars["balances"] == []
     assert [address["account_id"] for address in found["addresses"]] == [card.account_id]
     assert found["currencies"] == [978, 826, 840]
 
@@ -99,11 +101,9 @@ def test_lists_are_the_latest_first(portal: Portal, card: MadeCard) -> None:
         (60, "credit"),
     ]
     assert [(row["settled"], row["held"]) for row in euros["balances"]] == [(80_00, 5_00), (100_00, 25_00), (100_00, 0)]
-    assert (authorization["state"], authorization["left_amount"], authorization["merchant_name"]) == (
-        "H",
-        5_00,
-        "Corner Shop",
-    )
+    assert authorization["state"] == "H"
+    assert authorization["left_amount"] == 5_00
+    assert authorization["merchant_name"] == "Corner Shop"
     assert len(shown(portal, card.card_id, item_count=1)["activity"]) == 1
     assert len(shown(portal, card.card_id, balance_count=2)["accounts"][0]["balances"]) == 2
 
@@ -162,12 +162,10 @@ def test_each_number_leaves_an_audit_line_that_says_who_saw_it(portal: Portal, c
     shown(portal, card.card_id)
     (line,) = [each for each in lines.all() if each["message"] == "card data revealed"]
 
-    assert (line["credential"], line["card_id"], line["field"], line["mode"]) == (
-        f"{MANAGER}.{NAME}",
-        card.card_id,
-        "pan",
-        "masked",
-    )
+    assert line["credential"] == f"{MANAGER}.{NAME}"
+    assert line["card_id"] == card.card_id
+    assert line["field"] == "pan"
+    assert line["mode"] == "masked"
 
 
 def test_another_programme_managers_cards_do_not_exist(portal: Portal, card: MadeCard) -> None:

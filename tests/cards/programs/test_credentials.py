@@ -46,7 +46,10 @@ def test_the_three_parts_belong_to_a_credential_with_its_rights(caller: Caller) 
     found = caller.world.hub.cards.credentials.check(*caller.parts)
 
     assert isinstance(found, Credential)
-    assert (found.manager_id, found.name, found.access_level, found.modes) == (caller.id, "app", 1000, ABSENT)
+    assert found.manager_id == caller.id
+    assert found.name == "app"
+    assert found.access_level == 1000
+    assert found.modes == ABSENT
     assert found.identity == f"{caller.id}.app"
     assert found.encryption_key is None
     assert found.allows("getHolder")

@@ -30,10 +30,14 @@ def renamed(content: dict[str, Any]) -> dict[str, Any]:
 def test_a_set_up_is_what_was_loaded(world: World, small: dict[str, Any]) -> None:
     found = world.hub.cards.programmes.catalogue(small["id"])
 
-    assert (found.manager_id, found.name, found.currencies) == (small["id"], "Small Programme", (978, 826))
+    assert found.manager_id == small["id"]
+    assert found.name == "Small Programme"
+    assert found.currencies == (978, 826)
     assert found.rates == {(978, 826): Rate(Decimal("0.86"), Decimal(0))}
     programme = found.card_programmes[1]
-    assert (programme.bin, programme.pan_length, programme.currencies) == ("222300", 16, (978,))
+    assert programme.bin == "222300"
+    assert programme.pan_length == 16
+    assert programme.currencies == (978,)
     assert (programme.account_limit_group_ids, programme.countries) == ((2,), ())
     assert found.account_programmes[1].holder_limit_group_id is None
     assert found.limit_groups[3].limit_type == 3

@@ -136,7 +136,9 @@ def test_an_account_without_rows_has_nothing() -> None:
     fold = folded(Books())
 
     fold.compare({"owner": "account#17", **vars(account())})
-    assert (fold.rows, fold.claims, fold.books) == (0, {}, {})
+    assert fold.rows == 0
+    assert fold.claims == {}
+    assert fold.books == {}
 
 
 def test_rows_may_be_taken_up_where_they_were_left(lived: Lived) -> None:

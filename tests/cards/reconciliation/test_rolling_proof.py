@@ -35,7 +35,9 @@ Tamper = Callable[[Ledger], object]
 def test_a_round_proves_every_account_and_special_account_once(ledger: Ledger, lines: Lines) -> None:
     progress = ledger.go_on()
 
-    assert (progress.is_over, progress.proved, progress.broken) == (True, 3, ())
+    assert progress.is_over is True
+    assert progress.proved == 3
+    assert progress.broken == ()
     [line] = [line for line in lines.all() if line["message"] == "ledger proved"]
     assert (line["accounts"], line["broken"]) == (3, [])
 
@@ -60,7 +62,9 @@ def test_the_next_round_begins_a_day_after_the_last_one_has_begun(ledger: Ledger
 
     ledger.scene.clock.advance(1)
     progress = ledger.go_on()
-    assert (progress.began_at, progress.before_began_at, progress.proved) == (began + ROUND_SECONDS, began, 3)
+    assert progress.began_at == began + ROUND_SECONDS
+    assert progress.before_began_at == began
+    assert progress.proved == 3
 
 
 def test_an_account_that_is_made_meanwhile_is_proved_in_the_same_round(
@@ -239,7 +243,9 @@ def test_of_two_runs_at_the_same_time_one_gives_way(ledger: Ledger, lines: Lines
     with ledger.scene.world.meanwhile("put", ledger.go_on):
         given_way = ledger.go_on()
 
-    assert (given_way.is_over, ledger.progress.is_over, ledger.progress.proved) == (False, True, 3)
+    assert given_way.is_over is False
+    assert ledger.progress.is_over is True
+    assert ledger.progress.proved == 3
     assert [line["message"] for line in lines.all()].count("ledger proved") == 1
 
 

@@ -100,7 +100,9 @@ def test_a_message_says_where_and_how_the_card_was_used(rows: Rows) -> None:
         "country_ison": BRITAIN,
         "mcc": 742,
     }
-    assert (row["entry_mode_type"], row["card_present"], row["eci_indicator"]) == (5, 1, 5)
+    assert row["entry_mode_type"] == 5
+    assert row["card_present"] == 1
+    assert row["eci_indicator"] == 5
 
 
 def test_what_was_cleared_refunded_and_disputed_are_transactions(rows: Rows, asked: Mapping[str, Any]) -> None:

@@ -251,7 +251,9 @@ def test_a_kind_of_transaction_is_shown_as_what_it_is(
 ) -> None:
     row = kinds[kind]
 
-    assert (row["mti"], row["transaction_type"], row["proc_code"]) == (mti, transaction_type, transaction_type * 10_000)
+    assert row["mti"] == mti
+    assert row["transaction_type"] == transaction_type
+    assert row["proc_code"] == transaction_type * 10_000
     assert row["transaction_amount"] == (amount or row["holder_amount"])
     assert ("reconciliation_amount" in row) is (mti == 1200)
 

@@ -171,7 +171,10 @@ def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str,
     assert bank.accepts_key(credential)
     assert made["bank"] == done("banks", "show", bic)["bank"]
     assert made["bank"]["public_keys"] == [signatures.key_id(bank.verification_keys()[0])]
-    assert (bank.country, bank.schemes, bank.consent_days, bank.active) == ("GB", ("FPS",), 90, True)
+    assert bank.country == "GB"
+    assert bank.schemes == ("FPS",)
+    assert bank.consent_days == 90
+    assert bank.active is True
     for command in (["show", bic], ["list"]):
         for flags in ([], ["--json"]):
             shown = run("banks", *command, *flags).output
@@ -523,7 +526,9 @@ def test_a_bank_that_does_not_speak_the_protocol_ends_with_1(world: World, answe
     spoken, printed = run("banks", "test", side.bank.bic), run("banks", "test", side.bank.bic, "--json")
     found = json.loads(printed.stdout)
     assert (spoken.exit_code, printed.exit_code) == (1, 1)
-    assert (found["reachable"], found["accepted"], found["answer"]) == (False, False, said)
+    assert found["reachable"] is False
+    assert found["accepted"] is False
+    assert found["answer"] == said
     assert "is not reachable, or does not speak the protocol" in spoken.stdout
     assert said in spoken.stdout
 
@@ -703,7 +708,10 @@ def test_a_client_is_registered_for_a_user(world: World, owner: str) -> None:
     made = done("clients", "add", "--owner", owner.upper(), "--title", "Budget Friend")
 
     client = world.hub.openbanking.clients.get(made["client"]["client_id"])
-    assert (client.owner, client.title, client.active, client.has_secret) == (owner, "Budget Friend", True, False)
+    assert client.owner == owner
+    assert client.title == "Budget Friend"
+    assert client.active is True
+    assert client.has_secret is False
     assert made["client_secret"] is None
     assert made["client"] == done("clients", "show", client.client_id)["client"]
 

@@ -72,7 +72,9 @@ def books(document: Any) -> dict[tuple[str, int], int]:
 def test_what_cards_are_used_for_stands_in_the_book_of_the_network(spent: Spent) -> None:
     found = done("ledger", "verify")
 
-    assert (found["good"], found["rows"], found["transactions"]) == (True, 5, 3)
+    assert found["good"] is True
+    assert found["rows"] == 5
+    assert found["transactions"] == 3
     stands = books(found)
     assert stands["network", EUR] == 2_500
     assert stands["pending", EUR] == -6_000

@@ -45,7 +45,9 @@ def test_without_settings_the_own_emulator_is_used_with_made_up_credentials(
     assert "AWS_PROFILE" not in environ
     assert "AWS_SESSION_TOKEN" not in environ
     assert environ["AWS_DEFAULT_REGION"] == environ["AWS_REGION"] == "eu-west-1"
-    assert (started.kind, started.dynamodb_engine, started.seed_file) == ("emulator", None, None)
+    assert started.kind == "emulator"
+    assert started.dynamodb_engine is None
+    assert started.seed_file is None
     assert started.environment()["AWS_ACCESS_KEY_ID"] == "local"
 
 
@@ -57,7 +59,9 @@ def test_another_endpoint_is_used_as_it_is(tmp_path: Path, commands: list[list[s
 
     assert commands == []
     assert environ["AWS_ENDPOINT_URL"] == "http://elsewhere:4566"
-    assert (started.kind, started.is_emulated, started.dynamodb_engine) == ("endpoint", False, None)
+    assert started.kind == "endpoint"
+    assert started.is_emulated is False
+    assert started.dynamodb_engine is None
     assert started.seed_file == tmp_path / "seed-http-elsewhere-4566.json"
     assert "AWS_ACCESS_KEY_ID" not in started.environment(), "credentials of others are not written down"
     assert started.prefix == started.environment()["RESOURCE_PREFIX"] == "causeway-local-4711"

@@ -48,7 +48,9 @@ def test_the_demonstration_has_programmes_of_several_kinds() -> None:
     demo, other = file.read_programmes(DEMO, "local")
     programmes = demo.catalogue.card_programmes.values()
 
-    assert (demo.catalogue.manager_id, demo.catalogue.name, other.catalogue.manager_id) == (1, "Demo Programme", 2)
+    assert demo.catalogue.manager_id == 1
+    assert demo.catalogue.name == "Demo Programme"
+    assert other.catalogue.manager_id == 2
     assert demo.catalogue.currencies == (978, 826, 840)
     assert (
         {each.auto_conversion for each in programmes} == {each.country_change for each in programmes} == {True, False}
@@ -64,7 +66,9 @@ def test_the_demonstration_has_credentials_of_several_kinds() -> None:
     demo, other = file.read_programmes(DEMO, "local")
     full, support, encrypted = (demo.rights[name] for name in ("full", "support", "encrypted"))
 
-    assert (full.access_level, full.actions, full.modes) == (1000, None, PLAIN)
+    assert full.access_level == 1000
+    assert full.actions is None
+    assert full.modes == PLAIN
     assert support.access_level < 1000
     assert support.actions is not None
     assert {ACTIONS[name].effect for name in support.actions} <= {"read", "reveal"}

@@ -121,9 +121,18 @@ def test_the_numbers_of_entries_are_documented() -> None:
 def test_a_fee_is_for_everything_unless_it_says_otherwise() -> None:
     (entry,) = made(**with_fees(fee())).fee_groups[1].entries
 
-    assert (entry.transaction_type, entry.entry_mode, entry.mcc_low, entry.mcc_high) == (99, 99, 0, 9999)
-    assert (entry.country, entry.region, entry.minimum, entry.maximum, entry.percent) == (None,) * 5
-    assert (entry.fixed, entry.blended, entry.updated_at) == (100, False, 0)
+    assert entry.transaction_type == 99
+    assert entry.entry_mode == 99
+    assert entry.mcc_low == 0
+    assert entry.mcc_high == 9999
+    assert entry.country is None
+    assert entry.region is None
+    assert entry.minimum is None
+    assert entry.maximum is None
+    assert entry.percent is None
+    assert entry.fixed == 100
+    assert entry.blended is False
+    assert entry.updated_at == 0
 
 
 @pytest.mark.parametrize(
@@ -202,10 +211,20 @@ def test_several_fees_may_have_one_code_and_keep_their_order() -> None:
 def test_a_limit_is_for_every_debit_unless_it_says_otherwise() -> None:
     (entry,) = made(**with_limits(limit())).limit_groups[1].entries
 
-    assert (entry.transaction_type, entry.entry_mode, entry.mcc_low, entry.mcc_high) == (99, 99, 0, 9999)
-    assert (entry.transaction_class, entry.holder_country, entry.holder_region) == (0, 0, 0)
-    assert (entry.transaction_region, entry.region_type, entry.currency) == (0, 0, 0)
-    assert (entry.name, entry.count, entry.country_count, entry.amount_currency) == (None, None, None, 978)
+    assert entry.transaction_type == 99
+    assert entry.entry_mode == 99
+    assert entry.mcc_low == 0
+    assert entry.mcc_high == 9999
+    assert entry.transaction_class == 0
+    assert entry.holder_country == 0
+    assert entry.holder_region == 0
+    assert entry.transaction_region == 0
+    assert entry.region_type == 0
+    assert entry.currency == 0
+    assert entry.name is None
+    assert entry.count is None
+    assert entry.country_count is None
+    assert entry.amount_currency == 978
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ def test_a_failure_in_other_words_is_the_same_otherwise() -> None:
 def test_a_bank_that_is_left_alone_was_never_asked_and_the_caller_is_told_for_how_long() -> None:
     failure = BankFailed.of_open_circuit(CircuitOpen(30))
 
-    assert (failure.reach, failure.not_asked, failure.retry_after) == ("never", True, 30)
+    assert failure.reach == "never"
+    assert failure.not_asked is True
+    assert failure.retry_after == 30
     assert "30 s" in failure.detail
 
 

@@ -183,7 +183,9 @@ def test_banks_come_in_pages(world: World) -> None:
 
     assert first["banks"] == [{"bic": "ALPHGB21", "name": "Bank of version 1", "country": "GB", "api_version": 1}]
     assert second["banks"][0]["bic"] == "BETADEF1"
-    assert (first["page"], first["limit"], first["total"]) == (1, 1, 2)
+    assert first["page"] == 1
+    assert first["limit"] == 1
+    assert first["total"] == 2
     assert beyond["banks"] == []
 
 
@@ -370,7 +372,9 @@ def test_a_storage_failure_leads_back_as_a_server_error(world: World) -> None:
     assert answer.status == 303
     assert answer.headers["location"].startswith(f"{world.client.callback_url}?")
     query = parse_qs(urlsplit(answer.headers["location"]).query)
-    assert (query["error"], query["state"], query["iss"]) == (["server_error"], ["s"], ["http://127.0.0.1:8000"])
+    assert query["error"] == ["server_error"]
+    assert query["state"] == ["s"]
+    assert query["iss"] == ["http://127.0.0.1:8000"]
     assert front_door(world).headers["location"].startswith(world.banks[1].bank.authorization_url)
 
 

@@ -326,7 +326,9 @@ def test_a_question_that_nobody_got_to_in_time_fails_without_being_asked(questio
     question.attempt()
 
     outcome = question.outcome()
-    assert (outcome["state"], outcome["status"], outcome["body"]["code"]) == ("failed", 502, "ASPSP_UNKNOWN_ERROR")
+    assert outcome["state"] == "failed"
+    assert outcome["status"] == 502
+    assert outcome["body"]["code"] == "ASPSP_UNKNOWN_ERROR"
     assert question.side.received == []
 
 
@@ -338,7 +340,9 @@ def test_a_bank_that_is_left_alone_is_asked_later_and_that_does_not_count(questi
     question.attempt()
 
     delivery = question.world.delivery(question.request_id)
-    assert (delivery.state, delivery.attempts, question.side.received) == ("due", 0, [])
+    assert delivery.state == "due"
+    assert delivery.attempts == 0
+    assert question.side.received == []
     assert asked(question)[-1] <= 60
     assert question.outcome()["state"] == "done"
 
@@ -377,7 +381,9 @@ def test_a_client_that_was_switched_off_in_the_meantime_asks_nothing(question: Q
     clients.activate(client_id)
 
     outcome = question.outcome()
-    assert (outcome["state"], outcome["status"], outcome["body"]["code"]) == ("failed", 401, "WRONG_CREDENTIALS")
+    assert outcome["state"] == "failed"
+    assert outcome["status"] == 401
+    assert outcome["body"]["code"] == "WRONG_CREDENTIALS"
     assert question.side.received == []
 
 
@@ -392,7 +398,9 @@ def test_a_bank_that_was_switched_off_in_the_meantime_is_not_asked(question: Que
         banks.change(bic, active=True)
 
     outcome = question.outcome()
-    assert (outcome["state"], outcome["status"], outcome["body"]["title"]) == ("failed", 404, waited.body["title"])
+    assert outcome["state"] == "failed"
+    assert outcome["status"] == 404
+    assert outcome["body"]["title"] == waited.body["title"]
     assert (waited.status, question.side.received) == (404, [])
 
 

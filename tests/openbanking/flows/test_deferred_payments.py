@@ -367,7 +367,9 @@ def test_an_order_whose_consent_was_revoked_is_not_sent(world: World, consent_ty
     payer.attempt(request_id)
 
     delivery = world.delivery(request_id)
-    assert (delivery.state, payer.calls, payer.consent_status()) == ("failed", 0, "revoked")
+    assert delivery.state == "failed"
+    assert payer.calls == 0
+    assert payer.consent_status() == "revoked"
     assert delivery.answer is not None
     assert delivery.answer["status"] == 401
 

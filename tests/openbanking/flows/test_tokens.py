@@ -234,7 +234,9 @@ def test_a_redemption_that_was_not_written_may_be_repeated(world: World, version
     with world.answer_lost("transact", applied=False):
         failed = world.tpp("POST", "/tpp/token", {"code": code})
 
-    assert (failed.status, failed.body["error"], failed.headers["retry-after"]) == (500, "server_error", "1")
+    assert failed.status == 500
+    assert failed.body["error"] == "server_error"
+    assert failed.headers["retry-after"] == "1"
     assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
 
 
@@ -361,7 +363,9 @@ def test_a_body_that_cannot_be_read_is_the_fault_even_if_it_names_the_client(
         "POST", path, f"{named}&{rest[fault]}".encode(), {"content-type": "application/x-www-form-urlencoded"}
     )
 
-    assert (answer.status, answer.body["error"], answer.body["code"]) == (400, "invalid_request", "FORMAT_ERROR")
+    assert answer.status == 400
+    assert answer.body["error"] == "invalid_request"
+    assert answer.body["code"] == "FORMAT_ERROR"
     assert "www-authenticate" not in answer.headers
 
 

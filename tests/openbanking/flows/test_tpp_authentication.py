@@ -71,7 +71,9 @@ def test_a_client_that_has_a_secret_shows_it_wherever_no_bearer_does(careful: Wo
     right = [call(careful, who(careful, key=key, secret=secret)) for key in (client_id, None)]
 
     for refused in (missing, wrong, *([] if name in ("its status", "its request") else [idle])):
-        assert (refused.status, refused.body["code"], refused.body["title"]) == (401, "WRONG_CREDENTIALS", SECRET)
+        assert refused.status == 401
+        assert refused.body["code"] == "WRONG_CREDENTIALS"
+        assert refused.body["title"] == SECRET
         assert refused.headers["www-authenticate"] == BASIC
     assert idle.status == 401
     assert nothing_sent

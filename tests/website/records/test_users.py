@@ -167,7 +167,10 @@ def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(world: Worl
 
     assert found == world.hub.website.users.find(email)
     assert found is not None
-    assert (found.active, found.generation, found.manager_id, found.has_password) == (True, 0, 2, True)
+    assert found.active is True
+    assert found.generation == 0
+    assert found.manager_id == 2
+    assert found.has_password is True
     with pytest.raises(NotIdentified, match=f"{email} has registered alone"):
         world.hub.website.users.get_identified(email)
 
@@ -176,7 +179,9 @@ def test_a_user_whom_the_operator_makes_has_no_password_that_fits(world: World, 
     made = world.hub.website.users.add(email.upper())
 
     assert world.hub.website.users.get_identified(email) == made
-    assert (made.made_by_operator, made.has_password, made.terms_accepted_at) == (True, False, None)
+    assert made.made_by_operator is True
+    assert made.has_password is False
+    assert made.terms_accepted_at is None
     for guessed in ("", "nobody has this password", PASSWORD):
         assert world.hub.website.users.authenticate(email, guessed) is None
     with pytest.raises(UserExists):
