@@ -19,7 +19,7 @@ from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, HOLD_SECONDS, MOST
 from chalicelib.cards.storage import due_index, time_ordered
 from chalicelib.delivery import delivery_record, journal, sealed_bodies, slots
 from chalicelib.delivery.schedule import PLANS
-from chalicelib.demo_bank.references import REFERENCES
+from chalicelib.demo_bank.instructions import REFERENCES
 from chalicelib.demo_bank.refusals import refuse_insufficient_funds, refuse_payment
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.crypto import signatures

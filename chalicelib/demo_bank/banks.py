@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from chalicelib.demo_bank import format_v1, format_v2
 from chalicelib.demo_bank.format import Format
@@ -13,25 +14,8 @@ FORMATS: Mapping[int, Format] = {1: format_v1.FORMAT, 2: format_v2.FORMAT}
 """The formats by the versions' numbers."""
 
 
-class _BankCache:
-    """The banks; made anew when the process is wired anew."""
-
-    def __init__(self) -> None:
-        self._services: Services | None = None
-        self._banks: dict[str, DemoBank] = {}
-
-    def get(self, name: BankName, services: Services) -> DemoBank:
-        if self._services is not services:
-            self._services = services
-            self._banks = {
-                key: DemoBank(profile, FORMATS[profile.version], services) for key, profile in BY_NAME.items()
-            }
-        return self._banks[name]
-
-
-_banks = _BankCache()
-
-
+@lru_cache(maxsize=len(BY_NAME))  # made anew when the process is wired anew
 def get_bank(name: BankName, host: Services) -> DemoBank:
     """The bank of that name, on what ``host`` shares with it."""
-    return _banks.get(name, host)
+    profile = BY_NAME[name]
+    return DemoBank(profile, FORMATS[profile.version], host)

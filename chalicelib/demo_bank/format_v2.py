@@ -18,13 +18,13 @@ from chalicelib.demo_bank.instructions import (
     PaymentInstruction,
     PaymentLine,
     decimal_amount,
+    find_reference,
     pad_digits,
     resolve_schemes,
     to_minor_units,
 )
 from chalicelib.demo_bank.orders import DemoPaymentOrder
 from chalicelib.demo_bank.profiles import Profile
-from chalicelib.demo_bank.references import find_reference
 from chalicelib.demo_bank.transactions import StatementEntry
 from chalicelib.foundation.fields.field_types import decimal
 from chalicelib.openbanking.protocol import v2_messages as messages

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from chalicelib.demo_bank import refusals
 from chalicelib.demo_bank.customers import MINOR_DIGITS, CustomerAccount
@@ -130,3 +131,46 @@ def to_minor_units(amount: object) -> int:
 def decimal_amount(minor: int) -> Decimal:
     """An amount in minor units as it is written in messages: ``1250`` as ``12.50``."""
     return Decimal(minor).scaleb(-MINOR_DIGITS)
+
+
+class SandboxReference(NamedTuple):
+    """A named test reference: a payment that carries it fails in the way that its name says.
+
+    A version 1 payment carries it as ``reference`` (in bulk any payment's), a version 2 payment as
+    ``remittance_information_unstructured`` or as the reference of ``remittance_information_structured``.
+    """
+
+    name: str
+    when: str
+    what: str
+
+
+_EARLY, _LATE = "at initiation", "after confirmation"
+REFERENCES = (
+    SandboxReference("TEST-NO-FUNDS", _EARLY, "The bank refuses: there is not enough money, whatever the balance is."),
+    SandboxReference("TEST-REFUSED", _EARLY, "The bank refuses with a code and a message of its own."),
+    SandboxReference(
+        "TEST-TIMEOUT",
+        _EARLY,
+        "The bank takes the payment and answers too late: the service gives up after 20 seconds.",
+    ),
+    SandboxReference(
+        "TEST-MALFORMED", _EARLY, "The bank's answer is not of its form: all about the payment is missing."
+    ),
+    SandboxReference(
+        "TEST-LATE-REJECT",
+        _LATE,
+        "20 seconds after the customer has confirmed, the payment is rejected and the money comes back.",
+    ),
+    SandboxReference(
+        "TEST-UNKNOWN",
+        _LATE,
+        "The status is unknown (version 1) or pending (version 2) for 10 minutes; then the payment is settled.",
+    ),
+)
+_BY_NAME = {reference.name: reference for reference in REFERENCES}
+
+
+def find_reference(texts: Iterable[str | None]) -> str:
+    """The first test reference among the texts that a payment carries; empty when there is none."""
+    return next((name for text in texts if text and (name := text.strip().upper()) in _BY_NAME), "")

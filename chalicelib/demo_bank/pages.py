@@ -1,17 +1,18 @@
-"""The frame of the banks' pages: visits at one bank, its templates, its cookies and its static files."""
+"""The frame of the banks' pages: visits, templates, cookies, static files; and how money, dates and scopes are told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import display_text
+from chalicelib.demo_bank.customers import MINOR_DIGITS
 from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.static_files import StaticFiles
@@ -47,9 +48,6 @@ def page(
     """A page of the bank.
 
     Args:
-        visit: whose page it is.
-        template: its name.
-        status: of the answer.
         leads_to: the addresses that its forms, or the redirects that answer them, may end at.
         referrer: ``NO_REFERRER`` where a code stands on the page.
         values: what the template needs.
@@ -95,12 +93,78 @@ def _static_files() -> StaticFiles:
 
 @cache
 def _templates() -> Templates:
-    filters: Mapping[str, Callable[..., Any]] = {
-        "money": display_text.money,
-        "group_by_four": display_text.group_by_four,
-        "sort_code": display_text.sort_code,
-        "day": display_text.day,
-        "day_of_month": display_text.day_of_month,
-        "scope_text": display_text.scope_text,
-    }
-    return Templates((_FOLDER / "templates",), filters)
+    filters = (money, group_by_four, sort_code, day, day_of_month, scope_text)
+    return Templates((_FOLDER / "templates",), {text.__name__: text for text in filters})
+
+
+_SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
+
+
+class ScopeText(NamedTuple):
+    """What a scope allows, as the PSU reads it."""
+
+    title: str
+    meaning: str
+
+
+_LIST = ScopeText("See which accounts you have", "The names, numbers and currencies of the accounts you choose.")
+_BALANCES = ScopeText("See your balances", "How much money is in the accounts you choose, now and later.")
+_PAYMENTS = ScopeText("Prepare payments", "You confirm every single payment here before any money moves.")
+_FUNDS = ScopeText("Ask whether there is enough money", "We answer yes or no to an amount; your balance is not shown.")
+SCOPE_TEXTS: Mapping[str, ScopeText] = {
+    "account.list": _LIST,
+    "account.balance": _BALANCES,
+    "account.details": ScopeText("See account details", "The details of each account you choose, such as its IBAN."),
+    "account.payments": ScopeText(
+        "See your payments", "The list of payments made from and to the accounts you choose."
+    ),
+    "account.payment": ScopeText(
+        "See single payments", "All details of one payment: who, how much, when and what for."
+    ),
+    "payment.init": _PAYMENTS,
+    "card_based.funds_confirmations": _FUNDS,
+    "accounts": _LIST,
+    "accounts.balances": _BALANCES,
+    "accounts.transactions": ScopeText(
+        "See your transactions", "Booked and pending transactions of the chosen accounts."
+    ),
+    "payments.single": _PAYMENTS,
+    "payments.bulk": ScopeText(
+        "Prepare payments in bulk", "Many payments in one go; you confirm the whole list here first."
+    ),
+    "funds_confirmations": _FUNDS,
+}
+
+
+def scope_text(scope: str) -> ScopeText:
+    """A scope in plain words; one that is not known is called by its name."""
+    return SCOPE_TEXTS.get(scope, ScopeText(scope, "A permission that this page has no words for."))
+
+
+def money(minor: int, currency: str) -> str:
+    """An amount in minor units as ``£1,234.56`` or ``SEK 1,234.56``."""
+    whole, fraction = divmod(abs(minor), 10**MINOR_DIGITS)
+    sign = "\N{MINUS SIGN}" if minor < 0 else ""
+    symbol = _SYMBOLS.get(currency, f"{currency}\N{NO-BREAK SPACE}")
+    return f"{sign}{symbol}{whole:,}.{fraction:0{MINOR_DIGITS}d}"
+
+
+def group_by_four(number: str) -> str:
+    """An IBAN in groups of four."""
+    return " ".join(number[start : start + 4] for start in range(0, len(number), 4))
+
+
+def sort_code(code: str) -> str:
+    """``040004`` as ``04-00-04``."""
+    return "-".join(code[start : start + 2] for start in range(0, len(code), 2))
+
+
+def day(seconds: int) -> str:
+    """Unix seconds as ``21 November 2026``."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return f"{moment.day} {moment:%B %Y}"
+
+
+def day_of_month(moment: date) -> str:
+    """A date as ``21 Nov``, where the year is plain from what is around it."""
+    return f"{moment.day} {moment:%b}"

@@ -15,13 +15,13 @@ from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import consents, customers, execution, orders, reports, sign_in_views
+from chalicelib.demo_bank import clearing, consents, customers, execution, orders, sign_in_views
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.execution import OrderChanged
 from chalicelib.demo_bank.initiation import can_pay
 from chalicelib.demo_bank.orders import DemoPaymentOrder
 from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message_page, page
-from chalicelib.demo_bank.sessions import CustomerSession
+from chalicelib.demo_bank.sign_in_views import CustomerSession
 from chalicelib.foundation.http.pages import safe_origin, see_other
 
 PATH = "/payment/"
@@ -156,7 +156,7 @@ def _cancel_payment(visit: Visit, order: DemoPaymentOrder, reason: str) -> Respo
 
 
 def _send_reports(visit: Visit, order: DemoPaymentOrder) -> None:
-    reports.send_reports(visit.bank, order, visit.bank.clock.monotonic() + REPORT_SECONDS)
+    clearing.send_reports(visit.bank, order, visit.bank.clock.monotonic() + REPORT_SECONDS)
 
 
 # -- who may do what

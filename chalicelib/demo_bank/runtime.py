@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
@@ -47,7 +47,7 @@ class SecretReader(Protocol):
         """The members of a secret; empty when nothing was stored yet."""
 
 
-class Services(Protocol):
+class Services(Hashable, Protocol):
     """The infrastructure that the banks share with whoever hosts them."""
 
     @property

@@ -1,68 +1,95 @@
-"""Signing in and out where no journey is under way: the form, and what needs a customer who is signed in."""
+"""Customers signed in where no journey is under way, to look at accounts and consents or to confirm a payment."""
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import customers, sessions
+from chalicelib.demo_bank.customers import Customer, authenticate, customers_by_id
 from chalicelib.demo_bank.pages import Visit, cookie_header, page
-from chalicelib.demo_bank.sessions import CustomerSession
+from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.http.pages import see_other
+from chalicelib.foundation.identifiers import digest, new_secret
+
+COOKIE = "demo_bank_session"
+"""Its value is not stored."""
+LIFETIME = 1800
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerSession:
+    """One signed-in customer; every form of the session carries ``form_token``."""
+
+    customer: Customer
+    form_token: str
+
 
 SessionView = Callable[[Visit, CustomerSession], Response]
 
 
 def find_session(visit: Visit) -> CustomerSession | None:
     """The session of the browser's cookie."""
-    return sessions.find(visit.bank, visit.cookie(sessions.COOKIE))
+    bank, cookie = visit.bank, visit.cookie(COOKIE)
+    item = bank.store.get(TABLE, _session_key(bank, cookie)) if cookie else None
+    if item is None or item["expires_at"] <= bank.clock.time():
+        return None
+    customer = customers_by_id(bank.profile.name)[item["customer_id"]]
+    return CustomerSession(customer, bank.derive("form", cookie).hex())
 
 
 def find_form_session(visit: Visit) -> CustomerSession | None:
     """The session of the browser's cookie, if the form that was sent is one of it."""
     session = find_session(visit)
-    return session if session and session.accepts(visit.field("form_token")) else None
+    is_own = session and hmac.compare_digest(visit.field("form_token").encode(), session.form_token.encode())
+    return session if is_own else None
 
 
 def sign_in_page(visit: Visit, place: str, title: str, text: str) -> Response:
     """The form to sign in for the page at ``place``."""
     error = "User name and password do not match. Please try again." if visit.field("again") else ""
-    people = list(customers.customers_by_id(visit.bank.profile.name).values())
+    people = list(customers_by_id(visit.bank.profile.name).values())
     return page(visit, "area_sign_in.html", error=error, customers=people, place=place, title=title, text=text)
 
 
 def sign_in(visit: Visit) -> Response:
     """Begin a session, and go on to the page that asked for it."""
-    customer = customers.authenticate(visit.bank.profile.name, visit.field("username"), visit.field("password"))
+    customer = authenticate(visit.bank.profile.name, visit.field("username"), visit.field("password"))
     if customer is None:
         return see_other(visit.link(_return_path(visit), again="1"))
     return see_other(visit.link(_return_path(visit)), begin_session(visit, customer))
 
 
-def begin_session(visit: Visit, customer: customers.Customer) -> str:
+def begin_session(visit: Visit, customer: Customer) -> str:
     """Begin a session; answers the Set-Cookie value that keeps it in the browser."""
-    return cookie_header(visit.bank, sessions.COOKIE, sessions.begin(visit.bank, customer), sessions.LIFETIME)
+    bank, cookie = visit.bank, new_secret()
+    members = {"customer_id": customer.customer_id, "expires_at": bank.clock.time() + LIFETIME}
+    bank.store.put(TABLE, _session_key(bank, cookie) | members)
+    return cookie_header(bank, COOKIE, cookie, LIFETIME)
 
 
 def require_session(view: SessionView) -> Callable[[Visit], Response]:
     """A form of a signed-in customer; without a session, or without its form token, it leads to the sign-in."""
 
     @wraps(view)
-    def checked(visit: Visit) -> Response:
+    def view_if_signed_in(visit: Visit) -> Response:
         session = find_form_session(visit)
-        if session is None:
-            return see_other(visit.link(_return_path(visit)))
-        return view(visit, session)
+        return view(visit, session) if session else see_other(visit.link(_return_path(visit)))
 
-    return checked
+    return view_if_signed_in
 
 
 @require_session
 def sign_out(visit: Visit, _: CustomerSession) -> Response:
-    sessions.end(visit.bank, visit.cookie(sessions.COOKIE))
-    return see_other(visit.link(_return_path(visit)), cookie_header(visit.bank, sessions.COOKIE, "", 0))
+    visit.bank.store.delete(TABLE, _session_key(visit.bank, visit.cookie(COOKIE)))
+    return see_other(visit.link(_return_path(visit)), cookie_header(visit.bank, COOKIE, "", 0))
+
+
+def _session_key(bank: DemoBank, cookie: str) -> dict[str, str]:
+    return bank.key(f"session#{digest(cookie)}")
 
 
 def _return_path(visit: Visit) -> str:

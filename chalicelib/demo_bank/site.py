@@ -6,15 +6,7 @@ from collections.abc import Callable, Mapping
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import (
-    account_views,
-    authorize_views,
-    home_views,
-    pages,
-    payment_views,
-    sign_in_views,
-    webhooks,
-)
+from chalicelib.demo_bank import authorize_views, customer_views, pages, payment_views, sign_in_views, webhooks
 from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
@@ -25,7 +17,7 @@ from chalicelib.foundation.http.web import Incoming, WrongMethod
 Page = Callable[[Visit], Response]
 
 PAGES: Mapping[tuple[str, str], Page] = {
-    ("GET", "/"): home_views.landing_page,
+    ("GET", "/"): customer_views.landing_page,
     ("GET", "/authorize"): authorize_views.begin_authorization,
     ("GET", "/sign-in"): authorize_views.sign_in,
     ("POST", "/sign-in"): authorize_views.sign_in,
@@ -38,18 +30,18 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "/payment/choose"): payment_views.choose_account,
     ("POST", "/payment/confirm"): payment_views.confirm_payment,
     ("POST", "/payment/refuse"): payment_views.refuse_payment,
-    ("GET", "/my-accounts"): account_views.list_accounts,
+    ("GET", "/my-accounts"): customer_views.list_accounts,
     ("POST", "/my-accounts"): sign_in_views.sign_in,
-    ("GET", "/consents"): home_views.list_consents,
+    ("GET", "/consents"): customer_views.list_consents,
     ("POST", "/consents"): sign_in_views.sign_in,
-    ("POST", "/consents/revoke"): home_views.revoke_consent,
+    ("POST", "/consents/revoke"): customer_views.revoke_consent,
     ("POST", "/consents/sign-out"): sign_in_views.sign_out,
 }
 """Method, path below the bank's address, and view of every page."""
 
 PAGES_BELOW: Mapping[str, Callable[[Visit, str], Response]] = {
     "/payment/": payment_views.show_payment,
-    "/my-accounts/": account_views.show_account,
+    "/my-accounts/": customer_views.show_account,
     "/static/": pages.serve_static_file,
 }
 """Beginnings of addresses, and views that take what follows."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.demo_bank import clearing, execution, orders, payment_views, reports, site
+from chalicelib.demo_bank import clearing, execution, orders, payment_views, site
 from chalicelib.demo_bank.banks import get_bank
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from tests.demo_bank.paying import (
@@ -253,7 +253,7 @@ def test_a_slow_service_keeps_nobody_waiting_and_is_told_the_rest_later(two: Sta
     outcome(browser.pay())
     assert reported(two) == ["ACSP", "ACSC"]
     assert two.hub.timeouts == [(3, 5), (2, 2)]
-    two.clock.advance(reports.FIRST_REPEAT)
+    two.clock.advance(clearing.FIRST_REPEAT)
     clearing.process_due_payments(get_bank("two", two))
     assert reported(two) == ["ACSP", "ACSC", "ACCC"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.demo_bank import clearing, execution
 from chalicelib.demo_bank.banks import get_bank
-from chalicelib.demo_bank.references import REFERENCES
+from chalicelib.demo_bank.instructions import REFERENCES
 from tests.demo_bank.paying import (
     BULK,
     PAID,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import requests
 
-from chalicelib.demo_bank import clearing, execution, orders, reports
+from chalicelib.demo_bank import clearing, execution, orders
 from chalicelib.demo_bank.banks import get_bank
 from tests.demo_bank.paying import either, initiate, pay, reported, token
 from tests.demo_bank.stage import Stage
@@ -40,11 +40,11 @@ def test_a_report_that_did_not_arrive_is_sent_again_as_the_same_report(stage: St
     lost = sent(stage)
     assert len(lost) == 2
     assert clearing.process_due_payments(at) == 0
-    stage.clock.advance(reports.FIRST_REPEAT)
+    stage.clock.advance(clearing.FIRST_REPEAT)
     assert clearing.process_due_payments(at) == 2
     assert len(sent(stage)) == 3  # of two that are due one shows that nobody is there, and the other waits
     stage.hub.errors.clear()
-    stage.clock.advance(2 * reports.FIRST_REPEAT)
+    stage.clock.advance(2 * clearing.FIRST_REPEAT)
     assert clearing.process_due_payments(at) == 2
     arrived = sent(stage)[3:]
     assert set(lost) <= set(arrived)
@@ -97,7 +97,7 @@ def test_what_concerns_every_report_has_the_others_wait_without_counting_it_as_a
     refusal = either(stage, {"error_code": 4200, "message": "no"}, {"code": "BLOCKED", "title": "no"})
     stage.hub.errors["/payments/status"] = (answer, refusal) if isinstance(answer, int) else answer
     ids = [pay(stage, given)["payment_id"] for _ in range(3)]
-    stage.clock.advance(reports.FIRST_REPEAT)
+    stage.clock.advance(clearing.FIRST_REPEAT)
     assert clearing.process_due_payments(at) == 3
     assert len(sent(stage)) == 3 + 1
     found = [orders.find(at, payment_id) for payment_id in ids]
@@ -111,11 +111,11 @@ def test_what_concerns_one_report_is_tried_again_and_has_no_other_wait(stage: St
     stage.hub.errors["/payments/status"] = (status, {"message": "no"})
     for _ in range(2):
         pay(stage, given)
-    stage.clock.advance(reports.FIRST_REPEAT)
+    stage.clock.advance(clearing.FIRST_REPEAT)
     assert clearing.process_due_payments(at) == 2
     assert len(sent(stage)) == 4
     stage.hub.errors.clear()
-    stage.clock.advance(2 * reports.FIRST_REPEAT)
+    stage.clock.advance(2 * clearing.FIRST_REPEAT)
     assert clearing.process_due_payments(at) == 2
     assert reported(stage)[-1] == either(stage, 4, "ACSC")
 
@@ -123,10 +123,10 @@ def test_what_concerns_one_report_is_tried_again_and_has_no_other_wait(stage: St
 def test_reports_are_given_up_in_the_end(stage: Stage) -> None:
     stage.hub.errors["/payments/status"] = requests.ConnectionError("away")
     pay(stage)
-    for _ in range(reports.ATTEMPTS - 1):
-        stage.clock.advance(reports.LAST_REPEAT)
+    for _ in range(clearing.ATTEMPTS - 1):
+        stage.clock.advance(clearing.LAST_REPEAT)
         assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 1
-    stage.clock.advance(reports.LAST_REPEAT)
+    stage.clock.advance(clearing.LAST_REPEAT)
     assert clearing.process_due_payments(get_bank(stage.profile.name, stage)) == 0
 
 

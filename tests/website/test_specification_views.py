@@ -13,7 +13,7 @@ import pytest
 
 from chalicelib import website
 from chalicelib.bootstrap import Hub
-from chalicelib.demo_bank.references import REFERENCES
+from chalicelib.demo_bank.instructions import REFERENCES
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import pagination, specification_views

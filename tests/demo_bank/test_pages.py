@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.demo_bank.display_text import SCOPE_TEXTS, day, group_by_four, money, scope_text, sort_code
+from chalicelib.demo_bank.pages import SCOPE_TEXTS, day, group_by_four, money, scope_text, sort_code
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
 
