@@ -206,15 +206,16 @@ def _redirect_with_error(visit: Visit, journey: PsuJourney, place: str) -> Respo
 def _journey_page(
     visit: Visit, journey: PsuJourney, template: str, step: int, error: str = "", status: int = 200, **context: Any
 ) -> Response:
+    redirect_uri = _request_parameter(journey, "redirect_uri")
     return page(
         visit,
         template,
         status=status,
-        leads_to=_redirect_targets(journey),
+        leads_to=(journey.cancel_url, redirect_uri),
         journey=journey,
         step=step,
         error=error if visit.field("again") else "",
-        returns_to=safe_origin(_request_parameter(journey, "redirect_uri")),
+        returns_to=safe_origin(redirect_uri),
         **context,
     )
 
@@ -294,8 +295,3 @@ def _request_parameter(journey: PsuJourney, name: str) -> str:
 def _is_one_time(journey: PsuJourney) -> bool:
     """Whether the consent is for a single payment."""
     return _request_parameter(journey, "consent_type") == "one_time"
-
-
-def _redirect_targets(journey: PsuJourney) -> tuple[str, ...]:
-    """Where the redirects after this journey's forms lead: the cancel address, and the TPP's callback."""
-    return journey.cancel_url, _request_parameter(journey, "redirect_uri")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
@@ -40,9 +41,9 @@ class DemoConsent:
     valid_until: int
     status: str
     told: bool
-    is_one_time: bool
-    payment_id: str
     sealed_token: bytes = field(repr=False)
+    is_one_time: bool = False
+    payment_id: str = ""
 
     def is_active(self, now: int) -> bool:
         return self.status == "active" and now < self.valid_until
@@ -164,17 +165,6 @@ def _customer_prefix(customer_id: str) -> str:
 
 
 def _consent(item: Item) -> DemoConsent:
-    return DemoConsent(
-        record=item["id"],
-        customer_id=item["customer_id"],
-        account_ids=tuple(item["account_ids"]),
-        scopes=tuple(item["scopes"]),
-        tpp_name=item["tpp_name"],
-        given_at=item["given_at"],
-        valid_until=item["valid_until"],
-        status=item["status"],
-        told=item["told"],
-        is_one_time=item.get("is_one_time", False),
-        payment_id=item.get("payment_id", ""),
-        sealed_token=item["token"],
-    )
+    members: dict[str, Any] = {name: item[name] for name in DemoConsent.__dataclass_fields__ if name in item}
+    members |= {"account_ids": tuple(item["account_ids"]), "scopes": tuple(item["scopes"])}
+    return DemoConsent(record=item["id"], sealed_token=item["token"], **members)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from chalicelib.demo_bank.profiles import BankName
+from chalicelib.foundation.fields.ibans import make_iban
 
 AccountKind = Literal["current", "savings", "business", "foreign", "card"]
 
@@ -46,14 +46,17 @@ class CustomerAccount:
 
 @dataclass(frozen=True, slots=True)
 class Customer:
-    """One customer. The password is public: this is a sandbox, and its pages show it."""
+    """One customer, who signs in as ``customer_id``."""
 
     customer_id: str
     full_name: str
     about: str
-    username: str
-    password: str
     accounts: tuple[CustomerAccount, ...]
+
+    @property
+    def password(self) -> str:
+        """It is public: this is a sandbox, and its pages show it."""
+        return f"sandbox-{self.customer_id}"
 
     def account(self, account_id: str) -> CustomerAccount | None:
         return next((account for account in self.accounts if account.account_id == account_id), None)
@@ -61,143 +64,101 @@ class Customer:
 
 def customers_by_id(bank: BankName) -> Mapping[str, Customer]:
     """The customers of a bank by their id."""
-    return _bank_one_customers() if bank == "one" else _bank_two_customers()
+    return _CUSTOMERS[bank]
 
 
 def authenticate(bank: BankName, username: str, password: str) -> Customer | None:
     """The customer with these credentials."""
-    name = username.strip().lower()
-    for customer in customers_by_id(bank).values():
-        if customer.username == name and customer.password == password:
-            return customer
-    return None
-
-
-def check_digits(country: str, bban: str) -> str:
-    """The two check digits of an IBAN (ISO 13616, modulo 97)."""
-    digits = "".join(str(int(character, 36)) for character in f"{bban}{country}00")
-    return f"{98 - int(digits) % 97:02d}"
-
-
-def _iban(country: str, bban: str) -> str:
-    return f"{country}{check_digits(country, bban)}{bban}"
+    customer = customers_by_id(bank).get(username.strip().lower())
+    return customer if customer and customer.password == password else None
 
 
 def _british_account(
     number: str, name: str, kind: AccountKind, currency: str, opening: int, scale: int = 100
 ) -> CustomerAccount:
-    return CustomerAccount(
-        account_id=f"10{number}",
-        number=number,
-        name=name,
-        kind=kind,
-        currency=currency,
-        iban=_iban("GB", f"DEMO{_SORT_CODE}{number}"),
-        opening=opening,
-        scale=scale,
-        sort_code=_SORT_CODE,
-    )
+    account_id, iban = f"10{number}", make_iban("GB", f"DEMO{_SORT_CODE}{number}")
+    return CustomerAccount(account_id, number, name, kind, currency, iban, opening, scale, sort_code=_SORT_CODE)
 
 
 def _german_account(
     number: str, name: str, kind: AccountKind, currency: str, opening: int, scale: int = 100, root: str = ""
 ) -> CustomerAccount:
     """An account of bank two; currencies of one multicurrency account share the IBAN of ``root``."""
-    bban = f"{_BLZ}{root or number}"
-    transfers = ("SCT", "SCTI") if currency == "EUR" else ("SWIFT",)
+    account_id, bban = str(uuid5(NAMESPACE_URL, f"demo-bank-two/{number}/{currency}")), f"{_BLZ}{root or number}"
+    iban = None if kind == "card" else make_iban("DE", bban)
+    schemes = () if kind == "card" else ("SCT", "SCTI") if currency == "EUR" else ("SWIFT",)
     return CustomerAccount(
-        account_id=str(uuid5(NAMESPACE_URL, f"demo-bank-two/{number}/{currency}")),
-        number=number,
-        name=name,
-        kind=kind,
-        currency=currency,
-        iban=None if kind == "card" else _iban("DE", bban),
-        opening=opening,
-        scale=scale,
-        bban=bban,
-        payment_schemes=() if kind == "card" else transfers,
+        account_id, number, name, kind, currency, iban, opening, scale, bban=bban, payment_schemes=schemes
     )
 
 
-@cache
-def _bank_one_customers() -> Mapping[str, Customer]:
-    ada = Customer(
+_BANK_ONE = (
+    Customer(
         "ada",
         "Ada Whitfield",
         "Employed, saves a little every month",
-        "ada",
-        "sandbox-ada",
         (
             _british_account("31926801", "Everyday Account", "current", "GBP", 1_284_63),
             _british_account("31926819", "Rainy Day Saver", "savings", "GBP", 9_450_00),
             _british_account("31926827", "Euro Account", "foreign", "EUR", 2_310_40),
         ),
-    )
-    bilal = Customer(
+    ),
+    Customer(
         "bilal",
         "Bilal Hussain",
         "Contractor, paid in pounds and dollars",
-        "bilal",
-        "sandbox-bilal",
         (
             _british_account("40718204", "Everyday Account", "current", "GBP", 612_09, 140),
             _british_account("40718212", "US Dollar Account", "foreign", "USD", 7_845_75, 180),
         ),
-    )
-    carys = Customer(
+    ),
+    Customer(
         "carys",
         "Carys Morgan",
         "Owner of Morgan Ceramics Ltd",
-        "carys",
-        "sandbox-carys",
         (
             _british_account("55200318", "Morgan Ceramics Business", "business", "GBP", 18_402_11),
             _british_account("55200326", "Morgan Ceramics Euro", "business", "EUR", 6_120_88, 60),
             _british_account("55200334", "Tax Reserve", "savings", "GBP", 12_000_00, 200),
             _british_account("55200342", "Personal Account", "current", "GBP", 935_20),
         ),
-    )
-    return {customer.customer_id: customer for customer in (ada, bilal, carys)}
-
-
-@cache
-def _bank_two_customers() -> Mapping[str, Customer]:
-    lena = Customer(
+    ),
+)
+_BANK_TWO = (
+    Customer(
         "lena",
         "Lena Brandt",
         "Employed, travels a lot",
-        "lena",
-        "sandbox-lena",
         (
             _german_account("0004711001", "Girokonto", "current", "EUR", 1_740_15),
             _german_account("0004711002", "Reisekonto SEK", "foreign", "SEK", 14_200_00, 900, "0004711002"),
             _german_account("0004711003", "Reisekonto PLN", "foreign", "PLN", 3_815_50, 420, "0004711002"),
             _german_account("0004711004", "Kreditkarte", "card", "EUR", -286_40),
         ),
-    )
-    mateusz = Customer(
+    ),
+    Customer(
         "mateusz",
         "Mateusz Nowak",
         "Works in two countries",
-        "mateusz",
-        "sandbox-mateusz",
         (
             _german_account("0005820011", "Girokonto", "current", "EUR", 890_72, 90),
             _german_account("0005820012", "Konto złotowe", "foreign", "PLN", 11_460_00, 430),
             _german_account("0005820013", "Tagesgeld", "savings", "EUR", 22_500_00, 150),
         ),
-    )
-    sofia = Customer(
+    ),
+    Customer(
         "sofia",
         "Sofia Lindqvist",
         "Runs Lindqvist Hafenlogistik GmbH",
-        "sofia",
-        "sandbox-sofia",
         (
             _german_account("0006930021", "Geschäftskonto", "business", "EUR", 41_275_60, 160),
             _german_account("0006930022", "Geschäftskonto SEK", "business", "SEK", 128_400_00, 900, "0006930021"),
             _german_account("0006930023", "Privatkonto", "current", "EUR", 2_055_04, 120),
             _german_account("0006930024", "Firmenkarte", "card", "EUR", -1_120_35, 180),
         ),
-    )
-    return {customer.customer_id: customer for customer in (lena, mateusz, sofia)}
+    ),
+)
+_CUSTOMERS: Mapping[BankName, Mapping[str, Customer]] = {
+    "one": {customer.customer_id: customer for customer in _BANK_ONE},
+    "two": {customer.customer_id: customer for customer in _BANK_TWO},
+}

@@ -16,7 +16,7 @@ from chalicelib.demo_bank import hub_client
 from chalicelib.demo_bank.hub_client import HubRefusal
 from chalicelib.demo_bank.runtime import TABLE, DemoBank, HubUnreachable
 from chalicelib.foundation import log
-from chalicelib.foundation.dynamodb.store import Item, Operation, Put
+from chalicelib.foundation.dynamodb.store import Operation, Put
 
 ConfirmationKind = Literal["consent", "payment"]
 
@@ -43,31 +43,24 @@ def report_yesterday(bank: DemoBank) -> None:
     told = bank.store.get(TABLE, bank.key(_report_record_id(day)))
     if told and bank.clock.time() < told["again_at"]:
         return
+    consents, payments = _average_duration(bank, day, "consent"), _average_duration(bank, day, "payment")
+    seconds = RETRY_SECONDS
     try:
-        hub_client.report_day(
-            bank, day, _average_duration(bank, day, "consent"), _average_duration(bank, day, "payment"), SECONDS
-        )
+        hub_client.report_day(bank, day, consents, payments, SECONDS)
+        seconds = RETENTION_SECONDS
     except HubRefusal as refusal:
         log.warning("demo bank: day refused", bank=bank.profile.name, code=refusal.code)
-        _put_next_report(bank, day, RETRY_SECONDS)
     except HubUnreachable:
         log.exception("demo bank: day unanswered", bank=bank.profile.name)
-        _put_next_report(bank, day, RETRY_SECONDS)
-    else:
-        _put_next_report(bank, day, RETENTION_SECONDS)
+    now = bank.clock.time()
+    times = {"again_at": now + seconds, "expires_at": now + RETENTION_SECONDS}
+    bank.store.put(TABLE, bank.key(_report_record_id(day)) | times)
 
 
 def _average_duration(bank: DemoBank, day: date, kind: ConfirmationKind) -> int | None:
     """Milliseconds; ``None`` if nobody confirmed anything."""
     rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", _prefix(day, kind)))
     return round(Fraction(sum(int(row["milliseconds"]) for row in rows), len(rows))) if rows else None
-
-
-def _put_next_report(bank: DemoBank, day: date, seconds: int) -> None:
-    """The day is not told again before so many seconds have passed."""
-    now = bank.clock.time()
-    item: Item = bank.key(_report_record_id(day)) | {"again_at": now + seconds, "expires_at": now + RETENTION_SECONDS}
-    bank.store.put(TABLE, item)
 
 
 def _prefix(day: date, kind: ConfirmationKind) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from chalicelib.demo_bank import durations, ledger, orders
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
@@ -143,44 +144,38 @@ def _settlement_steps(order: DemoPaymentOrder) -> list[PaymentStep]:
     return ["settled", "credited"] if order.is_within else ["settled"]
 
 
-def _closed_order(bank: DemoBank, order: DemoPaymentOrder, step: PaymentStep, message: str) -> DemoPaymentOrder:
+def _closed_order(
+    bank: DemoBank, order: DemoPaymentOrder, state: Literal["rejected", "cancelled"], message: str
+) -> DemoPaymentOrder:
     """The order at its end without money; its status is what the browser takes back."""
-    state: orders.State = "rejected" if step == "rejected" else "cancelled"
-    after = orders.apply_steps(bank, order, [step], state=state, message=message)
+    after = orders.apply_steps(bank, order, [state], state=state, message=message)
     return replace(after, result=after.status)
 
 
 def _put_entries(bank: DemoBank, order: DemoPaymentOrder) -> list[Operation]:
     """The entries of a confirmed or settled order on every account of this bank that it concerns."""
-    debit = ledger.put_entry(bank, order.account_id, _debit_entry(bank, order))
+    debit = _debit_entry(bank, order)
+    operations: list[Operation] = [ledger.put_entry(bank, order.account_id, debit)]
     if order.state != "settled":
-        return [debit]
+        return operations
     payer, account = order.customer(bank), order.account(bank)
     assert payer is not None
     assert account is not None
-    received = [
-        PaymentEntry(
+    for number, credit in enumerate(order.credits, start=1):
+        received = replace(
+            debit,
             entry_id=f"{order.payment_id}{number:02d}",
-            payment_id=order.payment_id,
             amount=credit.amount,
             counterparty=payer.full_name,
             counterparty_account=AccountIdentifiers(iban=account.iban or ""),
             text=order.text if order.count == 1 else f"{credit.count} of {order.count} payments together",
-            status=order.status,
-            created_at=order.created_at,
-            begun_at=order.confirmed_at,
-            booked_at=bank.clock.time(),
+            settles_at=0,
         )
-        for number, credit in enumerate(order.credits, start=1)
-    ]
-    booked = [
-        ledger.put_entry(bank, credit.account_id, entry) for credit, entry in zip(order.credits, received, strict=True)
-    ]
-    return [debit, *booked]
+        operations.append(ledger.put_entry(bank, credit.account_id, received))
+    return operations
 
 
 def _debit_entry(bank: DemoBank, order: DemoPaymentOrder) -> PaymentEntry:
-    is_settled = order.state == "settled"
     return PaymentEntry(
         entry_id=order.payment_id,
         payment_id=order.payment_id,
@@ -191,6 +186,6 @@ def _debit_entry(bank: DemoBank, order: DemoPaymentOrder) -> PaymentEntry:
         status=order.status,
         created_at=order.created_at,
         begun_at=order.confirmed_at,
-        booked_at=bank.clock.time() if is_settled else 0,
+        booked_at=bank.clock.time() if order.state == "settled" else 0,
         settles_at=order.settles_at,
     )

@@ -45,11 +45,11 @@ def _accounts(call: WebhookCall) -> dict[str, Any]:
 
 
 def _account(call: WebhookCall) -> dict[str, Any]:
-    return {"account": _account_record(_approved_account(call, call.request))}
+    return {"account": _account_record(_find_account(call.accounts, call.request))}
 
 
 def _balance(call: WebhookCall) -> dict[str, Any]:
-    account = _approved_account(call, call.request)
+    account = _find_account(call.accounts, call.request)
     record = {
         "id": account.account_id,
         "name": account.name[:_BALANCE_NAME].rstrip(),
@@ -69,14 +69,10 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
     return {"balance": decimal_amount(available), "currency": account.currency}
 
 
-def _approved_account(call: WebhookCall, request: messages.AccountRequest) -> CustomerAccount:
-    """The approved account that every name in a request is one of. Raises: Refusal."""
-    return _find_account(call.accounts, request)
-
-
 def _find_account(
     accounts: Sequence[CustomerAccount], named: messages.AccountRequest | messages.FundsAccount
 ) -> CustomerAccount:
+    """The account that every name in a request is one of. Raises: Refusal."""
     for account in accounts:
         if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
             return account
@@ -100,7 +96,7 @@ def _account_record(account: CustomerAccount) -> dict[str, Any]:
 def _payments(call: WebhookCall) -> dict[str, Any]:
     """A page of an account's payments, pending ones first, then the newest."""
     request: messages.PaymentsRequest = call.request
-    account = _approved_account(call, request)
+    account = _find_account(call.accounts, request)
     found = current_statement(call.bank, account).newest_first
     start = (request.current_page - 1) * request.record_count
     page = found[start : start + request.record_count]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from chalicelib.demo_bank import consents, execution, orders, refusals
@@ -62,9 +62,11 @@ def _create_order(call: WebhookCall, kind: Kind, order_id: str) -> DemoPaymentOr
     instruction = _read_instruction(call, kind)
     account = _debtor_account(call, instruction)
     if account is not None:
-        _check_creditors(account, instruction)
-    if account is not None and consent is not None:  # nobody else may learn what is on an account
-        _check_funds(bank, account, instruction)
+        if any(line.account.matches(account) for line in instruction.lines):
+            raise refusals.ONE_ACCOUNT_TWICE()
+        # without a consent nobody may learn what is on an account
+        if consent is not None and execution.current_statement(bank, account).available < instruction.amount:
+            raise refusals.refuse_insufficient_funds()
     if instruction.test == "TEST-NO-FUNDS":
         raise refusals.refuse_insufficient_funds()
     if instruction.test == "TEST-REFUSED":
@@ -94,8 +96,7 @@ def _read_instruction(call: WebhookCall, kind: Kind) -> PaymentInstruction:
 def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> CustomerAccount | None:
     """The account that the request names; ``None`` when the customer is to choose one. Raises: Refusal."""
     bank = call.bank
-    everybody = [account for customer in customers_by_id(bank.profile.name).values() for account in customer.accounts]
-    allowed = call.accounts_to_pay_from if call.consent else everybody
+    allowed = call.accounts_to_pay_from if call.consent else _all_accounts(bank)
     if instruction.debtor is None:
         if not any(can_pay(account, instruction.currency) for account in allowed):
             raise refusals.NO_ACCOUNT_IN_CURRENCY()
@@ -114,16 +115,6 @@ def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> Custo
 def can_pay(account: CustomerAccount, currency: str) -> bool:
     """Whether payments in a currency can be made from an account: not from the accounts of cards."""
     return account.currency == currency and account.kind != "card"
-
-
-def _check_creditors(account: CustomerAccount, instruction: PaymentInstruction) -> None:
-    if any(line.account.matches(account) for line in instruction.lines):
-        raise refusals.ONE_ACCOUNT_TWICE()
-
-
-def _check_funds(bank: DemoBank, account: CustomerAccount, instruction: PaymentInstruction) -> None:
-    if execution.current_statement(bank, account).available < instruction.amount:
-        raise refusals.refuse_insufficient_funds()
 
 
 def _build_order(
@@ -145,7 +136,7 @@ def _build_order(
         currency=instruction.currency,
         amount=instruction.amount,
         count=count,
-        receiver=_receiver_label(first, count),
+        receiver=f"{count} receivers" if count > 1 else first.name or first.account.label,
         receiver_account=first.account if count == 1 else AccountIdentifiers(),
         text=first.text if count == 1 else "Bulk payment",
         is_instant=instruction.is_instant,
@@ -157,10 +148,6 @@ def _build_order(
         created_at=bank.clock.time(),
         callback_url=instruction.callback_url,
     )
-
-
-def _receiver_label(first: PaymentLine, count: int) -> str:
-    return f"{count} receivers" if count > 1 else first.name or first.account.label
 
 
 def _credits(bank: DemoBank, instruction: PaymentInstruction) -> list[Credit]:
@@ -175,11 +162,12 @@ def _credits(bank: DemoBank, instruction: PaymentInstruction) -> list[Credit]:
 
 
 def _creditor_account(bank: DemoBank, line: PaymentLine, currency: str) -> CustomerAccount | None:
-    everybody: Iterable[CustomerAccount] = (
-        account for customer in customers_by_id(bank.profile.name).values() for account in customer.accounts
-    )
-    fitting = (account for account in everybody if line.account.matches(account) and can_pay(account, currency))
-    return next(fitting, None)
+    matching = (account for account in _all_accounts(bank) if line.account.matches(account))
+    return next((account for account in matching if can_pay(account, currency)), None)
+
+
+def _all_accounts(bank: DemoBank) -> list[CustomerAccount]:
+    return [account for customer in customers_by_id(bank.profile.name).values() for account in customer.accounts]
 
 
 def _spent_token_refusal(bank: DemoBank) -> Refusal:

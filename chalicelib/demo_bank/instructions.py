@@ -6,7 +6,7 @@ Amounts are in minor units, read from messages exactly and written with two deci
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -33,14 +33,8 @@ class AccountIdentifiers:
 
     def matches(self, account: CustomerAccount) -> bool:
         """Whether every identifier that was given is the account's; currencies of one account share an IBAN."""
-        pairs = (
-            (self.iban, account.iban),
-            (self.bban, account.bban),
-            (self.number, account.number),
-            (self.sort_code, account.sort_code),
-        )
-        given = [(named, own) for named, own in pairs if named]
-        return bool(given) and all(named == own for named, own in given)
+        given = {name: value for name, value in asdict(self).items() if value}
+        return bool(given) and all(getattr(account, name) == value for name, value in given.items())
 
     @property
     def members(self) -> dict[str, str]:

@@ -224,23 +224,16 @@ def _record_id(journey_id: str) -> str:
 
 def _journey(bank: DemoBank, journey_id: str, item: Item) -> PsuJourney:
     record = item["id"]
-    addresses = jsontext.loads(bank.unseal(item["addresses"], record))
     customer_id = item.get("customer_id")
+    kept = ("state", "tpp_name", "tpp_registration_number", "attempts", "sign_in_attempts", "claimed_at", "request_id")
     return PsuJourney(
+        **{name: item[name] for name in kept},
+        **jsontext.loads(bank.unseal(item["addresses"], record)),
         journey_id=journey_id,
-        state=item["state"],
-        request_url=addresses["request_url"],
-        cancel_url=addresses["cancel_url"],
-        tpp_name=item["tpp_name"],
-        tpp_registration_number=item["tpp_registration_number"],
         scopes=tuple(item["scopes"]),
         customer=customers_by_id(bank.profile.name)[customer_id] if customer_id else None,
         account_ids=tuple(item["account_ids"]),
-        attempts=item["attempts"],
-        sign_in_attempts=item["sign_in_attempts"],
         begun_at=item["expires_at"] - LIFETIME,
-        claimed_at=item["claimed_at"],
-        request_id=item["request_id"],
         result=bank.unseal(item["result"], f"{record}/result") if "result" in item else "",
         error=(item.get("error_code", ""), item.get("error_message", "")),
     )

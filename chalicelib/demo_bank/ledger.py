@@ -69,15 +69,10 @@ def entry_key(bank: DemoBank, account_id: str, entry: PaymentEntry) -> Item:
 
 def read_entries(bank: DemoBank, account: CustomerAccount) -> list[PaymentEntry]:
     """The payments that a statement of today may have, oldest first."""
-    found: list[PaymentEntry] = []
+    bank_name, prefix = bank.profile.name, _prefix(account.account_id)
     first = _midnight(first_day(bank.clock.now().date()) - _SETTLED_WITHIN)
-    after: Item | None = bank.key(f"{_prefix(account.account_id)}{first:012d}")
-    while after is not None:
-        prefix = ("id", _prefix(account.account_id))
-        page = bank.store.query(TABLE, ("bank", bank.profile.name), sort_prefix=prefix, after=after)
-        found += map(_entry, page.items)
-        after = page.next
-    return found
+    after = bank.key(f"{prefix}{first:012d}")
+    return list(map(_entry, bank.store.each(TABLE, ("bank", bank_name), sort_prefix=("id", prefix), after=after)))
 
 
 def build_statement(account: CustomerAccount, payments: Iterable[PaymentEntry], today: date) -> Statement:

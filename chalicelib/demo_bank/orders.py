@@ -230,20 +230,12 @@ def due_key(bank: DemoBank, at: int, order_id: str) -> Item:
 
 def find_due(bank: DemoBank) -> Iterator[tuple[int, str]]:
     """What is due now, oldest first: times, and ids of payments; read page by page, as far as it is asked for."""
-    now, after = bank.clock.time(), None
-    while True:
-        prefix = ("id", "due#")
-        page = bank.store.query(
-            TABLE, ("bank", bank.profile.name), sort_prefix=prefix, after=after, limit=_DUE_PAGE_SIZE
-        )
-        for item in page.items:
-            _, at, order_id = item["id"].split("#")
-            if int(at) > now:
-                return
-            yield int(at), order_id
-        after = page.next
-        if after is None:
+    now = bank.clock.time()
+    for item in bank.store.each(TABLE, ("bank", bank.profile.name), sort_prefix=("id", "due#"), limit=_DUE_PAGE_SIZE):
+        _, at, order_id = item["id"].split("#")
+        if int(at) > now:
             return
+        yield int(at), order_id
 
 
 def postpone(bank: DemoBank, at: int, order_id: str, seconds: int) -> None:

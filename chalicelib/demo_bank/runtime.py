@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import requests
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
@@ -23,6 +23,7 @@ from chalicelib.demo_bank.profiles import Profile
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.crypto.secret_keys import SecretStore
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.settings import Settings
@@ -40,13 +41,6 @@ _private_key = lru_cache(maxsize=4)(signatures.load_private_key)
 _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----\s*", re.DOTALL)
 
 
-class SecretReader(Protocol):
-    """Where the banks' credentials are kept."""
-
-    def get(self, name: str) -> dict[str, Any]:
-        """The members of a secret; empty when nothing was stored yet."""
-
-
 class Services(Hashable, Protocol):
     """The infrastructure that the banks share with whoever hosts them."""
 
@@ -60,7 +54,7 @@ class Services(Hashable, Protocol):
     def store(self) -> Store: ...
 
     @property
-    def secrets(self) -> SecretReader: ...
+    def secrets(self) -> SecretStore: ...
 
 
 class NotInstalled(Exception):

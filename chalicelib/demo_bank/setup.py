@@ -6,26 +6,15 @@ import secrets
 from typing import Protocol
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
-from chalicelib.foundation.aws import Secrets
-from chalicelib.foundation.clock import Clock
+from chalicelib.demo_bank.runtime import Services
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import Credential
-from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.bank_record import Bank, NewBank
 from chalicelib.openbanking.records.banks import Banks, UnknownBank
 
 
-class Host(Protocol):
+class Host(Services, Protocol):
     """The service that the banks are registered with."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def clock(self) -> Clock: ...
-
-    @property
-    def secrets(self) -> Secrets: ...
 
     @property
     def openbanking(self) -> HasBanks: ...

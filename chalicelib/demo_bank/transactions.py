@@ -15,8 +15,9 @@ from functools import cache, lru_cache
 from random import Random
 from typing import Literal
 
-from chalicelib.demo_bank.customers import AccountKind, CustomerAccount, check_digits
+from chalicelib.demo_bank.customers import AccountKind, CustomerAccount
 from chalicelib.demo_bank.instructions import AccountIdentifiers
+from chalicelib.foundation.fields.ibans import make_iban
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 Means = Literal["transfer", "card", "internal", "opening"]
@@ -124,7 +125,7 @@ def _month_entries(account: CustomerAccount, first: date) -> tuple[StatementEntr
     random = Random(f"{account.number}/{first:%Y-%m}")
     drawn = sorted(_GENERATORS[account.kind](random, account.scale), key=lambda entry: entry.day)
     rest = -sum(entry.amount for entry in drawn)
-    entries = [*drawn, _sweep_entry(account.kind, rest)] if rest else drawn
+    entries = [*drawn, _MonthEntry(_SWEEP_DAY, rest, *_SWEEPS[account.kind], "internal")] if rest else drawn
     return tuple(
         StatementEntry(
             transaction_id=f"{account.number}{first:%y%m}{position:02d}",
@@ -139,21 +140,13 @@ def _month_entries(account: CustomerAccount, first: date) -> tuple[StatementEntr
     )
 
 
-def _sweep_entry(kind: AccountKind, amount: int) -> _MonthEntry:
-    counterparty, text = _SWEEPS[kind]
-    return _MonthEntry(_SWEEP_DAY, amount, counterparty, text, "internal")
-
-
 def _counterparty_account(account: CustomerAccount, entry: _MonthEntry) -> AccountIdentifiers:
     """The other side of a transfer: a valid IBAN, always the same for the same name."""
     if entry.means != "transfer":
         return AccountIdentifiers()
     number = Random(entry.counterparty).randrange(10**8)
-    if account.sort_code:
-        country, bban = "GB", f"SIMU608371{number:08d}"
-    else:
-        country, bban = "DE", f"1009880000{number:08d}"
-    return AccountIdentifiers(iban=f"{country}{check_digits(country, bban)}{bban}")
+    country, bank = ("GB", "SIMU608371") if account.sort_code else ("DE", "1009880000")
+    return AccountIdentifiers(iban=make_iban(country, f"{bank}{number:08d}"))
 
 
 def _amount(random: Random, low: int, high: int, scale: int) -> int:

@@ -54,10 +54,6 @@ class WebhookRow:
     consent: Literal["needed", "if named", "ignored"]
     body_bytes: int = _BODY_BYTES
 
-    @property
-    def path(self) -> str:
-        return self.webhook.path
-
 
 def webhook_rows(bank: DemoBank) -> Mapping[str, WebhookRow]:
     """The webhooks that a bank answers, by path."""
@@ -70,7 +66,7 @@ def _rows_of_version(version: Version, format_: Format) -> Mapping[str, WebhookR
     found += [_initiation_row(kind, webhook) for kind, webhook in version.payments.items()]
     found += [_status_row(webhook, version) for webhook in dict.fromkeys(version.payment_status.values())]
     found.append(WebhookRow(version.revoke_token, _revoke_token, "ignored"))
-    return {row.path: row for row in found}
+    return {row.webhook.path: row for row in found}
 
 
 def _initiation_row(kind: Kind, webhook: Webhook) -> WebhookRow:
@@ -101,7 +97,7 @@ def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Respo
     request = _read_request(row, incoming)
     consent = _find_consent(bank, row, incoming)
     members = row.answer(WebhookCall(bank, request, consent, incoming.request_id, digest(incoming.body)))
-    log.info("demo bank: webhook", bank=bank.profile.name, path=row.path)
+    log.info("demo bank: webhook", bank=bank.profile.name, path=row.webhook.path)
     form = row.webhook.form or bank.profile.protocol.answers
     return json_answer({"status": "success", **members} if form.says_status else members)
 

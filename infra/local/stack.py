@@ -304,7 +304,7 @@ def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     there = {bank["bic"] for bank in content["banks"]}
     return [
-        ("Customers", f"{profile.bic}  {', '.join(f'{one.username} / {one.password}' for one in people.values())}")
+        ("Customers", f"{profile.bic}  {', '.join(f'{one.customer_id} / {one.password}' for one in people.values())}")
         for profile in PROFILES
         if profile.bic in there and (people := customers_by_id(profile.name))
     ]

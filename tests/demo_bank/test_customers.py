@@ -50,6 +50,6 @@ def test_bank_two_has_cards_without_iban_and_currencies_that_share_one() -> None
 @pytest.mark.parametrize("bank", BANKS)
 def test_a_customer_signs_in_with_the_own_password_only(bank: BankName) -> None:
     first, second, *_ = customers_by_id(bank).values()
-    assert authenticate(bank, f" {first.username.upper()} ", first.password) == first
-    assert authenticate(bank, first.username, second.password) is None
+    assert authenticate(bank, f" {first.customer_id.upper()} ", first.password) == first
+    assert authenticate(bank, first.customer_id, second.password) is None
     assert authenticate(bank, "nobody", first.password) is None
