@@ -25,7 +25,8 @@ from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.fields import field_types
-from chalicelib.foundation.fields.field_types import InvalidMessage, Message
+from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http import breaker
 from chalicelib.foundation.http.web import BODY_BYTES, OTHERS
 from chalicelib.foundation.jsontext import DEPTH

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.fields.field_types import InvalidMessage, Message
+from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.openbanking.flows import payment_execution
 from chalicelib.openbanking.protocol import own_answers, refusals
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS

@@ -20,7 +20,7 @@ from chalicelib.demo_bank.refusals import OwnRefusal, UnknownToken
 from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
-from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, json_answer
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol import refusals as service_refusals

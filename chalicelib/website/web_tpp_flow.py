@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
 from chalicelib.openbanking.flows.tokens import TokenFlow

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from chalicelib.foundation.fields.field_types import InvalidMessage, Message
+from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.foundation.http.web import BODY_BYTES, JSON, Incoming, UnreadableBody
 from chalicelib.openbanking.api.answers import as_refusal

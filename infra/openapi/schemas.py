@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
-from chalicelib.foundation.fields.field_types import AN, A, OpenMessage
+from chalicelib.foundation.fields.field_types import LETTERS_ONLY, PRINTABLE_TEXT, OpenMessage
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.openapi.models import Model, alias, example, meaning, module_of, names_of, nested_models, table
@@ -16,7 +16,7 @@ Way = Literal["body", "texts", "sent"]
 """How members travel: in a body, where those that may be left out may also be null; as texts in a query or a form; or
 in a body that the service sends: there what it always fills in is there, and nothing is null."""
 
-_SELF_EVIDENT = (AN.description, A.description)
+_SELF_EVIDENT = (PRINTABLE_TEXT, LETTERS_ONLY)
 _COMPACT_IBAN = {
     "type": "string",
     "format": "iban",

@@ -7,10 +7,10 @@ more (letters of every script, check digits), the pattern is wider and the descr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -33,15 +33,27 @@ NO_LETTERS = r"\u00a1-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
 
 
 @dataclass(frozen=True, slots=True)
+class Notation:
+    """A type with a length in brackets, as the specification writes them: ``N[20]``."""
+
+    kind: Any
+    rule: Callable[[int], Any]
+
+    def __getitem__(self, length: int) -> Any:
+        return Annotated[self.kind, self.rule(length)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TextRule:
     """A string of 1 to ``longest`` characters (``None``: the check judges the length as well) that passes a check.
 
-    ``json_schema`` gives what JSON Schema has to say besides; it is asked only when a schema is made.
+    ``schema`` is what JSON Schema has to say besides; ``codes`` are all strings there are, asked for with the schema.
     """
 
     check: Callable[[str], str]
     longest: int | None
-    json_schema: Callable[[], Mapping[str, Any]]
+    schema: Json
+    codes: Callable[[], frozenset[str]] | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         shortest = None if self.longest is None else 1
@@ -50,7 +62,8 @@ class TextRule:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
         lengths = {} if self.longest is None else {"minLength": 1, "maxLength": self.longest}
-        return {"type": "string", **lengths, **self.json_schema()}
+        codes = {"enum": sorted(self.codes())} if self.codes else {}
+        return {"type": "string", **lengths, **codes, **self.schema}
 
 
 class _ValueRule:

@@ -12,7 +12,7 @@ from typing import Any
 from chalice.app import Response
 
 from chalicelib.foundation.crypto.signatures import public_pem
-from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer, redirect, text_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer

@@ -9,7 +9,7 @@ from chalice.app import Response
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation.crypto.signatures import jwk
-from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, head_of_redirect, json_answer, redirect
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.api import answers

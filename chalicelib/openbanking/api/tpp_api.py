@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus
 
 from chalice.app import Response
 
-from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import FORM, Incoming, Routes, UnreadableBody, View, json_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer

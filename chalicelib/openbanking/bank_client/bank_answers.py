@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields.field_types import InvalidMessage, Problem
+from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, BankFailed
 from chalicelib.openbanking.protocol.known_members import normalise

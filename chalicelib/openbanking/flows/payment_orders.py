@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from chalicelib.foundation.fields.field_types import InvalidMessage
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.openbanking.flows.approved_accounts import check_accounts
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message, fault
+from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message
+from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.british_accounts import read_account, restore_leading_zeros
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID

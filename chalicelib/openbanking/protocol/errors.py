@@ -14,7 +14,8 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from pydantic import Field
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.fields.field_types import AN, InvalidMessage, Problem, Timestamp, Uuid
+from chalicelib.foundation.fields.field_types import AN, Timestamp, Uuid
+from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 
 
 @dataclass(frozen=True, slots=True)

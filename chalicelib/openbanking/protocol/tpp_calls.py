@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from chalicelib.foundation.fields.field_types import AN, Bic, Message, Whole, fault
+from chalicelib.foundation.fields.field_types import AN, Bic, Message, Whole
+from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.errors import Fault, FrontDoorError
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 

@@ -18,7 +18,6 @@ from chalicelib.foundation.fields.field_types import (
     Digits,
     Iban,
     Id,
-    InvalidMessage,
     Message,
     N,
     Name,
@@ -28,8 +27,8 @@ from chalicelib.foundation.fields.field_types import (
     Whole,
     decimal,
     exact_sum,
-    fault,
 )
+from chalicelib.foundation.fields.problems import InvalidMessage, fault
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, schemes_schema

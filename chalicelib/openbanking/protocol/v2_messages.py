@@ -24,8 +24,8 @@ from chalicelib.foundation.fields.field_types import (
     WebAddress,
     Whole,
     decimal,
-    fault,
 )
+from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol import v1_messages
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency

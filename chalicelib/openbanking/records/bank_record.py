@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.foundation.fields.field_types import Bic, InvalidMessage, Message
+from chalicelib.foundation.fields.field_types import Bic, Message
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.identifiers import Credential
 from chalicelib.openbanking.protocol.scopes import Scope

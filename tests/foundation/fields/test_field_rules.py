@@ -18,7 +18,8 @@ from pydantic import create_model
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields import field_types
-from chalicelib.foundation.fields.field_types import Bic, Currency, Day, Iban, InvalidMessage, Message, WebAddress
+from chalicelib.foundation.fields.field_types import Bic, Currency, Day, Iban, Message, WebAddress
+from chalicelib.foundation.fields.problems import InvalidMessage
 
 F: Any = field_types
 """The field types; one with a length is made by brackets, which the type checker knows in annotations only."""

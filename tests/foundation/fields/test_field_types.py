@@ -24,18 +24,16 @@ from chalicelib.foundation.fields.field_types import (
     Day,
     Digits,
     Iban,
-    InvalidMessage,
     Message,
     N,
     Name,
     OpenMessage,
-    Problem,
     WebAddress,
     Whole,
     decimal,
     exact_sum,
-    fault,
 )
+from chalicelib.foundation.fields.problems import InvalidMessage, Problem, fault
 from chalicelib.foundation.jsontext import Number as Written
 
 
@@ -557,4 +555,4 @@ def test_a_validator_refuses_with_a_sentence() -> None:
 
 def test_a_country_has_two_or_three_letters() -> None:
     with pytest.raises(KeyError):
-        field_types.Country.__class_getitem__(4)  # type: ignore[arg-type]
+        field_types.Country[4]
