@@ -98,7 +98,7 @@ def choose_accounts(visit: Visit, journey: PsuJourney) -> Response:
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
         return _choose_page(visit, journey, journey.customer)
-    wanted = set(visit.chosen("account"))
+    wanted = set(visit.values("account"))
     chosen = [account.account_id for account in journey.customer.accounts if account.account_id in wanted]
     if not chosen and journey.needs_accounts(visit.bank):
         return _redirect_with_error(visit, journey, "/choose")

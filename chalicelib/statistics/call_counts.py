@@ -111,14 +111,14 @@ class CallCounts:
     hub_failures: int = 0
 
     @property
-    def asked(self) -> int:
+    def bank_requests(self) -> int:
         """Requests that the bank was sent."""
         return self.answered + self.unanswered
 
     @property
     def error_rate(self) -> Decimal | None:
         """Percent of the requests to the bank that failed by its fault, three decimal places; ``None`` without any."""
-        return percent(self.bank_failures, self.asked)
+        return percent(self.bank_failures, self.bank_requests)
 
     def count_failure(self, blamed: Blamed) -> None:
         name = f"{blamed}_failures"

@@ -20,7 +20,7 @@ from chalicelib.statistics.hourly_counters import (
 )
 
 CACHED_SECONDS = 60  # so long today's figures are not read again; instances tell theirs once a minute
-SETTLED_SECONDS = 900  # so long an hour is not read again that had been over as long: few slips come so late
+SETTLED_SECONDS = 900  # so long an hour is not read again that had been over as long: few counters come so late
 PAGES = 3
 """So many answers of DynamoDB, of 1 MB each, are read for an hour at most; the whole day is a few seconds' work."""
 REMEMBERED = 16  # today's hours are remembered of so many banks, those that were asked for last
@@ -43,7 +43,7 @@ class _Reading:
     read_at: int
 
     def is_fresh(self, now: int) -> bool:
-        was_settled = self.read_at - (self.hour.slip.hour + HOUR_SECONDS) >= SETTLED_SECONDS
+        was_settled = self.read_at - (self.hour.counters.hour + HOUR_SECONDS) >= SETTLED_SECONDS
         return now - self.read_at < (SETTLED_SECONDS if was_settled else CACHED_SECONDS)
 
 
@@ -56,9 +56,9 @@ class _CachedDay:
 
 
 class CurrentDay:
-    def __init__(self, clock: Clock, slips: StoredCounters) -> None:
+    def __init__(self, clock: Clock, counters: StoredCounters) -> None:
         self._clock = clock
-        self._slips = slips
+        self._counters = counters
         self._known: dict[str, _CachedDay] = {}
 
     def of_bank(self, bic: str) -> DayToDate:
@@ -81,23 +81,23 @@ class CurrentDay:
         def read(hour: int) -> Hour:
             known = before.get(hour)
             if known is None or not known.is_fresh(now):
-                known = _Reading(self._slips.of_hour(bic, hour, PAGES), now)
+                known = _Reading(self._counters.of_hour(bic, hour, PAGES), now)
             hours[hour] = known
             return known.hour
 
         day = day_of(now)
-        slips = HourlyCounterReader(read).read_day(day, now)
+        counters = HourlyCounterReader(read).read_day(day, now)
         is_whole = all(reading.hour.is_whole for reading in hours.values())
-        return _CachedDay(DayToDate(now, _summarize_today(slips, day, now, is_whole=is_whole), is_whole), hours)
+        return _CachedDay(DayToDate(now, _summarize_today(counters, day, now, is_whole=is_whole), is_whole), hours)
 
 
-def _summarize_today(slips: Sequence[HourlyCounters], day: date, now: int, *, is_whole: bool) -> Summary:
-    """Of an unfinished day; whether the interface was up is not known from a part of the slips."""
+def _summarize_today(counters: Sequence[HourlyCounters], day: date, now: int, *, is_whole: bool) -> Summary:
+    """Of an unfinished day; whether the interface was up is not known from a part of the counters."""
     hours = hours_of(day)
-    tallies, latencies = sum_by_service(slip for slip in slips if slip.hour in hours)
+    tallies, latencies = sum_by_service(hourly for hourly in counters if hourly.hour in hours)
     total, latency = CallCounts.total(tallies.values()), Latencies.total(latencies.values())
-    if not total.asked or not is_whole:
+    if not total.bank_requests or not is_whole:
         return Summary(0, 0, total, latency)
     elapsed = now - hours[0]
-    down = sum(max(0, min(until, elapsed) - since) for since, until in hourly_counters.downtime_spans(slips, day))
+    down = sum(max(0, min(until, elapsed) - since) for since, until in hourly_counters.downtime_spans(counters, day))
     return Summary(elapsed, down, total, latency)

@@ -130,7 +130,7 @@ class DayRecord:
     @property
     def availability(self) -> Decimal | None:
         """Percent of the day that the interface was not down, with three decimal places; ``None``: it was not asked."""
-        return percent(DAY_SECONDS - self.down_seconds, DAY_SECONDS) if self.total.asked else None
+        return percent(DAY_SECONDS - self.down_seconds, DAY_SECONDS) if self.total.bank_requests else None
 
     def to_item(self) -> Item:
         """The latencies are one text: to read maps of maps of numbers from DynamoDB takes ten times as long."""

@@ -64,7 +64,7 @@ def _downtime_minutes(record: DayRecord) -> Value:
     return None if record.availability is None else record.unavailability_minutes
 
 
-def _received(record: DayRecord) -> Value:
+def _report_received_at(record: DayRecord) -> Value:
     return None if record.report_received_at is None else timestamp(record.report_received_at)
 
 
@@ -98,7 +98,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("consent_duration_ms", "`consentDuration` of its report", lambda record: record.consent_duration),
     Column("payment_duration_ms", "`paymentDuration` of its report", lambda record: record.payment_duration),
     Column("report", "`received`, `missing` or `not_expected`", lambda record: record.report),
-    Column("report_received_at", "When its report came, UTC", _received),
+    Column("report_received_at", "When its report came, UTC", _report_received_at),
 )
 NAMES: Sequence[str] = tuple(column.name for column in COLUMNS)
 

@@ -1,7 +1,7 @@
 """Slips: what one instance of a function has counted of one bank in an hour, written once; and reading them.
 
 Slips of an hour are added up in any order and come to the same, so that no instance waits for another: each writes
-slips of its own. To tell when a bank was down the order of its answers matters; a slip keeps it to the second.
+counters of its own. To tell when a bank was down the order of its answers matters; the counters keep it to the second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chalicelib.statistics.call_counts import CallCounts, Latencies, Service
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, Span, hours_of
 
 TABLE = "statistics"
-KEPT_DAYS = 120  # slips of so many days are there; a day can be reckoned anew while they are
+KEPT_DAYS = 120  # counters are kept for so many days; until then a day can be computed again
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class HourlyCounters:
         seconds[at % 60] = seconds.get(at % 60, 0) + 1
 
     def include(self, other: HourlyCounters) -> None:
-        """Count all that another slip of the same hour has counted."""
+        """Add what other counters of the same hour have."""
         for minute, tallies in other.minutes.items():
             for service, tally in tallies.items():
                 self.minutes.setdefault(minute, {}).setdefault(service, CallCounts()).include(tally)
@@ -79,7 +79,7 @@ class HourlyCounters:
                 if (was_answered := bool(bits >> second & 1)) or second in missing:
                     yield self.hour + 60 * minute + second, was_answered, missing.get(second, 0)
 
-    def to_item(self, slip_id: str) -> Item:
+    def to_item(self, counters_id: str) -> Item:
         """The counts are one text: to read maps of maps of numbers from DynamoDB takes ten times as long."""
         counts = {
             "minutes": {
@@ -96,7 +96,7 @@ class HourlyCounters:
         attribute, subject = counters_key(self.bic, self.hour)
         return {
             attribute: subject,
-            "part": slip_id,
+            "part": counters_id,
             "bic": self.bic,
             "hour": self.hour,
             "counts": jsontext.dumps(counts),
@@ -123,19 +123,19 @@ class HourlyCounters:
 
 
 def counters_key(bic: str, hour: int) -> tuple[str, str]:
-    """The partition that slips of a bank and hour stand in: its attribute's name and value."""
+    """The partition that counters of a bank and hour stand in: its attribute's name and value."""
     return "subject", f"calls#{bic}#{datetime.fromtimestamp(hour, UTC):%Y-%m-%dT%H}"
 
 
-def sum_by_service(slips: Iterable[HourlyCounters]) -> tuple[dict[Service, CallCounts], dict[Service, Latencies]]:
-    """The counts and the latencies of slips of a bank, by service."""
+def sum_by_service(counters: Iterable[HourlyCounters]) -> tuple[dict[Service, CallCounts], dict[Service, Latencies]]:
+    """The counts and the latencies of counters of a bank, by service."""
     tallies: dict[Service, CallCounts] = {}
     latencies: dict[Service, Latencies] = {}
-    for slip in slips:
-        for of_minute in slip.minutes.values():
+    for hourly in counters:
+        for of_minute in hourly.minutes.values():
             for service, tally in of_minute.items():
                 tallies.setdefault(service, CallCounts()).include(tally)
-        for service, latency in slip.latencies.items():
+        for service, latency in hourly.latencies.items():
             latencies.setdefault(service, Latencies()).include(latency)
     return tallies, latencies
 
@@ -145,9 +145,9 @@ REACH_DAYS = 7  # so many days before are looked at for a series of unanswered r
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """All slips of a bank's hour as one; ``has_any`` if there are some, ``is_whole`` unless there were too many."""
+    """What all instances counted in a bank's hour; ``has_any`` if there is any, ``is_whole`` unless it was too much."""
 
-    slip: HourlyCounters
+    counters: HourlyCounters
     has_any: bool
     is_whole: bool
 
@@ -167,28 +167,28 @@ class StoredCounters:
 
 
 class HourlyCounterReader:
-    """Reads the slips of one bank, of several hours at the same time, and of none twice; ``read`` answers an hour."""
+    """Reads counters of one bank, several hours at the same time and none twice; ``read`` answers an hour."""
 
     def __init__(self, read: Callable[[int], Hour]) -> None:
         self._read = read
         self._hours: dict[int, Hour] = {}
 
     def read_hours(self, hours: Sequence[int]) -> list[HourlyCounters]:
-        """One slip for each of these hours that has any, in their order."""
+        """One set of counters for each of these hours that has any, in their order."""
         unread = [hour for hour in hours if hour not in self._hours]
         for wave in pieces(unread, WIDTH):
             self._hours |= zip(wave, together([partial(self._read, hour) for hour in wave]), strict=True)
-        return [self._hours[hour].slip for hour in hours if self._hours[hour].has_any]
+        return [self._hours[hour].counters for hour in hours if self._hours[hour].has_any]
 
     def read_day(self, day: date, now: int | None = None) -> list[HourlyCounters]:
         """Those of a UTC day until ``now`` and, if there are any, of hours before it, back to one with an answer."""
-        slips = self.read_hours([hour for hour in hours_of(day) if now is None or hour <= now])
-        for hours in _earlier_hours(day) if slips else ():
+        counters = self.read_hours([hour for hour in hours_of(day) if now is None or hour <= now])
+        for hours in _earlier_hours(day) if counters else ():
             earlier = self.read_hours(hours)
-            slips += earlier
-            if any(slip.answered_in for slip in earlier):
+            counters += earlier
+            if any(hourly.answered_in for hourly in earlier):
                 break
-        return slips
+        return counters
 
 
 def _earlier_hours(day: date) -> Iterator[Sequence[int]]:
@@ -202,7 +202,7 @@ def _earlier_hours(day: date) -> Iterator[Sequence[int]]:
 CONSECUTIVE = 5
 
 
-def downtime_spans(slips: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
+def downtime_spans(counters: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
     """When a bank was down, as seconds of ``day``: five consecutive requests without an answer.
 
     It is down from the first of the five until the next request that is answered, or else until midnight
@@ -213,11 +213,11 @@ def downtime_spans(slips: Iterable[HourlyCounters], day: date) -> tuple[Span, ..
     A series that began before midnight counts for the day that its fifth request fell into, from midnight on: the day
     before is not down on account of requests that came after it.
 
-    ``slips`` are those of the day, and of days before it as far as a series may reach, in any order.
+    ``counters`` are those of the day, and of days before it as far as a series may reach, in any order.
     """
     midnight = hours_of(day)[0]
     until = midnight + DAY_SECONDS
-    replies = (reply for slip in _merge_by_hour(slips) if slip.hour < until for reply in slip.replies())
+    replies = (reply for hourly in _merge_by_hour(counters) if hourly.hour < until for reply in hourly.replies())
     return tuple(
         (max(since - midnight, 0), end - midnight)
         for since, end in _unanswered_series(replies, until)
@@ -240,9 +240,9 @@ def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> 
         yield first, until
 
 
-def _merge_by_hour(slips: Iterable[HourlyCounters]) -> list[HourlyCounters]:
-    """One slip for each hour, in order of time."""
+def _merge_by_hour(counters: Iterable[HourlyCounters]) -> list[HourlyCounters]:
+    """One set of counters for each hour, in order of time."""
     hours: dict[int, HourlyCounters] = {}
-    for slip in slips:
-        hours.setdefault(slip.hour, HourlyCounters(slip.bic, slip.hour)).include(slip)
+    for hourly in counters:
+        hours.setdefault(hourly.hour, HourlyCounters(hourly.bic, hourly.hour)).include(hourly)
     return [hours[hour] for hour in sorted(hours)]

@@ -1,6 +1,6 @@
 """Ingesting days: what was counted of a bank, and what it has reported, become one record of each UTC day.
 
-A record is worked out of the slips of its day (and of the days before, as far as a series of unanswered requests may
+A record is worked out of the counters of its day (and of the days before, as far as a series of unanswered requests may
 reach), the bank's own report, and nothing else: whoever does it again, whenever, gets the same record. What was known
 of the bank itself when its record was first made, its name and whether it had to report, stays as it was.
 """
@@ -29,10 +29,10 @@ from chalicelib.statistics.hourly_counters import (
 )
 
 AGAIN_DAYS = 2
-"""The last days are ingested by the schedule whatever is there: instances that were frozen write slips late."""
+"""The last days are ingested by the schedule whatever is there: instances that were frozen write counters late."""
 WATCHED_DAYS = OLDEST_DAYS + 1
 """The schedule looks after so many days: reports may come until then, and runs may have failed."""
-OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1  # of a day so long ago all slips are there that its record needs
+OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1  # of a day so long ago all counters are there that its record needs
 RUN_SECONDS = 840  # the schedule begins no other bank after so long
 
 
@@ -80,23 +80,23 @@ class Ingested:
 def compute_day(
     bank: ExpectedBank,
     day: date,
-    slips: Iterable[HourlyCounters],
+    counters: Iterable[HourlyCounters],
     report: DailyReport | None,
     before: DayRecord | None = None,
 ) -> DayRecord:
     """The record of a day.
 
     Args:
-        slips: of the day, and of the days before it that ``downtime_spans`` needs; in any order.
+        counters: of the day, and of the days before it that ``downtime_spans`` needs; in any order.
         before: the record that was made earlier, if there is one.
     """
-    slips, hours = list(slips), hours_of(day)
+    counters, hours = list(counters), hours_of(day)
     return DayRecord(
         bank.bic,
         before.name if before else bank.name,
         day,
-        *sum_by_service(slip for slip in slips if slip.hour in hours),
-        hourly_counters.downtime_spans(slips, day),
+        *sum_by_service(hourly for hourly in counters if hourly.hour in hours),
+        hourly_counters.downtime_spans(counters, day),
         "received" if report else _missing_report_state(bank, day, before),
         report.consent_duration if report else None,
         report.payment_duration if report else None,
@@ -127,10 +127,10 @@ class _StoredDays:
 
 class Ingest:
     def __init__(
-        self, clock: Clock, slips: StoredCounters, reports: DailyReports, records: DayRecords, metrics: Metrics
+        self, clock: Clock, counters: StoredCounters, reports: DailyReports, records: DayRecords, metrics: Metrics
     ) -> None:
         self._clock = clock
-        self._slips = slips
+        self._counters = counters
         self._reports = reports
         self._records = records
         self._metrics = metrics
@@ -197,10 +197,10 @@ class Ingest:
         )
 
     def _ingest(self, bank: ExpectedBank, days: Sequence[date], known: _StoredDays) -> list[Ingested]:
-        slips = HourlyCounterReader(partial(self._slips.of_hour, bank.bic))
+        counters = HourlyCounterReader(partial(self._counters.of_hour, bank.bic))
         done: list[Ingested] = []
         for day in days:
-            before, of_day = known.records.get(day), slips.read_day(day)
+            before, of_day = known.records.get(day), counters.read_day(day)
             if before or of_day or known.needs(bank, day):
                 done.append(self._store_record(compute_day(bank, day, of_day, known.reports.get(day), before), before))
         return done

@@ -39,7 +39,7 @@ class _Times:
 class CounterBuffer:
     """Counts by bank and hour, and every single time by bank, service and minute."""
 
-    slips: dict[tuple[str, int], HourlyCounters] = field(default_factory=dict)
+    counters: dict[tuple[str, int], HourlyCounters] = field(default_factory=dict)
     _times: dict[tuple[str, Service, int], _Times] = field(default_factory=dict)
 
     def count(self, call: CurrentCall, seconds: float) -> None:
@@ -51,29 +51,29 @@ class CounterBuffer:
         for number, exchange in enumerate(call.exchanges, 1):
             if exchange.outcome == "not_asked" and call.concern is None:  # a delivery waits, and no TPP for an answer
                 continue
-            slip = self._slip(exchange.bic, exchange.at)
-            tally = slip.tally(exchange.at, exchange.service)
+            hourly = self._find_counters(exchange.bic, exchange.at)
+            tally = hourly.tally(exchange.at, exchange.service)
             setattr(tally, exchange.outcome, getattr(tally, exchange.outcome) + 1)
             if exchange.outcome == "answered":
-                slip.record_answer(exchange.at)
+                hourly.record_answer(exchange.at)
                 if number < len(call.exchanges) or call.fault is None:
-                    slip.latency(exchange.service).bank.add(exchange.seconds * 1000)
+                    hourly.latency(exchange.service).bank.add(exchange.seconds * 1000)
                     self._times_of(exchange.bic, exchange.service, exchange.at).bank.append(exchange.seconds * 1000)
             elif exchange.outcome == "unanswered":
-                slip.record_no_answer(exchange.at)
+                hourly.record_no_answer(exchange.at)
         if call.concern is not None:
             bic, service = call.concern
             own = max(seconds - call.bank_seconds, 0) * 1000
-            slip = self._slip(bic, call.at)
-            slip.tally(call.at, service).calls += 1
-            slip.latency(service).hub.add(own)
+            hourly = self._find_counters(bic, call.at)
+            hourly.tally(call.at, service).calls += 1
+            hourly.latency(service).hub.add(own)
             self._times_of(bic, service, call.at).hub.append(own)
         self._blame(call)
 
     def figures(self) -> Iterator[tuple[str, Service, int, CallCounts, _Times]]:
         """Everything that was counted: bank, service, the Unix second that a minute begins at, counts and times."""
-        for (bic, hour), slip in self.slips.items():
-            for minute, tallies in slip.minutes.items():
+        for (bic, hour), hourly in self.counters.items():
+            for minute, tallies in hourly.minutes.items():
                 for service, tally in tallies.items():
                     at = hour + minute * _MINUTE
                     yield bic, service, at, tally, self._times.get((bic, service, at), _Times())
@@ -84,16 +84,16 @@ class CounterBuffer:
             return
         if call.exchanges:
             last = call.exchanges[-1]
-            self._slip(last.bic, last.at).tally(last.at, last.service).count_failure(fault)
+            self._find_counters(last.bic, last.at).tally(last.at, last.service).count_failure(fault)
         elif call.concern is not None:
             bic, service = call.concern
-            self._slip(bic, call.at).tally(call.at, service).count_failure(fault)
+            self._find_counters(bic, call.at).tally(call.at, service).count_failure(fault)
 
-    def _slip(self, bic: str, at: int) -> HourlyCounters:
+    def _find_counters(self, bic: str, at: int) -> HourlyCounters:
         hour = at - at % HOUR_SECONDS
-        if (bic, hour) not in self.slips:
-            self.slips[bic, hour] = HourlyCounters(bic, hour)
-        return self.slips[bic, hour]
+        if (bic, hour) not in self.counters:
+            self.counters[bic, hour] = HourlyCounters(bic, hour)
+        return self.counters[bic, hour]
 
     def _times_of(self, bic: str, service: Service, at: int) -> _Times:
         return self._times.setdefault((bic, service, at - at % _MINUTE), _Times())
@@ -107,16 +107,16 @@ def _fault_by_status(status: int | None) -> Blamed | None:
 
 
 WRITE_INTERVAL = 60  # how much time at least lies between two writings of an instance
-BATCH_SIZE = 100  # so many slips are written in one transaction
+BATCH_SIZE = 100  # so many counters are written in one transaction
 WRITE_TIMEOUT = 2  # for so many seconds at most an answer waits until what was counted is written
-MAX_UNWRITTEN = 1000  # so many slips that could not be written are kept; the oldest are dropped
+MAX_UNWRITTEN = 1000  # so many counters that could not be written are kept; the oldest are dropped
 
 
 class Measurements:
     """Counts what is measured; safe to be used by many threads.
 
     Args:
-        store: where slips are written; asked for when there are some.
+        store: where counters are written; asked for when there are some.
         clock: tells when what happened, and how long it took.
         metrics: take the same figures.
         not_before: the Unix second from which on requests write down what was counted.
@@ -158,13 +158,13 @@ class Measurements:
         """Write down what was counted and, of what could not be written before, what is still known."""
         with self._lock:
             gathered, self._gathered = self._gathered, CounterBuffer()
-            self._unwritten |= {new_id(): slip for slip in gathered.slips.values()}
-            slips = list(self._unwritten.items())
+            self._unwritten |= {new_id(): hourly for hourly in gathered.counters.values()}
+            counters = list(self._unwritten.items())
         try:
             for figures in gathered.figures():
                 self._write_metrics(*figures)
-            for first in range(0, len(slips), BATCH_SIZE):
-                self._write_counters(slips[first : first + BATCH_SIZE])
+            for first in range(0, len(counters), BATCH_SIZE):
+                self._write_counters(counters[first : first + BATCH_SIZE])
         except Exception:
             log.exception("measurements not written", slips=len(self._unwritten))
             self._drop_oldest()
@@ -173,7 +173,7 @@ class Measurements:
         """Whether it is the turn of this request to write; then it is nobody else's for a while."""
         now = self._clock.time()
         with self._lock:
-            if now < self._not_before or not (self._gathered.slips or self._unwritten):
+            if now < self._not_before or not (self._gathered.counters or self._unwritten):
                 return False
             self._not_before = now + WRITE_INTERVAL
             return True
@@ -188,18 +188,18 @@ class Measurements:
             Service=service,
         )
 
-    def _write_counters(self, slips: list[tuple[str, HourlyCounters]]) -> None:
-        """Write slips. Raises: StoreError."""
-        self._store().transact([Put(TABLE, slip.to_item(slip_id)) for slip_id, slip in slips])
+    def _write_counters(self, counters: list[tuple[str, HourlyCounters]]) -> None:
+        """Write counters. Raises: StoreError."""
+        self._store().transact([Put(TABLE, hourly.to_item(counters_id)) for counters_id, hourly in counters])
         with self._lock:
-            for slip_id, _ in slips:
-                self._unwritten.pop(slip_id, None)
+            for counters_id, _ in counters:
+                self._unwritten.pop(counters_id, None)
 
     def _drop_oldest(self) -> None:
         """Forget the oldest of what could not be written, when it is too much."""
         with self._lock:
             too_old = list(self._unwritten)[:-MAX_UNWRITTEN]
-            for slip_id in too_old:
-                del self._unwritten[slip_id]
+            for counters_id in too_old:
+                del self._unwritten[counters_id]
         if too_old:
             log.warning("measurements dropped", slips=len(too_old))

@@ -52,7 +52,7 @@ def _read_choice(visit: Visit) -> AuthorizationChoice | None:
         owner=visit.user,
         client=client,
         bank=bank,
-        scopes=tuple(bank.scope_names) if is_new else tuple(visit.chosen("scope")),
+        scopes=tuple(bank.scope_names) if is_new else tuple(visit.values("scope")),
         consent_type=visit.field("consent_type") or "reusable",
         with_challenge=is_new or visit.field("pkce") == "yes",
         draft=visit.website.drafts.read_or_create(visit.field("draft")),

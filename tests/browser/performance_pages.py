@@ -36,6 +36,6 @@ def _looks_at_what_was_measured(visitor: Visitor) -> None:
         hub = Hub(Settings.from_environment(visitor.stack["environment"]))
         today = hub.clock.now().date()
         hub.store.transact([record.put() for record in made_up.records(bic, today, 90)])
-        morning = made_up.slip(bic, hours_of(today)[0], answered=400, unanswered=6)
+        morning = made_up.hourly(bic, hours_of(today)[0], answered=400, unanswered=6)
         hub.store.transact([made_up.keeping(morning)])
     visitor.open(f"/performance?bic={bic}")

@@ -1,4 +1,4 @@
-"""What the service has measured, read from the slips that it writes."""
+"""What the service has measured, read from the counters that it writes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 LATER = {"prefer": "respond-async"}
 
 
-def slips(world: World) -> list[HourlyCounters]:
-    """The slips in the table."""
+def counters(world: World) -> list[HourlyCounters]:
+    """The counters in the table."""
     return [
         HourlyCounters.from_item(item) for item in items(world, "statistics") if item["subject"].startswith("calls#")
     ]
@@ -30,15 +30,15 @@ def measured(world: World, act: Callable[[], object]) -> Counts:
     table_of(world, "statistics").items.clear()
     act()
     world.hub.statistics.measurements.write()
-    return counts(slips(world))
+    return counts(counters(world))
 
 
 def counts(found: list[HourlyCounters]) -> Counts:
-    """The counts of slips, those of all minutes together."""
+    """The counts of counters, those of all minutes together."""
     return {
         f"{bic} {service}": tally.to_item()
-        for bic in sorted({slip.bic for slip in found})
-        for service, tally in sum_by_service(slip for slip in found if slip.bic == bic)[0].items()
+        for bic in sorted({hourly.bic for hourly in found})
+        for service, tally in sum_by_service(hourly for hourly in found if hourly.bic == bic)[0].items()
     }
 
 

@@ -26,7 +26,7 @@ from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements
 from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
-from tests.openbanking.meter import counts, slips
+from tests.openbanking.meter import counters, counts
 from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import (
     LATER,
@@ -514,7 +514,7 @@ def write_what_was_measured(world: World) -> Run:
                     current_call.record_concern(bic, "AISP")
             instance.write()
         instance.write()  # a minute later
-        assert counts(slips(world)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
+        assert counts(counters(world)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
 
     return run
 

@@ -18,7 +18,7 @@ from tests import figures
 from tests.dynamodb_calls import counted
 from tests.openbanking.circuits import Reader, opened
 from tests.openbanking.examples import ROWS
-from tests.openbanking.meter import BIC, LATER, counts, deliver, error, measured, of, slips
+from tests.openbanking.meter import BIC, LATER, counters, counts, deliver, error, measured, of
 from tests.openbanking.stage import Stage
 from tests.world import World
 
@@ -192,10 +192,10 @@ def test_the_banks_time_is_counted_at_the_second_of_sending_and_the_rest_is_the_
 
     measured(world, ask)
 
-    (slip,) = slips(world)
-    assert slip.hour == world.clock.time() // 3600 * 3600 - 3600
-    assert list(slip.replies()) == [(slip.hour + 3599, True, 0)]
-    assert (slip.latency("AISP").bank.microseconds, slip.latency("AISP").hub.microseconds) == (1_500_000, 0)
+    (hourly,) = counters(world)
+    assert hourly.hour == world.clock.time() // 3600 * 3600 - 3600
+    assert list(hourly.replies()) == [(hourly.hour + 3599, True, 0)]
+    assert (hourly.latency("AISP").bank.microseconds, hourly.latency("AISP").hub.microseconds) == (1_500_000, 0)
 
 
 # -- what is carried out later
@@ -295,7 +295,7 @@ def test_a_request_is_answered_as_ever_when_its_measurements_cannot_be_written(w
         assert reader.ask().status == 200
     world.hub.statistics.measurements.write()
 
-    assert counts(slips(world))["ALPHGB21 AISP"] == {"calls": 1, "answered": 1}
+    assert counts(counters(world))["ALPHGB21 AISP"] == {"calls": 1, "answered": 1}
 
 
 def test_each_time_a_circuit_opens_is_told_once(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What instances have counted of a bank, made up: slips, as they would write them, and the records of days."""
+"""What instances have counted of a bank, made up: counters, as they would write them, and the records of days."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def counted(
     bank_ms: float = 100,
     hub_ms: float = 10,
 ) -> None:
-    """Write the slips of one instance: calls of TPPs whose requests were sent at these times, as ``HH:MM:SS``.
+    """Write the counters of one instance: calls of TPPs whose requests were sent at these times, as ``HH:MM:SS``.
 
     ``fault`` is who is to blame for those that were answered; for the unanswered it is the bank.
     """
-    slips: dict[int, HourlyCounters] = {}
+    counters: dict[int, HourlyCounters] = {}
 
     def call(time: str, was_answered: bool | None) -> None:
         at = _second(day, time)
         hour = at - at % HOUR_SECONDS
-        made = slips.setdefault(hour, HourlyCounters(bic, hour))
+        made = counters.setdefault(hour, HourlyCounters(bic, hour))
         _call(made, at, service, was_answered, bank_ms, hub_ms)
         if was_answered and fault:
             made.tally(at, service).count_failure(fault)
@@ -51,11 +51,11 @@ def counted(
     for times, was_answered in ((answered, True), (unanswered, False), (not_asked, None)):
         for time in times:
             call(time, was_answered)
-    for made in slips.values():
+    for made in counters.values():
         store.put(TABLE, made.to_item(new_id()))
 
 
-def slip(
+def hourly(
     bic: str, hour: int, *, answered: int = 0, unanswered: int = 0, bank: float = 120, hub: float = 4
 ) -> HourlyCounters:
     """An hour of account information: a call in each second from its beginning, unanswered ones first."""
@@ -67,12 +67,12 @@ def slip(
 
 def keeping(made: HourlyCounters, number: int = 0) -> Put:
     """The write of the ``number``-th instance."""
-    return Put(TABLE, made.to_item(f"slip-{number}"))
+    return Put(TABLE, made.to_item(f"counters-{number}"))
 
 
-def record(bic: str, day: date, *slips: HourlyCounters, name: str = "A bank") -> DayRecord:
-    """The record of a day, as it is reckoned from slips."""
-    return compute_day(ExpectedBank(bic, name, is_active=True), day, slips, None)
+def record(bic: str, day: date, *counters: HourlyCounters, name: str = "A bank") -> DayRecord:
+    """The record of a day, as it is reckoned from counters."""
+    return compute_day(ExpectedBank(bic, name, is_active=True), day, counters, None)
 
 
 def records(bic: str, today: date, days: int) -> Iterator[DayRecord]:

@@ -133,7 +133,7 @@ def test_counts_are_added_up_in_any_order(first: CallCounts, second: CallCounts,
         back.include(tally)
 
     assert forth == back
-    assert forth.asked == first.asked + second.asked + third.asked
+    assert forth.bank_requests == first.bank_requests + second.bank_requests + third.bank_requests
 
 
 @settings(deadline=None)

@@ -14,7 +14,7 @@ from chalicelib.statistics.current_day import CACHED_SECONDS, PAGES, REMEMBERED,
 from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import hours_of
 from tests.dynamodb_calls import counted
-from tests.statistics.made_up import keeping, slip
+from tests.statistics.made_up import hourly, keeping
 from tests.world import World
 
 BIC, OTHER = "ALPHGB21", "ALPHGB21XXX"
@@ -26,18 +26,18 @@ def today(world: World, bic: str = BIC) -> DayToDate:
     return world.hub.statistics.today.of_bank(bic)
 
 
-def kept(world: World, *slips: Any) -> None:
-    world.hub.store.transact([keeping(each, number) for number, each in enumerate(slips)])
+def kept(world: World, *counters: Any) -> None:
+    world.hub.store.transact([keeping(each, number) for number, each in enumerate(counters)])
 
 
 def test_today_is_what_all_instances_counted_since_midnight(world: World) -> None:
     kept(
         world,
-        slip(BIC, HOURS[0] - 3600, answered=7),
-        slip(BIC, HOURS[0], answered=5, bank=100, hub=2),
-        slip(BIC, HOURS[9], answered=3, bank=900, hub=8),
-        slip(BIC, HOURS[9], answered=1, bank=900, hub=8),
-        slip(OTHER, HOURS[1], answered=11),
+        hourly(BIC, HOURS[0] - 3600, answered=7),
+        hourly(BIC, HOURS[0], answered=5, bank=100, hub=2),
+        hourly(BIC, HOURS[9], answered=3, bank=900, hub=8),
+        hourly(BIC, HOURS[9], answered=1, bank=900, hub=8),
+        hourly(OTHER, HOURS[1], answered=11),
     )
     found = today(world)
 
@@ -48,7 +48,7 @@ def test_today_is_what_all_instances_counted_since_midnight(world: World) -> Non
 
 
 def test_an_outage_that_goes_on_lasts_until_now(world: World) -> None:
-    kept(world, slip(BIC, HOURS[6], unanswered=5))
+    kept(world, hourly(BIC, HOURS[6], unanswered=5))
     found = today(world)
 
     assert found.summary.downtime == 3 * 3600
@@ -56,7 +56,7 @@ def test_an_outage_that_goes_on_lasts_until_now(world: World) -> None:
 
 
 def test_a_bank_that_has_been_down_since_yesterday_is_down_however_seldom_it_is_asked(world: World) -> None:
-    kept(world, slip(BIC, HOURS[0] - 2 * 3600, unanswered=5), slip(BIC, HOURS[6], unanswered=1))
+    kept(world, hourly(BIC, HOURS[0] - 2 * 3600, unanswered=5), hourly(BIC, HOURS[6], unanswered=1))
     found = today(world)
 
     assert (found.summary.total.unanswered, found.summary.downtime) == (1, 9 * 3600)
@@ -66,9 +66,9 @@ def test_a_bank_that_has_been_down_since_yesterday_is_down_however_seldom_it_is_
 def test_what_was_before_the_last_answer_says_nothing_of_today(world: World) -> None:
     kept(
         world,
-        slip(BIC, HOURS[0] - 7 * 3600, unanswered=5),
-        slip(BIC, HOURS[0] - 3600, answered=1),
-        slip(BIC, HOURS[6], unanswered=4),
+        hourly(BIC, HOURS[0] - 7 * 3600, unanswered=5),
+        hourly(BIC, HOURS[0] - 3600, answered=1),
+        hourly(BIC, HOURS[6], unanswered=4),
     )
     assert today(world).summary.downtime == 0
 
@@ -82,7 +82,7 @@ def test_of_a_bank_that_nobody_asked_nothing_is_known(world: World) -> None:
 
 def test_today_is_read_once_a_minute(world: World) -> None:
     first = today(world)
-    kept(world, slip(BIC, HOURS[9], answered=1))
+    kept(world, hourly(BIC, HOURS[9], answered=1))
     world.clock.advance(CACHED_SECONDS - 1)
     assert today(world) is first
 
@@ -91,7 +91,7 @@ def test_today_is_read_once_a_minute(world: World) -> None:
 
 
 def test_at_midnight_a_new_day_begins(world: World) -> None:
-    kept(world, slip(BIC, HOURS[23], answered=1))
+    kept(world, hourly(BIC, HOURS[23], answered=1))
     world.clock.advance(15 * 3600 - 1)
     assert today(world).summary.total.calls == 1
 
@@ -100,7 +100,7 @@ def test_at_midnight_a_new_day_begins(world: World) -> None:
 
 
 class Pages:
-    """Answers one slip of 08:00 with each Query, and says as often that there are more."""
+    """Answers the counters of 08:00 with each Query, and says as often that there are more."""
 
     def __init__(self, world: World, pages: int) -> None:
         self._real = world.hub.store.query
@@ -112,7 +112,7 @@ class Pages:
             return self._real(table, partition, **options)
         self.asked.append(options.get("after"))
         number = len(self.asked)
-        item = slip(BIC, HOURS[8], answered=1).to_item(str(number))
+        item = hourly(BIC, HOURS[8], answered=1).to_item(str(number))
         return Page([item], {"part": str(number)} if number < self._pages else None)
 
 
@@ -127,7 +127,7 @@ def test_what_one_answer_of_the_database_does_not_hold_is_read_on(
     assert (found.is_whole, found.summary.total.calls) == (True, PAGES)
 
 
-def test_from_a_part_of_the_slips_nobody_can_tell_whether_the_bank_was_up(
+def test_from_a_part_of_the_counters_nobody_can_tell_whether_the_bank_was_up(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = Pages(world, PAGES + 1)
@@ -143,11 +143,16 @@ def test_from_a_part_of_the_slips_nobody_can_tell_whether_the_bank_was_up(
 def test_an_hour_that_has_long_been_over_is_read_again_after_a_while_only(world: World) -> None:
     world.clock.advance(SETTLED_SECONDS - 1)  # 09:14:59
     today(world)
-    kept(world, slip(BIC, HOURS[7], answered=1), slip(BIC, HOURS[8], answered=10), slip(BIC, HOURS[9], answered=100))
+    kept(
+        world,
+        hourly(BIC, HOURS[7], answered=1),
+        hourly(BIC, HOURS[8], answered=10),
+        hourly(BIC, HOURS[9], answered=100),
+    )
     world.clock.advance(CACHED_SECONDS)
     assert today(world).summary.total.calls == 110
 
-    kept(world, slip(BIC, HOURS[8], answered=10), slip(BIC, HOURS[8], answered=10))
+    kept(world, hourly(BIC, HOURS[8], answered=10), hourly(BIC, HOURS[8], answered=10))
     world.clock.advance(SETTLED_SECONDS - CACHED_SECONDS)
     assert today(world).summary.total.calls == 111
 

@@ -134,7 +134,7 @@ def test_several_days_are_added_up_and_what_nobody_asked_for_is_not_up() -> None
     found = summarize([busy, bad, quiet])
 
     assert (found.availability, found.downtime) == (Decimal("99.500"), seconds)
-    assert (found.total.error_rate, found.total.asked) == (Decimal("25.000"), 4)
+    assert (found.total.error_rate, found.total.bank_requests) == (Decimal("25.000"), 4)
     assert summarize([quiet]) == Summary(0, 0, CallCounts(), Latencies())
     assert [summarize([]).availability, summarize([]).downtime, summarize([]).total.error_rate] == [None] * 3
 

@@ -35,7 +35,7 @@ EVENTS = st.lists(
 )
 
 
-def slip(events: list[Event]) -> HourlyCounters:
+def hourly(events: list[Event]) -> HourlyCounters:
     made = HourlyCounters("ALPHGB21", HOUR)
     for at, service, what, milliseconds in events:
         tally = made.tally(at, service)
@@ -58,7 +58,7 @@ def slip(events: list[Event]) -> HourlyCounters:
 
 @settings(deadline=None)
 @given(EVENTS, st.integers(1, 5), st.randoms(use_true_random=False))
-def test_slips_of_several_instances_come_to_the_same_in_any_order(
+def test_counters_of_several_instances_come_to_the_same_in_any_order(
     events: list[Event], instances: int, chance: random.Random
 ) -> None:
     shares: list[list[Event]] = [[] for _ in range(instances)]
@@ -68,32 +68,32 @@ def test_slips_of_several_instances_come_to_the_same_in_any_order(
     total = HourlyCounters("ALPHGB21", HOUR)
 
     for share in shares:
-        total.include(slip(share))
+        total.include(hourly(share))
 
-    assert total == slip(events)
-    assert list(total.replies()) == list(slip(events).replies())
+    assert total == hourly(events)
+    assert list(total.replies()) == list(hourly(events).replies())
 
 
 @settings(deadline=None)
 @given(EVENTS)
-def test_a_slip_that_was_stored_is_read_again(events: list[Event]) -> None:
-    kept = slip(events)
-    item = unpack(pack(kept.to_item("slip-1")))
+def test_stored_counters_are_read_again(events: list[Event]) -> None:
+    kept = hourly(events)
+    item = unpack(pack(kept.to_item("counters-1")))
 
     assert HourlyCounters.from_item(item) == kept
-    assert (item["subject"], item["part"]) == ("calls#ALPHGB21#2026-11-22T09", "slip-1")
+    assert (item["subject"], item["part"]) == ("calls#ALPHGB21#2026-11-22T09", "counters-1")
     assert item["expires_at"] == HOUR + KEPT_DAYS * 86_400
 
 
 @settings(deadline=None)
 @given(EVENTS)
 def test_what_is_included_stays_as_it_is(events: list[Event]) -> None:
-    one, other = slip(events), slip(events)
+    one, other = hourly(events), hourly(events)
 
     one.include(other)
     one.include(other)
 
-    assert other == slip(events)
+    assert other == hourly(events)
 
 
 def test_replies_are_told_second_by_second_in_order_of_time() -> None:
@@ -115,14 +115,14 @@ def test_a_second_with_answers_takes_one_bit_of_a_number_that_the_storage_keeps_
     assert HourlyCounters.from_item(unpack(pack(made.to_item("1")))) == made
 
 
-def test_slips_stand_under_their_bank_and_hour() -> None:
+def test_counters_stand_under_their_bank_and_hour() -> None:
     hours = hours_of(date(2026, 11, 22))
 
     assert counters_key("ALPHGB21", hours[0]) == ("subject", "calls#ALPHGB21#2026-11-22T00")
     assert counters_key("ALPHGB21", hours[-1]) == ("subject", "calls#ALPHGB21#2026-11-22T23")
 
 
-def test_slips_are_added_up_by_service_whatever_hours_they_are_of() -> None:
+def test_counters_are_added_up_by_service_whatever_hours_they_are_of() -> None:
     first, second = HourlyCounters("ALPHGB21", HOUR), HourlyCounters("ALPHGB21", HOUR + 3600)
     for each in (first, second):
         for minute in (0, 7):
@@ -143,21 +143,21 @@ Reply = tuple[int, bool]
 """The second of the day that a request was sent in (below 0: of the day before), and whether it was answered."""
 
 
-def slip_of(replies: Iterable[Reply]) -> list[HourlyCounters]:
+def counters_of(replies: Iterable[Reply]) -> list[HourlyCounters]:
     """Slips of one instance that saw all this."""
-    slips: dict[int, HourlyCounters] = {}
+    counters: dict[int, HourlyCounters] = {}
     for second, was_answered in replies:
         at = MIDNIGHT + second
-        slip = slips.setdefault(at - at % 3600, HourlyCounters("ALPHGB21", at - at % 3600))
+        hourly = counters.setdefault(at - at % 3600, HourlyCounters("ALPHGB21", at - at % 3600))
         if was_answered:
-            slip.record_answer(at)
+            hourly.record_answer(at)
         else:
-            slip.record_no_answer(at)
-    return list(slips.values())
+            hourly.record_no_answer(at)
+    return list(counters.values())
 
 
 def down(*replies: Reply) -> tuple[tuple[int, int], ...]:
-    return downtime_spans(slip_of(replies), DAY)
+    return downtime_spans(counters_of(replies), DAY)
 
 
 def silence(*seconds: int) -> list[Reply]:
@@ -198,11 +198,11 @@ def test_a_series_goes_on_over_hours() -> None:
 
 
 def test_a_series_is_that_of_all_instances_together() -> None:
-    one = slip_of([*silence(100, 120, 140), (200, True)])
-    other = slip_of(silence(110, 130))
+    one = counters_of([*silence(100, 120, 140), (200, True)])
+    other = counters_of(silence(110, 130))
 
     assert downtime_spans([*one, *other], DAY) == downtime_spans([*other, *one], DAY) == ((100, 200),)
-    assert downtime_spans([*one, *other, *slip_of([(125, True)])], DAY) == ()
+    assert downtime_spans([*one, *other, *counters_of([(125, True)])], DAY) == ()
 
 
 def test_a_series_that_began_the_day_before_counts_from_midnight_on() -> None:
@@ -214,8 +214,8 @@ def test_a_series_that_began_the_day_before_counts_from_midnight_on() -> None:
 
 
 def test_the_day_before_is_not_down_on_account_of_requests_after_it() -> None:
-    early = slip_of(silence(86_390, 86_391, 86_392))
-    late = slip_of(silence(86_400, 86_401, 86_402))
+    early = counters_of(silence(86_390, 86_391, 86_392))
+    late = counters_of(silence(86_400, 86_401, 86_402))
 
     assert downtime_spans([*early, *late], DAY) == ()
     assert downtime_spans([*early, *late], date(2026, 3, 3)) == ((0, END),)
@@ -248,7 +248,7 @@ near_midnight = st.lists(st.tuples(st.integers(-40, 60), st.booleans() | st.just
 @settings(deadline=None)
 @given(near_midnight)
 def test_it_is_as_a_model_says_that_goes_second_by_second(replies: list[Reply]) -> None:
-    spans = downtime_spans(slip_of(replies), DAY)
+    spans = downtime_spans(counters_of(replies), DAY)
 
     assert [second for since, until in spans for second in range(since, min(until, 100))] == model(replies)
     assert all(0 <= since < until <= END for since, until in spans)
@@ -257,14 +257,14 @@ def test_it_is_as_a_model_says_that_goes_second_by_second(replies: list[Reply]) 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-7200, END + 3600), st.booleans()), max_size=40), st.randoms())
-def test_who_counted_what_and_in_which_order_slips_come_makes_no_difference(
+def test_who_counted_what_and_in_which_order_counters_come_makes_no_difference(
     replies: list[Reply], chance: object
 ) -> None:
-    slips = [slip for reply in replies for slip in slip_of([reply])]
-    shuffled = list(slips)
+    counters = [hourly for reply in replies for hourly in counters_of([reply])]
+    shuffled = list(counters)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
 
-    assert downtime_spans(shuffled, DAY) == downtime_spans(slips, DAY) == downtime_spans(slip_of(replies), DAY)
+    assert downtime_spans(shuffled, DAY) == downtime_spans(counters, DAY) == downtime_spans(counters_of(replies), DAY)
 
 
 @pytest.mark.parametrize("count", range(1, 8))

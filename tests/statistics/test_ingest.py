@@ -28,7 +28,7 @@ BANK = ExpectedBank(ALPHA, "Bank of version 1", is_active=True)
 
 @pytest.fixture
 def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The hours whose slips are read."""
+    """The hours whose counters are read."""
     read: list[int] = []
     real = StoredCounters.of_hour
 
@@ -56,7 +56,7 @@ def test_a_record_adds_up_what_all_instances_have_counted(night: World) -> None:
     ingest(night)
 
     record = records(night)[DAY]
-    assert {name: (tally.calls, tally.asked) for name, tally in record.tallies.items()} == {
+    assert {name: (tally.calls, tally.bank_requests) for name, tally in record.tallies.items()} == {
         "AISP": (5, 4),
         "PISP": (1, 1),
         "CBPII": (5, 5),
@@ -126,7 +126,7 @@ def test_hours_before_the_last_answer_are_not_read(night: World, hours_read: lis
     assert sorted(hours_read) == [hours_of(DAY)[0] - 3600, *hours_of(DAY)]
 
 
-def test_an_hour_of_many_slips_is_read_page_by_page(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_hour_of_many_counters_is_read_page_by_page(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
         counted(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
     real = night.hub.store.query
@@ -155,16 +155,18 @@ def test_what_was_before_the_last_answer_is_not_looked_at(night: World) -> None:
     assert made.record.down == ()
 
 
-def test_a_record_is_made_of_slips_report_and_bank_alone() -> None:
-    slips = [HourlyCounters(ALPHA, 1_772_496_000 + 3600 * hour) for hour in range(24)]
-    for number, slip in enumerate(slips):
-        slip.tally(slip.hour + number, "AISP").answered += number
-        slip.latency("AISP").bank.add(number)
+def test_a_record_is_made_of_counters_report_and_bank_alone() -> None:
+    counters = [HourlyCounters(ALPHA, 1_772_496_000 + 3600 * hour) for hour in range(24)]
+    for number, hourly in enumerate(counters):
+        hourly.tally(hourly.hour + number, "AISP").answered += number
+        hourly.latency("AISP").bank.add(number)
     told = DailyReport(ALPHA, DAY, 1, 2, 1_772_600_000)
 
-    made = compute_day(BANK, DAY, slips, told)
+    made = compute_day(BANK, DAY, counters, told)
 
-    assert made == compute_day(BANK, DAY, reversed(slips), told) == compute_day(BANK, DAY, slips, told, before=made)
+    assert (
+        made == compute_day(BANK, DAY, reversed(counters), told) == compute_day(BANK, DAY, counters, told, before=made)
+    )
     assert made.total.answered == sum(range(24))
 
 
@@ -294,7 +296,7 @@ def test_a_day_that_is_not_over_is_refused(night: World, ahead: int) -> None:
     assert items(night) == []
 
 
-def test_a_day_whose_slips_have_expired_is_refused(night: World) -> None:
+def test_a_day_whose_counters_have_expired_is_refused(night: World) -> None:
     turn_to(night, DAY + timedelta(days=ingesting.OLDEST_INGESTED + 1), "00:00")
 
     with pytest.raises(DayRefused, match="2026-03-03 is more than 112 days ago") as refused:
@@ -304,12 +306,12 @@ def test_a_day_whose_slips_have_expired_is_refused(night: World) -> None:
     assert items(night) == []
 
 
-def test_of_the_oldest_day_that_is_ingested_all_slips_are_there() -> None:
+def test_of_the_oldest_day_that_is_ingested_all_counters_are_there() -> None:
     reach = timedelta(days=REACH_DAYS)
     latest = datetime.combine(DAY, datetime.max.time(), UTC) + timedelta(days=ingesting.OLDEST_INGESTED)
-    first_slip = datetime.combine(DAY - reach, datetime.min.time(), UTC)
+    first_counters = datetime.combine(DAY - reach, datetime.min.time(), UTC)
 
-    assert latest < first_slip + timedelta(days=KEPT_DAYS)
+    assert latest < first_counters + timedelta(days=KEPT_DAYS)
 
 
 def test_the_limits_are_documented() -> None:

@@ -45,14 +45,14 @@ class Table:
         self.after()
 
     @property
-    def slips(self) -> list[HourlyCounters]:
+    def counters(self) -> list[HourlyCounters]:
         return [HourlyCounters.from_item(item) for item in self.items.values()]
 
     @property
     def total(self) -> CallCounts:
         total = CallCounts()
-        for slip in self.slips:
-            for tallies in slip.minutes.values():
+        for hourly in self.counters:
+            for tallies in hourly.minutes.values():
                 for tally in tallies.values():
                     total.include(tally)
         return total
@@ -146,11 +146,11 @@ def test_a_frozen_instance_writes_what_it_held_back_under_the_hour_that_it_was_o
     clock.advance(5 * 3600 + 61)
     ask(instance, clock)
 
-    found = {slip.hour: slip for slip in sorted(table.slips, key=lambda slip: slip.hour)}
+    found = {hourly.hour: hourly for hourly in sorted(table.counters, key=lambda hourly: hourly.hour)}
     late = HOUR + 5 * 3600
     assert list(found) == [HOUR, late]
-    assert len(table.slips) == 3
-    (held_back,) = (slip for slip in table.slips if list(slip.replies()) == [(HOUR + 30, False, 1)])
+    assert len(table.counters) == 3
+    (held_back,) = (hourly for hourly in table.counters if list(hourly.replies()) == [(HOUR + 30, False, 1)])
     assert held_back.minutes == {0: {"AISP": CallCounts(calls=1, unanswered=1, hub_failures=1)}}
     assert list(found[late].replies()) == [(late + 91, True, 0)]
     assert list(found[late].minutes) == [1]
@@ -166,7 +166,7 @@ def test_a_request_that_lasts_beyond_the_hour_belongs_to_the_one_it_began_in_and
         current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0)
         call.status = 200
 
-    by_hour = {slip.hour: slip.minutes for slip in table.slips}
+    by_hour = {hourly.hour: hourly.minutes for hourly in table.counters}
     assert by_hour == {HOUR: {59: {"AISP": CallCounts(calls=1)}}, HOUR + 3600: {0: {"AISP": CallCounts(answered=1)}}}
 
 
@@ -178,9 +178,9 @@ def test_the_time_of_the_service_is_what_the_bank_did_not_take(
 ) -> None:
     ask(instance, clock)
 
-    (slip,) = table.slips
-    assert slip.latency("AISP").hub.microseconds == pytest.approx(50_000, abs=1)
-    assert slip.latency("AISP").bank.microseconds == 200_000
+    (hourly,) = table.counters
+    assert hourly.latency("AISP").hub.microseconds == pytest.approx(50_000, abs=1)
+    assert hourly.latency("AISP").bank.microseconds == 200_000
 
 
 @pytest.mark.parametrize("outcome", ["unanswered", "not_asked"])
@@ -189,9 +189,9 @@ def test_the_time_of_a_bank_is_counted_when_it_answers(
 ) -> None:
     ask(instance, clock, outcome=outcome, status=502)
 
-    (slip,) = table.slips
-    assert (slip.latency("AISP").hub.count, slip.latency("AISP").bank.count) == (1, 0)
-    assert slip.latency("AISP").hub.microseconds == pytest.approx(50_000, abs=1)
+    (hourly,) = table.counters
+    assert (hourly.latency("AISP").hub.count, hourly.latency("AISP").bank.count) == (1, 0)
+    assert hourly.latency("AISP").hub.microseconds == pytest.approx(50_000, abs=1)
 
 
 @pytest.mark.parametrize(
@@ -231,9 +231,9 @@ def test_what_a_worker_asks_counts_without_being_a_request(instance: Measurement
         current_call.record_bank_request(BIC, "PISP", HOUR, "unanswered", 3)
         current_call.record_failure("bank")
 
-    (slip,) = table.slips
-    assert slip.minutes == {0: {"PISP": CallCounts(unanswered=1, bank_failures=1)}}
-    assert slip.latency("PISP").hub.count == 0
+    (hourly,) = table.counters
+    assert hourly.minutes == {0: {"PISP": CallCounts(unanswered=1, bank_failures=1)}}
+    assert hourly.latency("PISP").hub.count == 0
 
 
 def test_a_request_that_breaks_off_is_counted_too(instance: Measurements, table: Table) -> None:
@@ -248,7 +248,7 @@ def test_a_request_that_breaks_off_is_counted_too(instance: Measurements, table:
     assert table.total == CallCounts(calls=1)
 
 
-def test_every_bank_and_hour_has_a_slip_of_its_own(instance: Measurements, table: Table, clock: ManualClock) -> None:
+def test_every_bank_and_hour_has_counters_of_its_own(instance: Measurements, table: Table, clock: ManualClock) -> None:
     for bic in ("ALPHGB21", "BETADEF1", "ALPHGB21"):
         for service in ("AISP", "PISP"):
             ask(instance, clock, bic, service)
@@ -256,7 +256,7 @@ def test_every_bank_and_hour_has_a_slip_of_its_own(instance: Measurements, table
 
     instance.write()
 
-    assert sorted((slip.bic, slip.hour) for slip in table.slips) == [("ALPHGB21", HOUR), ("BETADEF1", HOUR)]
+    assert sorted((hourly.bic, hourly.hour) for hourly in table.counters) == [("ALPHGB21", HOUR), ("BETADEF1", HOUR)]
     assert table.total.calls == 5  # the first was written before
 
 
@@ -290,7 +290,7 @@ def test_the_same_figures_go_to_cloudwatch_by_bank_service_and_minute(
     assert CallCounts(*(int(sum(counted(output, name, Stage="dev"))) for name in names)) == table.total
 
 
-def test_figures_are_told_once_however_often_their_slips_are_written(
+def test_figures_are_told_once_however_often_their_counters_are_written(
     instance: Measurements, table: Table, clock: ManualClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table.before = fails
@@ -356,7 +356,7 @@ def test_what_cannot_be_written_for_long_is_dropped_from_the_oldest_on_and_said_
     assert {len(puts) for puts in table.transactions[-10:]} == {BATCH_SIZE}
 
 
-def test_many_slips_are_written_a_hundred_at_a_time_and_what_failed_stays(
+def test_many_counters_are_written_a_hundred_at_a_time_and_what_failed_stays(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     for number in range(250):
@@ -373,7 +373,7 @@ def test_many_slips_are_written_a_hundred_at_a_time_and_what_failed_stays(
     assert table.total.calls == 250
 
 
-def test_a_defect_in_telling_figures_loses_no_slips(
+def test_a_defect_in_telling_figures_loses_no_counters(
     instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -424,8 +424,8 @@ def test_no_count_is_lost_among_threads(instance: Measurements, table: Table, cl
 
     assert table.total == CallCounts(calls=3200, answered=1600, unanswered=1600, hub_failures=1600)
     total = HourlyCounters(BIC, HOUR)
-    for slip in table.slips:
-        total.include(slip)
+    for hourly in table.counters:
+        total.include(hourly)
     assert list(total.replies()) == [(HOUR + number, True, 100) for number in range(16)]
     assert (total.latency("AISP").hub.count, total.latency("AISP").bank.count) == (3200, 1600)
 
@@ -440,9 +440,9 @@ def test_an_answer_that_fails_the_request_has_no_time_but_those_before_it_have(
         current_call.record_failure("bank")
         call.status = 502
 
-    (slip,) = table.slips
+    (hourly,) = table.counters
     assert (table.total.answered, table.total.bank_failures) == (2, 1)
-    assert (slip.latency("AISP").bank.count, slip.latency("AISP").bank.microseconds) == (1, 100_000)
+    assert (hourly.latency("AISP").bank.count, hourly.latency("AISP").bank.microseconds) == (1, 100_000)
 
 
 def test_a_request_is_answered_also_when_it_can_be_neither_counted_nor_written(

@@ -11,7 +11,7 @@ from chalicelib.statistics.days import hours_of
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
-from tests.statistics.made_up import keeping, record, slip
+from tests.statistics.made_up import hourly, keeping, record
 from tests.website.person import Person
 from tests.world import Answer, World
 
@@ -67,7 +67,7 @@ def look_at_performance_in_the_web_interface(world: World) -> Run:
     def run(fault: Fault) -> None:
         today = world.clock.now().date()
         yesterday = today - timedelta(days=1)
-        earlier, now = (slip("ALPHGB21", hours_of(day)[8], answered=7) for day in (yesterday, today))
+        earlier, now = (hourly("ALPHGB21", hours_of(day)[8], answered=7) for day in (yesterday, today))
         world.hub.store.transact([record("ALPHGB21", yesterday, earlier).put(), keeping(now)])
         world.hub.openbanking.banks.directory()
         world.hub.statistics.__dict__.pop("today", None)  # it would remember the day

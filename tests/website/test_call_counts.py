@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.statistics.days import hours_of
 from tests.dynamodb_calls import counted
-from tests.statistics.made_up import keeping, slip
+from tests.statistics.made_up import hourly, keeping
 from tests.website.journey import approve, open_request, run
 from tests.website.person import PASSWORD, Person
 from tests.world import World
@@ -139,8 +139,8 @@ def test_performance_looks_for_the_last_answer_before_today_and_no_further(
     world: World, visitor: Person, hours_ago: int, more: int
 ) -> None:
     midnight = hours_of(world.clock.now().date())[0]
-    slips = slip("ALPHGB21", midnight, unanswered=1), slip("ALPHGB21", midnight - 3600 * hours_ago, answered=1)
-    world.hub.store.transact([keeping(each) for each in slips])
+    counters = hourly("ALPHGB21", midnight, unanswered=1), hourly("ALPHGB21", midnight - 3600 * hours_ago, answered=1)
+    world.hub.store.transact([keeping(each) for each in counters])
     world.hub.openbanking.banks.directory()
     with counted(world) as calls:
         visitor.get("/performance")

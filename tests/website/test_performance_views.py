@@ -17,7 +17,7 @@ from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import hours_of
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
-from tests.statistics.made_up import keeping, record, slip
+from tests.statistics.made_up import hourly, keeping, record
 from tests.website.person import Person
 from tests.world import World
 
@@ -29,8 +29,10 @@ FEBRUARY = "from=2026-02-01&to=2026-02-28"
 
 def measured(world: World, bic: str, day: date, *, answered: int = 9, unanswered: int = 0) -> None:
     """A day with calls in its first seconds, unanswered ones first."""
-    slips = [slip(bic, hours_of(day)[0], answered=answered, unanswered=unanswered)] if answered + unanswered else []
-    made = record(bic, day, *slips, name=f"Bank {bic}").put()
+    counters = (
+        [hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered)] if answered + unanswered else []
+    )
+    made = record(bic, day, *counters, name=f"Bank {bic}").put()
     world.hub.store.put(made.table, made.item)
 
 
@@ -198,7 +200,7 @@ def test_today_so_far_is_added_up(world: World, visitor: Person) -> None:
     visitor.get("/performance")
     assert "Nobody has asked this bank for anything yet today." in visitor.text
 
-    made = keeping(slip(BIC, hours_of(TODAY)[8], answered=99, unanswered=6))
+    made = keeping(hourly(BIC, hours_of(TODAY)[8], answered=99, unanswered=6))
     world.hub.store.put(made.table, made.item)
     world.clock.advance(60)
     visitor.get("/performance")

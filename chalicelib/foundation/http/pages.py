@@ -61,7 +61,7 @@ class Visit:
         """The first value of a field, or nothing."""
         return next((value for key, value in self.fields if key == name), "")
 
-    def chosen(self, name: str) -> list[str]:
+    def values(self, name: str) -> list[str]:
         """Every value of a field."""
         return [value for key, value in self.fields if key == name]
 
