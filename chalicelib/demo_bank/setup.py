@@ -8,7 +8,7 @@ from typing import Protocol
 from chalicelib.demo_bank.profiles import PROFILES, Profile
 from chalicelib.demo_bank.runtime import Services
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.records.bank_record import Bank, NewBank
 from chalicelib.openbanking.records.banks import Banks, UnknownBank
 
@@ -66,7 +66,7 @@ def _install(host: Host, profile: Profile) -> Bank:
 
 def _has_current_api_key(host: Host, bank: Bank, api_key: str) -> bool:
     """Whether the key that a bank has kept is the one that the service shows it: an operator may have rotated it."""
-    credential = Credential.parse(api_key, parts=1)
+    credential = OpaqueToken.parse(api_key, parts=1)
     return credential is not None and credential.matches(bank.api_key(host.clock.time())["digest"])
 
 

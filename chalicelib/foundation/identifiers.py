@@ -18,14 +18,14 @@ _CREDENTIAL = re.compile(r"[A-Za-z0-9_-]{1,64}(?:~[A-Za-z0-9_-]{1,64}){0,2}\.[A-
 
 
 @dataclass(frozen=True, slots=True)
-class Credential:
+class OpaqueToken:
     """A parsed credential: its identifiers and the digest of its secret."""
 
     ids: tuple[str, ...]
     digest: str
 
     @classmethod
-    def parse(cls, text: str, parts: int) -> Credential | None:
+    def parse(cls, text: str, parts: int) -> OpaqueToken | None:
         """Take a credential of ``parts`` identifiers apart; ``None`` when it has not that shape."""
         if not _CREDENTIAL.fullmatch(text):
             return None

@@ -109,7 +109,7 @@ class WrongPassword(Exception):
     """A password that had to be repeated is not the one of the account."""
 
 
-class AccountFlow:
+class UserAccountFlow:
     def __init__(
         self, settings: Settings, store: Store, clock: Clock, users: user_records.Users, outbox: Outbox
     ) -> None:

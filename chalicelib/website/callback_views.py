@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from chalice.app import Response
 
-from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
@@ -165,7 +165,7 @@ def _stranger_page(visit: Visit, query: dict[str, str]) -> Response:
         visit,
         "callback.html",
         referrer=NO_REFERRER,
-        code=code if Credential.parse(code, parts=1) else None,  # anybody can make an address; no quotes get in here
+        code=code if OpaqueToken.parse(code, parts=1) else None,  # anybody can make an address; no quotes get in here
         state=query.get("state"),
         error=query.get("error"),
         description=query.get("error_description", "")[:_TEXT_LENGTH],

@@ -10,7 +10,7 @@ from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.statistics.container import StatisticsContainer
-from chalicelib.website.account_flow import AccountFlow, MailSender
+from chalicelib.website.account_flow import MailSender, UserAccountFlow
 from chalicelib.website.drafts import Drafts
 from chalicelib.website.records.attempts import AttemptCounters
 from chalicelib.website.records.journeys import Journeys
@@ -48,8 +48,10 @@ class WebsiteContainer:
         return Users(self.shared.store, self.shared.clock)
 
     @cached_property
-    def account_flow(self) -> AccountFlow:
-        return AccountFlow(self.shared.settings, self.shared.store, self.shared.clock, self.users, self.delivery.outbox)
+    def account_flow(self) -> UserAccountFlow:
+        return UserAccountFlow(
+            self.shared.settings, self.shared.store, self.shared.clock, self.users, self.delivery.outbox
+        )
 
     @cached_property
     def sessions(self) -> Sessions:

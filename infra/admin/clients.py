@@ -10,7 +10,7 @@ import typer
 
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
-from chalicelib.openbanking.records.client_record import Change, Client, Registered
+from chalicelib.openbanking.records.client_record import Client, ClientChange, Registered
 from chalicelib.openbanking.records.clients import Clients, Details, UnknownClient
 from infra.admin import connection, output
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
@@ -322,7 +322,7 @@ def _client_members(client: Client) -> dict[str, Any]:
     }
 
 
-def _change_members(change: Change) -> dict[str, Any]:
+def _change_members(change: ClientChange) -> dict[str, Any]:
     names = ("revision", "by", "action", "before", "after")
     return {"at": timestamp(change.at), **{name: getattr(change, name) for name in names}}
 

@@ -25,7 +25,15 @@ from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, ledger_verification
 from infra.admin.ledger_verification import ProofTotals
-from infra.admin.output import CommandRefused, Progress, Report, command, command_group, format_members, format_table
+from infra.admin.output import (
+    CommandRefused,
+    ProgressLine,
+    Report,
+    command,
+    command_group,
+    format_members,
+    format_table,
+)
 
 group = command_group("The ledger of the card API: prove that it holds, read its rows.")
 
@@ -62,7 +70,7 @@ def verify(
     key = _parse_account(named) if named is not None else None
     store = connection.connect().store
     try:
-        with ledger_verification.retry_reads(store), Progress(sys.stderr) as progress:
+        with ledger_verification.retry_reads(store), ProgressLine(sys.stderr) as progress:
             if key is None:
                 return _report_ledger(ledger_verification.prove_ledger(store, progress))
             fold = ledger_verification.prove_single_account(store, key)

@@ -218,7 +218,7 @@ def _parse_timestamp(text: str) -> int:
     return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp())
 
 
-class Progress:
+class ProgressLine:
     """Says how far a command has come that may take minutes; without a stream, nothing.
 
     On standard error, so that the report stays what it is: on a terminal one line that changes, elsewhere a line every
@@ -251,7 +251,7 @@ class Progress:
             self.report(f"{what} {number:,}")
             yield item
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -261,4 +261,4 @@ class Progress:
             self._stream.flush()
 
 
-SILENT = Progress()
+SILENT = ProgressLine()

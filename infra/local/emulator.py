@@ -166,13 +166,13 @@ class Emulator:
         return status, headers, chunks
 
 
-class Handler(BaseHTTPRequestHandler):
+class EmulatorHandler(BaseHTTPRequestHandler):
     """HTTP/1.1 with keep-alive for one connection."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
-    server: Server
+    server: EmulatorServer
 
     def _answer(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
@@ -218,7 +218,7 @@ class Handler(BaseHTTPRequestHandler):
         """Nothing: whoever wants to see the calls looks at the service's own log."""
 
 
-class Server(ThreadingHTTPServer):
+class EmulatorServer(ThreadingHTTPServer):
     """A thread per connection, on the loopback interface only."""
 
     daemon_threads = True
@@ -226,7 +226,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, emulator: Emulator, port: int = 0) -> None:
         self.emulator = emulator
-        super().__init__(("127.0.0.1", port), Handler)
+        super().__init__(("127.0.0.1", port), EmulatorHandler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is no news; anything else is."""
@@ -258,7 +258,7 @@ def main(arguments: list[str] | None = None) -> None:
     if options.state:
         state = EmulatorState(options.state)
         state.restore()
-    server = Server(Emulator(served, state), options.port)
+    server = EmulatorServer(Emulator(served, state), options.port)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
 

@@ -49,13 +49,13 @@ class Unreadable(Exception):
         super().__init__(message)
 
 
-class Handler(ChaliceRequestHandler):
+class ApiHandler(ChaliceRequestHandler):
     """One connection: reads requests, hands them to the gateway, writes the answers."""
 
     disable_nagle_algorithm = True
     wbufsize = -1
     timeout = 60
-    server: Server
+    server: ApiServer
 
     def __init__(self, request: Any, client_address: Any, server: HTTPServer, gateway: LocalGateway) -> None:
         self.local_gateway = gateway
@@ -168,13 +168,15 @@ class Gateway(LocalGateway):
         return True
 
 
-class Server(ThreadingMixIn, HTTPServer):
+class ApiServer(ThreadingMixIn, HTTPServer):
     """A thread per connection, on a socket that was taken before."""
 
     daemon_threads = True
     request_queue_size = 512
 
-    def __init__(self, taken: socket.socket, handler: Callable[[Any, Any, Any], Handler], stack_id: str = "") -> None:
+    def __init__(
+        self, taken: socket.socket, handler: Callable[[Any, Any, Any], ApiHandler], stack_id: str = ""
+    ) -> None:
         self.stack_id = stack_id
         self._numbers = itertools.count()
         self._running: set[int] = set()
@@ -230,6 +232,6 @@ def take_port(port: int) -> socket.socket:
     return taken
 
 
-def build_server(application: Chalice, config: Config, taken: socket.socket, stack_id: str = "") -> Server:
+def build_server(application: Chalice, config: Config, taken: socket.socket, stack_id: str = "") -> ApiServer:
     """A server for ``application``; it answers once ``serve_forever`` runs, ``/health`` with the stack's id."""
-    return Server(taken, partial(Handler, gateway=Gateway(application, config)), stack_id)
+    return ApiServer(taken, partial(ApiHandler, gateway=Gateway(application, config)), stack_id)

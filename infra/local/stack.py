@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from chalice.config import Config
 
     from infra.local.event_runner import EventRunner
-    from infra.local.server import Server
+    from infra.local.server import ApiServer
 
 DEFAULT_PORT = 8000
 DRAIN_SECONDS = 30.0
@@ -70,7 +70,7 @@ class Stack:
         self._id = uuid.uuid4().hex
         self._ended = threading.Event()
         self._engines: Engines | None = None
-        self._server: Server | None = None
+        self._server: ApiServer | None = None
         self._runner: EventRunner | None = None
 
     def start(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Stack:
                 flush=True,
             )
 
-    def _close(self, server: Server) -> None:
+    def _close(self, server: ApiServer) -> None:
         """Answer what is in flight, and then what came in meanwhile; ``DRAIN_SECONDS`` is the end of patience."""
         deadline = time.monotonic() + DRAIN_SECONDS
         if not server.drain(0.5) and not self._options.quiet:

@@ -140,29 +140,29 @@ def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
 
 
 @dataclass(frozen=True, slots=True)
-class EventRow:
+class EventDescription:
     """One type of event: the model of its ``data``, and when it is sent."""
 
     data: type[Message]
     meaning: str
 
 
-EVENTS: Mapping[EventType, EventRow] = {
-    "consent.authorised": EventRow(
+EVENTS: Mapping[EventType, EventDescription] = {
+    "consent.authorised": EventDescription(
         model_of(tpp_events.ConsentAuthorised), "A PSU has given a consent that this client asked for."
     ),
-    "consent.cancelled": EventRow(
+    "consent.cancelled": EventDescription(
         model_of(tpp_events.ConsentCancelled), "A PSU came back from the bank without giving its consent."
     ),
-    "consent.revoked": EventRow(
+    "consent.revoked": EventDescription(
         model_of(tpp_events.ConsentRevoked), "A consent has ended before its time, whoever ended it."
     ),
-    "consent.expiring": EventRow(model_of(tpp_events.ConsentEnding), "A consent ends in 7 days."),
-    "consent.expired": EventRow(model_of(tpp_events.ConsentEnding), "A consent has reached its end."),
-    "payment.status_changed": EventRow(
+    "consent.expiring": EventDescription(model_of(tpp_events.ConsentEnding), "A consent ends in 7 days."),
+    "consent.expired": EventDescription(model_of(tpp_events.ConsentEnding), "A consent has reached its end."),
+    "payment.status_changed": EventDescription(
         model_of(tpp_events.PaymentStatusChanged), "A bank has reported a new status of a payment."
     ),
-    "test": EventRow(model_of(tpp_events.TestEvent), "Somebody wants to see whether events arrive."),
+    "test": EventDescription(model_of(tpp_events.TestEvent), "Somebody wants to see whether events arrive."),
 }
 
 

@@ -33,7 +33,7 @@ from infra.openapi.own_calls import (
     FRONT_DOOR,
     OWN_CALLS,
     AskedStatus,
-    EventRow,
+    EventDescription,
     FrontDoorQuery,
     OwnCall,
     webhooks_of,
@@ -336,13 +336,13 @@ def event_webhooks(schemas: Schemas) -> Mapping[str, Json]:
     return {name: {"post": _webhook(name, row, schemas)} for name, row in EVENTS.items()}
 
 
-def _webhook(name: EventType, row: EventRow, schemas: Schemas) -> Json:
+def _webhook(name: EventType, row: EventDescription, schemas: Schemas) -> Json:
     forms = _FORMS.get(name, {"usual": ("Usual", frozenset())})
     shown = {form: (title, _event(name, row, without)) for form, (title, without) in forms.items()}
     data = schemas.ref(row.data, way="sent")
     return webhooks.operation(name, row.meaning, data, shown, tag=_EVENTS_TAG[0], receiver="client")
 
 
-def _event(name: EventType, row: EventRow, without: frozenset[str]) -> Json:
+def _event(name: EventType, row: EventDescription, without: frozenset[str]) -> Json:
     data = example(row.data)
     return webhooks.example(name, {member: value for member, value in data.items() if member not in without})

@@ -26,7 +26,7 @@ class Form:
 
 
 @dataclass
-class Page:
+class BrowserPage:
     """A loaded page: its address, its title, its forms, the texts of elements that have an id, and those of headers."""
 
     url: str
@@ -105,18 +105,18 @@ class Browser:
         self._stops_at = stops_at
         self._watch = watch
 
-    def open(self, url: str) -> Page | str:
+    def open(self, url: str) -> BrowserPage | str:
         """Load a page; answers it, or the address below ``stops_at`` that it led to."""
         return self._load("GET", url, None)
 
     def submit(
-        self, page: Page, form: Form, fields: Mapping[str, str] | None = None, boxes: bool = False
-    ) -> Page | str:
+        self, page: BrowserPage, form: Form, fields: Mapping[str, str] | None = None, boxes: bool = False
+    ) -> BrowserPage | str:
         """Submit a form with ``fields`` filled in and, with ``boxes``, all its boxes ticked."""
         sent = list((form.fields | dict(fields or {})).items()) + (form.boxes if boxes else [])
         return self._load(form.method, urljoin(page.url, form.action), sent)
 
-    def _load(self, method: str, url: str, form: list[tuple[str, str]] | None) -> Page | str:
+    def _load(self, method: str, url: str, form: list[tuple[str, str]] | None) -> BrowserPage | str:
         for _ in range(10):
             answer = self._session.request(method, url, data=form, allow_redirects=False, timeout=30)
             location = answer.headers.get("Location")
@@ -129,10 +129,10 @@ class Browser:
                 return url
         raise NavigationFailed("the redirects do not end")
 
-    def _read(self, answer: requests.Response) -> Page:
+    def _read(self, answer: requests.Response) -> BrowserPage:
         reader = _Reader()
         reader.feed(answer.text)
-        return Page(answer.url, answer.status_code, reader.title, reader.forms, reader.texts, reader.headers)
+        return BrowserPage(answer.url, answer.status_code, reader.title, reader.forms, reader.texts, reader.headers)
 
 
 def approve_consent(browser: Browser, redirect_url: str) -> str:
@@ -145,7 +145,7 @@ def approve_consent(browser: Browser, redirect_url: str) -> str:
     page = _page(browser.submit(page, page.form("password", filled=True)))
     page = _page(browser.submit(page, page.form("account"), boxes=True))
     back = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
-    if isinstance(back, Page):
+    if isinstance(back, BrowserPage):
         raise NavigationFailed(f"«{back.title}» ({back.status})")
     return back
 
@@ -157,7 +157,7 @@ def confirm_payment(browser: Browser, confirmation_url: str) -> str:
         Stuck: on a page that is not part of that way.
     """
     page = browser.open(confirmation_url)
-    while isinstance(page, Page):
+    while isinstance(page, BrowserPage):
         held = {name for form in page.forms for name in form.fields}
         if "key_code" in held:
             page = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
@@ -168,7 +168,7 @@ def confirm_payment(browser: Browser, confirmation_url: str) -> str:
     return page
 
 
-def open_signed_in(browser: Browser, url: str) -> Page:
+def open_signed_in(browser: Browser, url: str) -> BrowserPage:
     """Load a page of a demonstration bank as the PSU who has approved; signs in if it asks for that. Raises: Stuck."""
     page = _page(browser.open(url))
     if any("password" in form.fields for form in page.forms):
@@ -176,7 +176,7 @@ def open_signed_in(browser: Browser, url: str) -> Page:
     return page
 
 
-def _page(arrived: Page | str) -> Page:
+def _page(arrived: BrowserPage | str) -> BrowserPage:
     if isinstance(arrived, str):
         raise NavigationFailed(f"the bank sent the PSU back at once: {arrived}")
     return arrived

@@ -17,7 +17,7 @@ from infra.programme import loading
 from infra.programme.file import WantedManager
 from infra.tour.calls import CardCalls
 from infra.tour.guide import Guide
-from infra.tour.receiver import Receiver, listen
+from infra.tour.receiver import EventReceiver, listen
 from infra.tour.shops import CORNER_SHOP, EURO, GERMANY, PURCHASE
 
 _RIGHTS = {"tour": Rights(access_level=1000, actions=None, modes=dict.fromkeys(CARD_FIELDS, PLAIN))}
@@ -61,7 +61,7 @@ class CardEventsTour:
     # -- inside
 
     @contextmanager
-    def _load_manager(self, like: Catalogue, receiver: Receiver) -> Iterator[CardCalls]:
+    def _load_manager(self, like: Catalogue, receiver: EventReceiver) -> Iterator[CardCalls]:
         """A new programme manager's caller; afterwards it is told nothing more."""
         number = _NUMBERS + secrets.randbelow(_NUMBERS)
         made = replace(like, manager_id=number, name=f"Guided Tour {number}", events_url=receiver.url)
@@ -76,7 +76,7 @@ class CardEventsTour:
             with suppress(StoreError):  # the stack may be gone
                 loading.load(self._hub, [WantedManager(replace(made, events_url=None), _RIGHTS)])
 
-    def _card(self, calls: CardCalls, receiver: Receiver, card_programme_id: int) -> None:
+    def _card(self, calls: CardCalls, receiver: EventReceiver, card_programme_id: int) -> None:
         guide = self._guide
         guide.step("A card is made and activated")
         card = calls.ask("createCard", card_program_id=card_programme_id, **_ORDER)["data"]
@@ -104,7 +104,7 @@ class CardEventsTour:
         calls.ask("changeCardStatus", **number, status="B")
         self._expect_event(receiver, "card.status_changed", **number)
 
-    def _expect_event(self, receiver: Receiver, name: str, **members: Any) -> None:
+    def _expect_event(self, receiver: EventReceiver, name: str, **members: Any) -> None:
         """Wait for an event, and show it. Raises: TourFailed."""
         event = receiver.wait_for_event(name, **members)
         self._guide.event(event.type, event.message_id, event.data)

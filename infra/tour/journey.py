@@ -11,7 +11,7 @@ from chalicelib.openbanking.records.client_record import Client
 from infra.tour.browser import Browser, approve_consent, confirm_payment, open_signed_in
 from infra.tour.calls import TourFailed, TppCalls, wait_for
 from infra.tour.guide import Guide
-from infra.tour.receiver import Receiver
+from infra.tour.receiver import EventReceiver
 
 _SCOPES = {
     1: [
@@ -33,7 +33,7 @@ _RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
 class BankTour:
     """One client's way through one bank after the other."""
 
-    def __init__(self, base: str, client: Client, receiver: Receiver, guide: Guide) -> None:
+    def __init__(self, base: str, client: Client, receiver: EventReceiver, guide: Guide) -> None:
         self._base = base
         self._client = client
         self._receiver = receiver

@@ -24,7 +24,7 @@ from infra.tour.shops import (
     RESTAURANT,
     Till,
 )
-from infra.tour.statement import Statement
+from infra.tour.statement import ReportSummary
 
 _WRONG_PIN = "1357"
 _FUNDS = 200000
@@ -49,7 +49,7 @@ class NetworkTour:
         card_id, account_id = made["card_id"], made["account_id"]
         guide.print_row(f"card {card_id}, account {account_id}, PIN {made['pin']}")
         till = Till(self._calls, guide, card_id, EURO)
-        statement = Statement(self._calls, guide, card_id, account_id)
+        statement = ReportSummary(self._calls, guide, card_id, account_id)
         self._fund_account(till, made)
         held = self._spend(till, made)
         self._show_declines(till, made)

@@ -25,7 +25,7 @@ from infra.tour.card_events import CardEventsTour
 from infra.tour.cards import CardTour
 from infra.tour.guide import Guide
 from infra.tour.journey import BankTour
-from infra.tour.receiver import Receiver, listen
+from infra.tour.receiver import EventReceiver, listen
 
 
 def run(stack: Mapping[str, Any], hub: Hub) -> None:
@@ -44,7 +44,7 @@ def run(stack: Mapping[str, Any], hub: Hub) -> None:
 
 
 @contextlib.contextmanager
-def _client(clients: Clients, stack: Mapping[str, Any], receiver: Receiver, guide: Guide) -> Iterator[Client]:
+def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide) -> Iterator[Client]:
     """A client whose events go to the tour; afterwards it has no Events URL any more and is switched off."""
     title, owner = f"Guided Tour {secrets.token_hex(2)}", stack["user"]["email"]
     guide.chapter("A client of the tour's own")

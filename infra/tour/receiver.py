@@ -26,7 +26,7 @@ class ReceivedEvent:
     data: Mapping[str, Any]
 
 
-class Receiver:
+class EventReceiver:
     """Takes what is posted to ``url``.
 
     Attributes:
@@ -81,10 +81,10 @@ class Receiver:
 
 
 @contextmanager
-def listen() -> Iterator[Receiver]:
+def listen() -> Iterator[EventReceiver]:
     """A receiver on a free port of this machine."""
     door = _ReceiverServer(("127.0.0.1", 0), _Handler)
-    door.receiver = Receiver(f"http://127.0.0.1:{door.server_port}/events")
+    door.receiver = EventReceiver(f"http://127.0.0.1:{door.server_port}/events")
     threading.Thread(target=door.serve_forever, args=(0.05,), name="receiver", daemon=True).start()
     try:
         yield door.receiver
@@ -95,7 +95,7 @@ def listen() -> Iterator[Receiver]:
 
 class _ReceiverServer(ThreadingHTTPServer):
     daemon_threads = True
-    receiver: Receiver
+    receiver: EventReceiver
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -14,7 +14,7 @@ _PAGE = 10
 _LATEST = 99999999999
 
 
-class Statement:
+class ReportSummary:
     """What the reports say of a card and its account since this was made."""
 
     def __init__(self, calls: CardCalls, guide: Guide, card_id: int, account_id: int) -> None:

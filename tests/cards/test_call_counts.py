@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from chalicelib.cards.payments.provider import PaymentInstruction, Receipt
+from chalicelib.cards.payments.provider import ProviderOrder, Receipt
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.programs import programmes
 from chalicelib.foundation.crypto import signatures
@@ -59,7 +59,7 @@ def test_a_transfer_takes_two_reads_and_a_transaction_before_its_provider_is_cal
 
     with counted(scene.world) as calls:
 
-        def submit_after_noting(provider: SandboxProvider, order: PaymentInstruction) -> Receipt:
+        def submit_after_noting(provider: SandboxProvider, order: ProviderOrder) -> Receipt:
             before.extend(calls)
             return submit(provider, order)
 

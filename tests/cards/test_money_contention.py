@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.payments.provider import PaymentInstruction, Receipt
+from chalicelib.cards.payments.provider import ProviderOrder, Receipt
 from chalicelib.cards.protocol.status_codes import Status
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
@@ -154,9 +154,9 @@ def test_a_schedule_that_overtakes_the_request_writes_its_answer(scene: Scene, m
     """The provider took more than a minute for its answer: what the request gets is what was written meanwhile."""
     address, other = scene.funded(10_000), scene.apart()
     provider = scene.hub.cards.payment_provider
-    submit: Callable[[PaymentInstruction], Receipt] = provider.submit
+    submit: Callable[[ProviderOrder], Receipt] = provider.submit
 
-    def slowly(order: PaymentInstruction) -> Receipt:
+    def slowly(order: ProviderOrder) -> Receipt:
         receipt = submit(order)
         other.clock.advance(_WAIT_FOR_THE_SCHEDULE)
         assert at_once([other.hub.cards.flows.provider_recovery.finish]) == [1]

@@ -17,8 +17,8 @@ from chalicelib.cards.payments.provider import (
     AddressRequest,
     BankAccount,
     OpenedAddress,
-    PaymentInstruction,
     Provider,
+    ProviderOrder,
     ProviderSilent,
     Receipt,
 )
@@ -61,7 +61,7 @@ def scene(world: World, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     submit = SandboxProvider.submit
 
-    def once(provider: SandboxProvider, order: PaymentInstruction) -> Receipt:
+    def once(provider: SandboxProvider, order: ProviderOrder) -> Receipt:
         assert order.payment_id not in orders(world), "the provider has this order"
         return submit(provider, order)
 
@@ -158,7 +158,7 @@ class Overtaken(MoneyPlay):
 
         assert isinstance(provider, SandboxProvider)
 
-        def submit(order: PaymentInstruction) -> Receipt:
+        def submit(order: ProviderOrder) -> Receipt:
             receipt = SandboxProvider.submit(provider, order)
             with fault.resting():
                 self._intrude(self._scene, order.payment_id)
@@ -331,7 +331,7 @@ class Failing:
         self._left = times
         self.taken: list[int] = []
 
-    def submit(self, order: PaymentInstruction) -> Receipt:
+    def submit(self, order: ProviderOrder) -> Receipt:
         return self._call("submit", lambda: self._submitted(order))
 
     def find(self, payment_id: int) -> Receipt | None:
@@ -340,7 +340,7 @@ class Failing:
     def open_address(self, opening: AddressRequest) -> OpenedAddress:
         return self._call("open_address", lambda: self._provider.open_address(opening))
 
-    def _submitted(self, order: PaymentInstruction) -> Receipt:
+    def _submitted(self, order: ProviderOrder) -> Receipt:
         assert order.destination != BankAccount(""), "an order says where to"
         self.taken.append(order.payment_id)
         return self._provider.submit(order)

@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.foundation.clock import ManualClock
 from infra.local.dynamodb_local import DynamoDBLocal
-from infra.local.emulator import Emulator, Server, load_moto
+from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.resources import create_resources
 from tests import lean_emulator
 
@@ -20,7 +20,7 @@ class Engine:
 
     def __init__(self, clock: ManualClock, *, dynamodb_local: bool) -> None:
         self._dynamodb = DynamoDBLocal() if dynamodb_local else None
-        self._server = Server(Emulator(load_moto()))
+        self._server = EmulatorServer(Emulator(load_moto()))
         _simulate_time(clock)
         lean_emulator.install()
         threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.foundation.identifiers import (
     SECRET_LENGTH,
-    Credential,
+    OpaqueToken,
     digest,
     is_uuid,
     matches,
@@ -33,7 +33,7 @@ def test_identifiers_have_one_length_are_safe_in_a_url_and_do_not_repeat(make: o
 @pytest.mark.parametrize("ids", [("one",), ("one", "two"), ("one", "two", "three")])
 def test_a_credential_is_parsed_into_what_it_was_made_of(ids: tuple[str, ...]) -> None:
     text, stored = new_credential(*ids)
-    credential = Credential.parse(text, len(ids))
+    credential = OpaqueToken.parse(text, len(ids))
 
     assert credential is not None
     assert credential.ids == ids
@@ -44,7 +44,7 @@ def test_a_credential_is_parsed_into_what_it_was_made_of(ids: tuple[str, ...]) -
 def test_another_secret_does_not_match() -> None:
     text, _ = new_credential("one")
     _, other = new_credential("one")
-    credential = Credential.parse(text, 1)
+    credential = OpaqueToken.parse(text, 1)
 
     assert credential is not None
     assert not credential.matches(other)
@@ -73,7 +73,7 @@ def test_another_secret_does_not_match() -> None:
     ],
 )
 def test_what_has_not_the_shape_of_a_credential_is_none(text: str) -> None:
-    assert Credential.parse(text, 1) is None
+    assert OpaqueToken.parse(text, 1) is None
 
 
 def test_a_secret_is_recognised_by_its_digest() -> None:

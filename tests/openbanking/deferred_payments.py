@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
-from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.records.consents import consent_key
 from tests.openbanking.deferred_calls import LATER, accepted, looked_up
 from tests.openbanking.payer import Payer
@@ -54,7 +54,7 @@ class LaterPayer(Payer):
         return outcome["status"], outcome["body"]["title"]
 
     def consent_status(self) -> str:
-        token = Credential.parse(self.bearer or "", parts=3)
+        token = OpaqueToken.parse(self.bearer or "", parts=3)
         item = self.world.hub.store.get(*consent_key(token.ids[0])) if token else None
         assert item is not None
         return str(item["status"])

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.outbound import NotReached
-from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder
 from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
@@ -59,7 +59,7 @@ class Contest:
 
     def spent(self) -> int:
         """How many consents were spent."""
-        tokens = [Credential.parse(bearer, parts=3) for tpp in self.tpps for bearer in tpp.bearers]
+        tokens = [OpaqueToken.parse(bearer, parts=3) for tpp in self.tpps for bearer in tpp.bearers]
         items = [self.world.hub.store.get(*consent_key(token.ids[0])) for token in tokens if token]
         return sum(item is not None and item["status"] == "spent" for item in items)
 

@@ -12,7 +12,7 @@ from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
-from chalicelib.cards.payments.payment_posting import Change, PaymentPosting, count_payment
+from chalicelib.cards.payments.payment_posting import PaymentPosting, PaymentUpdate, count_payment
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate
 from chalicelib.cards.payments.pending_index import due_members
 from chalicelib.cards.payments.serializers import mandate_event
@@ -62,7 +62,7 @@ class DirectDebits:
             return replace(payment, **due_members(payment.id, cut_off))
         return replace(payment, state=REJECTED, reason=_CANCELLED)
 
-    def decide(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, stamp: WriteStamp) -> Change:
+    def decide(self, payment: ExternalPayment, catalogue: Catalogue, read: Read, stamp: WriteStamp) -> PaymentUpdate:
         assert payment.mandate_id is not None, "a direct debit has a mandate"
         account_ref = AccountRef.of(payment)
         mandate_item, address_item, *items = read(

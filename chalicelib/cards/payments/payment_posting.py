@@ -36,7 +36,7 @@ CALLED: Mapping[PaymentKind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PaymentUpdate:
     """The writes of a change, the payment as it stands after them, and the account, if it was moved."""
 
     operations: Sequence[Operation]
@@ -84,7 +84,7 @@ class PaymentPosting:
 
     def receive(
         self, payment: ExternalPayment, address: ExternalAddress, party: PostingContext, stamp: WriteStamp
-    ) -> Change:
+    ) -> PaymentUpdate:
         """Credit a payment that is new here, or bounce it."""
         tally = CounterChanges()
         as_read: list[Operation] = [address.check_unchanged()]
@@ -93,12 +93,12 @@ class PaymentPosting:
         except Refused as refusal:
             payment = replace(payment, state=REJECTED, reason=refusal.message)
             as_read.append(party.account.check_unchanged())
-            return Change([payment.put(stamp.write_id), *as_read], payment, party.account)
+            return PaymentUpdate([payment.put(stamp.write_id), *as_read], payment, party.account)
         movement = Movement("payment in", stamp.at, stamp.write_id, tally, epm_transaction_id=payment.id)
         movement.list_by_card(*party.card_counters)
         payment = replace(payment, transaction_id=self.enter(movement, party.account, payment))
         operations = [payment.put(stamp.write_id), *as_read, *movement.operations()]
-        return Change(operations, payment, movement.account_after(party.account))
+        return PaymentUpdate(operations, payment, movement.account_after(party.account))
 
     def settle(
         self,
@@ -109,7 +109,7 @@ class PaymentPosting:
         *,
         original: ExternalPayment | None = None,
         **members: Any,
-    ) -> Change:
+    ) -> PaymentUpdate:
         """A pending payment is paid: what was held of the account is released, and what it comes to is booked.
 
         ``original`` is the payment that it sends back, if it does.
@@ -126,28 +126,32 @@ class PaymentPosting:
         }
         return _make_change(payment, party.account, movement, stamp, members)
 
-    def reject(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> Change:
+    def reject(
+        self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any
+    ) -> PaymentUpdate:
         """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
         members = {"state": REJECTED, "held": 0, "counted": None, **({} if payment.asks else NOT_DUE), **members}
         tally = CounterChanges()
         party.release(payment.counted, tally)
         if not payment.held:
             change = payment.update(stamp.write_id, **members)
-            return Change([change, *tally.operations(stamp.write_id)], payment.with_changes(**members), party.account)
+            return PaymentUpdate(
+                [change, *tally.operations(stamp.write_id)], payment.with_changes(**members), party.account
+            )
         movement = _start_movement("rejected", payment, party, stamp, tally)
         movement.hold(party.account, -payment.held)
         return _make_change(payment, party.account, movement, stamp, members)
 
     def report(
         self, payment: ExternalPayment, party: PostingContext, result: str, reason: str | None, stamp: WriteStamp
-    ) -> Change:
+    ) -> PaymentUpdate:
         """The provider says what became of a payment out, which it may do more than once. Raises: Refused."""
         if payment.payment != "out":
             raise Refused(Status.WRONG_STATE, "it is not a payment out")
         require_permitted(RESULT_RULES[result][payment.state])
         state = RESULTS[result]
         if payment.state == state:
-            return Change((), payment, party.account)
+            return PaymentUpdate((), payment, party.account)
         if state == SETTLED:
             return self.settle(payment, party, stamp)
         if state == REJECTED:
@@ -156,7 +160,9 @@ class PaymentPosting:
             raise Refused(Status.WRONG_STATE, "it was paid within this service: whoever was paid returns it")
         return self.send_back(payment, party, stamp, reason=reason)
 
-    def send_back(self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any) -> Change:
+    def send_back(
+        self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any
+    ) -> PaymentUpdate:
         """A settled payment that went out comes back: what was taken for it is given, fees apart."""
         movement = _start_movement("returned", payment, party, stamp)
         members = {"return_transaction_id": self.enter(movement, party.account, payment, original=payment), **members}
@@ -197,9 +203,9 @@ def _start_movement(
 
 def _make_change(
     payment: ExternalPayment, account: LedgerAccount, movement: Movement, stamp: WriteStamp, members: dict[str, Any]
-) -> Change:
+) -> PaymentUpdate:
     operations = [payment.update(stamp.write_id, **members), *movement.operations()]
-    return Change(operations, payment.with_changes(**members), movement.account_after(account))
+    return PaymentUpdate(operations, payment.with_changes(**members), movement.account_after(account))
 
 
 def charge_members(charge: Charge) -> dict[str, Any]:

@@ -47,7 +47,7 @@ OrderKind = Literal["payment", "return", "debit return"]
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentInstruction:
+class ProviderOrder:
     """Money that is to be moved: a payment out, what came in going back, or what was collected claimed back.
 
     The money of a ``debit return`` comes from ``destination``, which has collected it.
@@ -100,7 +100,7 @@ class Provider(Protocol):
         Raises: ProviderRefused, ProviderSilent.
         """
 
-    def submit(self, order: PaymentInstruction, /) -> Receipt:
+    def submit(self, order: ProviderOrder, /) -> Receipt:
         """Carry an order out; a ``payment_id`` that was there before is answered alike, and nothing is done again.
 
         Raises: ProviderSilent.
@@ -119,7 +119,7 @@ class NoProvider:
     def open_address(self, _opening: AddressRequest, /) -> OpenedAddress:
         raise ProviderRefused(NOT_CONNECTED)
 
-    def submit(self, _order: PaymentInstruction, /) -> Receipt:
+    def submit(self, _order: ProviderOrder, /) -> Receipt:
         return Receipt(accepted=False, reason=NOT_CONNECTED)
 
     def find(self, _payment_id: int, /) -> Receipt | None:

@@ -16,8 +16,8 @@ from chalicelib.cards.payments.provider import (
     AddressRequest,
     BankAccount,
     OpenedAddress,
-    PaymentInstruction,
     Provider,
+    ProviderOrder,
     ProviderRefused,
     Receipt,
 )
@@ -141,11 +141,11 @@ class AddressOpening:
         return ProviderOutcome([address.update(stamp.write_id, **members), gone], address.with_changes(**members))
 
 
-def _payment_instruction(payment: ExternalPayment) -> PaymentInstruction:
+def _payment_instruction(payment: ExternalPayment) -> ProviderOrder:
     """What the provider is asked for; what was collected is claimed back from whoever has collected it."""
     to = payment.destination or {}
     numbers = (to.get(name) for name in ("account_number", "sort_code", "iban", "bic"))
-    return PaymentInstruction(
+    return ProviderOrder(
         payment_id=payment.id,
         kind=payment.order_kind,
         method=payment.method,

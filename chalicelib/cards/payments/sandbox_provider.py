@@ -46,7 +46,7 @@ class SandboxProvider:
             raise provider.ProviderRefused("all account numbers of the sandbox are taken")
         return opened
 
-    def submit(self, order: provider.PaymentInstruction) -> provider.Receipt:
+    def submit(self, order: provider.ProviderOrder) -> provider.Receipt:
         if _is_to(order.destination, LOST):
             attempt = _order_item(order, "lost")
             if self._put_or_read(attempt) == attempt:
@@ -80,7 +80,7 @@ def _is_to(destination: provider.BankAccount, word: str) -> bool:
     return destination.name.upper().startswith(word)
 
 
-def _decide_order(order: provider.PaymentInstruction) -> provider.Receipt:
+def _decide_order(order: provider.ProviderOrder) -> provider.Receipt:
     if _is_to(order.destination, REFUSE):
         return provider.Receipt(accepted=False, reason="the sandbox refuses this name")
     scheme = choose_scheme(order.method, order.schemes, order.amount)
@@ -93,7 +93,7 @@ def _order_key(payment_id: int, part: str) -> Item:
     return {"owner": f"provider#{payment_id}", "part": part}
 
 
-def _order_item(order: provider.PaymentInstruction, part: str, **members: Any) -> Item:
+def _order_item(order: provider.ProviderOrder, part: str, **members: Any) -> Item:
     """What is written down of an order, with a mark of the attempt that wrote it."""
     about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
     return {**_order_key(order.payment_id, part), **about, **members, "written_by": new_id()}

@@ -9,7 +9,7 @@ from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.payments.account_ref import AccountRef
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.direct_debits import DirectDebits
-from chalicelib.cards.payments.payment_posting import Change, PaymentPosting
+from chalicelib.cards.payments.payment_posting import PaymentPosting, PaymentUpdate
 from chalicelib.cards.payments.payment_record import ExternalPayment, Mandate, address_members, instructed_members
 from chalicelib.cards.payments.serializers import bank_account, change_events, mandate_event, payment_event
 from chalicelib.cards.protocol import simulator_messages as messages
@@ -131,7 +131,7 @@ class PaymentSimulatorFlow:
             **instructed_members(amount, address.currency),
         }
 
-    def _announce_debit(self, request: messages.SimulateDirectDebit, context: RequestContext) -> Change:
+    def _announce_debit(self, request: messages.SimulateDirectDebit, context: RequestContext) -> PaymentUpdate:
         """What a creditor announces by a mandate. Raises: Refused."""
         assert request.epm_mandate_id is not None and request.amount is not None
         mandate = context.find(Mandate, request.epm_mandate_id)
@@ -146,7 +146,7 @@ class PaymentSimulatorFlow:
             **self._inbound_members(context, address, request.amount),
         )
         payment = self.debits.announce(announced, mandate)
-        return Change(
+        return PaymentUpdate(
             [payment.put(context.write_id), mandate.check_unchanged()],
             payment,
             _posting_context(context, address).account,
@@ -162,5 +162,5 @@ def _write_stamp(context: RequestContext) -> WriteStamp:
     return WriteStamp(context.at, context.write_id)
 
 
-def _rejection_reason(change: Change) -> str | None:
+def _rejection_reason(change: PaymentUpdate) -> str | None:
     return change.payment.reason if change.payment.state == REJECTED else None

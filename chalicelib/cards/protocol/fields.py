@@ -22,15 +22,15 @@ from pydantic.fields import FieldInfo
 from chalicelib.cards.protocol import payment_states, schemes, states, values
 from chalicelib.cards.protocol.list_rules import ListRule, ObjectRule, SeriesRule, TextsRule
 from chalicelib.cards.protocol.rules import (
+    CharacterRule,
     CodeRule,
     CodeWordRule,
-    DigitsRule,
     FormRule,
-    NumberRule,
+    IntegerRule,
+    NumericIdRule,
     OneOfRule,
     PaginatorRule,
     RangeRule,
-    TextRule,
     ValueRule,
 )
 from chalicelib.foundation.fields.field_rules import UNPRINTABLE
@@ -82,15 +82,15 @@ def rule_in(field: FieldInfo) -> ValueRule:
 
 # -- Numbers and lists
 
-N = _Notation(int, NumberRule)
-Digits = _Notation(str, DigitsRule)
+N = _Notation(int, IntegerRule)
+Digits = _Notation(str, NumericIdRule)
 Range = _Notation(int, RangeRule)
 ExtList = _ListNotation(different=True)
 Beside = _ListNotation(different=False)
 """A list whose entries belong to those of another list: one may be there twice."""
 
 FLAG = {0: "no", 1: "yes"}
-Id = Annotated[int, NumberRule(1, 20)]
+Id = Annotated[int, IntegerRule(1, 20)]
 Flag = Annotated[int, OneOfRule(FLAG)]
 Level = Annotated[int, RangeRule(0, 1000)]
 CurrencyIson = Annotated[int, CodeRule(currency_numbers, "numeric currency code of ISO 4217", 978)]
@@ -147,7 +147,7 @@ def _reader(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
 
 
 def _text(allowed: Callable[[str], object], reason: str, pattern: str, example: str) -> _Notation:
-    return _Notation(str, partial(TextRule, allowed=allowed, reason=reason, pattern=pattern, example=example))
+    return _Notation(str, partial(CharacterRule, allowed=allowed, reason=reason, pattern=pattern, example=example))
 
 
 AN = _text(_LETTERS_AND_DIGITS.fullmatch, "ASCII letters and digits", "^[A-Za-z0-9]+$", "AB12")
@@ -163,7 +163,7 @@ AS = _text(
 Day = Annotated[
     str, FormRule(10, 10, bool, "", f"^{_DAY.pattern}$", "1990-01-31", _read_day, "a date, YYYY-MM-DD", "date")
 ]
-Phone = Annotated[str, DigitsRule(6, 15, "447700900123")]
+Phone = Annotated[str, NumericIdRule(6, 15, "447700900123")]
 Iban = Annotated[
     str,
     FormRule(

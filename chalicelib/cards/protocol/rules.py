@@ -67,7 +67,7 @@ def _check_length(text: str, shortest: int, longest: int, what: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class NumberRule(ValueRule):
+class IntegerRule(ValueRule):
     """A whole number of so many digits."""
 
     shortest: int
@@ -93,7 +93,7 @@ class NumberRule(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
-class DigitsRule(ValueRule):
+class NumericIdRule(ValueRule):
     """A number that is an identifier: its digits, leading zeros and all."""
 
     shortest: int
@@ -176,7 +176,7 @@ class PaginatorRule(ValueRule):
             "type": "object",
             "properties": {
                 "item_count": count | {"description": f"Entries of a page, at most {self.most}"},
-                "offset": NumberRule(1, self.digits).json_schema() | {"description": "Zero-based, of the first entry"},
+                "offset": IntegerRule(1, self.digits).json_schema() | {"description": "Zero-based, of the first entry"},
             },
             "required": ["item_count", "offset"],
             "additionalProperties": False,
@@ -265,7 +265,7 @@ class CodeRule(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
-class TextRule(ValueRule):
+class CharacterRule(ValueRule):
     """A string of so many characters that all belong to a class; ``allowed`` tells the first answer fast."""
 
     shortest: int
@@ -294,7 +294,7 @@ class TextRule(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
-class FormRule(TextRule):
+class FormRule(CharacterRule):
     """Text of a form: ``read`` gives what it means, and ``None`` for what is not ``called`` so.
 
     ``format`` is JSON Schema's name for it.
@@ -306,13 +306,13 @@ class FormRule(TextRule):
     described: str = ""
 
     def check(self, value: Any) -> str:
-        found = self.read(TextRule.check(self, value))
+        found = self.read(CharacterRule.check(self, value))
         if found is None:
             fault("value", f"must be {self.called}")
         return str(found)
 
     def json_schema(self) -> Json:
-        schema = {"type": "string"} | ({"format": self.format} if self.format else {}) | TextRule.json_schema(self)
+        schema = {"type": "string"} | ({"format": self.format} if self.format else {}) | CharacterRule.json_schema(self)
         if self.shortest == self.longest:  # the pattern says it
             del schema["minLength"], schema["maxLength"]
         return schema | {"description": self.described or capitalize(self.called), "examples": [self.example]}

@@ -15,7 +15,7 @@ from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
-from chalicelib.foundation.identifiers import Credential, new_secret
+from chalicelib.foundation.identifiers import OpaqueToken, new_secret
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
@@ -140,7 +140,7 @@ class AuthorizationCodeFlow:
             UnknownCancellation: the address is not one of ours, or there is no active client to go back to, or none
                 that still has the Callback URL of the request.
         """
-        credential = Credential.parse(secret, parts=1)
+        credential = OpaqueToken.parse(secret, parts=1)
         item = self.store.get(*authorization_key(credential.ids[0])) if credential else None
         if credential is None or item is None or not credential.matches(item["cancel_digest"]):
             raise UnknownCancelUrl

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
-from chalicelib.foundation.identifiers import Credential, is_uuid
+from chalicelib.foundation.identifiers import OpaqueToken, is_uuid
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.records.bank_record import Bank
@@ -42,7 +42,7 @@ class BankAuthentication:
     def _by_key(self, key: str) -> Bank:
         if not key:
             raise refusals.BANK_KEY_MISSING()
-        credential = Credential.parse(key, parts=1)
+        credential = OpaqueToken.parse(key, parts=1)
         bank = self.banks.find(credential.ids[0]) if credential else None
         if credential is None or bank is None or not bank.accepts_key(credential):
             raise refusals.BANK_KEY_WRONG()

@@ -16,7 +16,7 @@ from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
-from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication, TppCredentials
 from chalicelib.openbanking.flows.tpp_events import TppEvents
@@ -62,7 +62,7 @@ class TokenFlow:
         Raises:
             Refusal: with an ``oauth_error``; nothing but a second use changes anything.
         """
-        credential = Credential.parse(code, parts=1)
+        credential = OpaqueToken.parse(code, parts=1)
         keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
         client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
         consent, grant = _read_consent_and_grant(found)
@@ -85,7 +85,7 @@ class TokenFlow:
 
     def refresh(self, credentials: TppCredentials, token: str) -> TokenAnswer:
         """Exchange a refresh token for the next pair; a repeat within 60 s fetches the same pair. Raises: Refusal."""
-        credential = Credential.parse(token, parts=2)
+        credential = OpaqueToken.parse(token, parts=2)
         keys: list[tuple[str, Item]] = []
         if credential is not None:
             consent_id = credential.ids[0]
@@ -119,7 +119,7 @@ class TokenFlow:
 
     def revoke_by_tpp(self, credentials: TppCredentials, token: str) -> RevokeAnswer:
         """End the consent of any token of the caller's; other tokens change nothing (RFC 7009 §2.2)."""
-        credential = Credential.parse(token, parts=2) or Credential.parse(token, parts=3)
+        credential = OpaqueToken.parse(token, parts=2) or OpaqueToken.parse(token, parts=3)
         keys = []
         if credential is not None:
             keys = [consent_key(credential.ids[0]), token_key("access", credential), token_key("refresh", credential)]
@@ -135,7 +135,7 @@ class TokenFlow:
 
     def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: BankIdempotencyClaim) -> Success:
         """End the consent of a token that the bank was given. Raises: Refusal."""
-        credential = Credential.parse(request.access_token, parts=1)
+        credential = OpaqueToken.parse(request.access_token, parts=1)
         if credential is None:
             raise refusals.TOKEN_MALFORMED()
         item, kept = self.store.batch_get([consent_key(credential.ids[0]), claim.key])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Store
-from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.client_record import CLIENT_ID_LENGTH, Client, client_key
 from chalicelib.openbanking.records.consents import Consent, consent_key, token_key
@@ -26,9 +26,9 @@ class TppCredentials:
     good_request_id: bool = True
 
     @property
-    def token(self) -> Credential | None:
+    def token(self) -> OpaqueToken | None:
         """The parts of the bearer: consent, token and bank. It is not verified here."""
-        return Credential.parse(self.bearer or "", parts=3)
+        return OpaqueToken.parse(self.bearer or "", parts=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class TppAuthentication:
         if not client.accepts_secret(credentials.secret, self._clock.time()):
             raise refusals.SECRET_WRONG()
 
-    def _consent(self, client: Client, token: Credential, item: Item | None, access: Item | None) -> Consent | None:
+    def _consent(self, client: Client, token: OpaqueToken, item: Item | None, access: Item | None) -> Consent | None:
         """The consent in force, or spent, that a bearer of this client stands for."""
         now = self._clock.time()
         if item is None or access is None or not token.matches(access["digest"]) or access["expires_at"] <= now:

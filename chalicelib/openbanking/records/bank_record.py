@@ -13,7 +13,7 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields.field_types import Bic, Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
-from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -88,7 +88,7 @@ class Bank:
         """The keys that the bank may sign with, newest first."""
         return [signatures.load_public_key(pem) for pem in reversed(self.public_keys)]
 
-    def accepts_key(self, credential: Credential) -> bool:
+    def accepts_key(self, credential: OpaqueToken) -> bool:
         return any(credential.matches(entry["digest"]) for entry in self.api_keys)
 
     def api_key(self, now: int) -> Item:

@@ -131,7 +131,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ClientChange:
     """A change that made a client's ``revision``: when (Unix seconds), and by whom (a user's email, or ``OPERATOR``).
 
     ``before`` and ``after`` have the members that changed; nothing secret is among them.
@@ -145,12 +145,12 @@ class Change:
     after: Mapping[str, Any]
 
     @classmethod
-    def from_item(cls, item: Item) -> Change:
+    def from_item(cls, item: Item) -> ClientChange:
         members: dict[str, Any] = {name: item[name] for name in cls.__dataclass_fields__}
         return cls(**members)
 
     @classmethod
-    def between(cls, before: Client, after: Client, at: int, by: str, action: Action) -> Change:
+    def between(cls, before: Client, after: Client, at: int, by: str, action: Action) -> ClientChange:
         """What makes ``after`` of ``before``."""
         old, new = _details(before), _details(after)
         changed = [name for name in _DETAILS if old[name] != new[name]]

@@ -25,8 +25,8 @@ from chalicelib.openbanking.records.client_record import (
     OPERATOR,
     TABLE,
     Action,
-    Change,
     Client,
+    ClientChange,
     ClientSecret,
     Identity,
     Registered,
@@ -146,12 +146,12 @@ class Clients:
             return [Client.from_item(item) for item in self._store.scan(TABLE) if "owner" in item]
         return [Client.from_item(item) for item in self._store.each(TABLE, ("owner", owner), index="owner")]
 
-    def history(self, client: Client) -> list[Change]:
+    def history(self, client: Client) -> list[ClientChange]:
         """The latest changes of a client, the newest first."""
         revisions = range(client.revision, 0, -1)[:HISTORY_LENGTH]
         keys = [change_key(client.client_id, revision) for revision in revisions]
         found = self._store.batch_get(keys) if keys else []
-        return [Change.from_item(item) for item in found if item]
+        return [ClientChange.from_item(item) for item in found if item]
 
     def activate(self, client_id: str, owner: str | None = None) -> Client:
         """Raises: UnknownClient."""
@@ -322,7 +322,7 @@ class Clients:
         at_revision: ConditionBase = Attr("revision").eq(before.revision)
         if not before.revision:  # a client of before there were revisions has none
             at_revision |= Attr("revision").not_exists()
-        change = Change.between(before, after, self._clock.time(), by, action)
+        change = ClientChange.between(before, after, self._clock.time(), by, action)
         return [
             Put(TABLE, after.as_item(), Attr("client_id").exists() & at_revision),
             Put(TABLE, change.as_item(after.client_id), absent("client_id")),

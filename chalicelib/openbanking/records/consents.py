@@ -23,7 +23,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
-from chalicelib.foundation.identifiers import Credential, new_credential, new_id
+from chalicelib.foundation.identifiers import OpaqueToken, new_credential, new_id
 from chalicelib.openbanking.protocol.tpp_calls import ConsentStatus, ConsentType
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS, EndedBy, EventType
 from chalicelib.openbanking.protocol.version import Version
@@ -121,7 +121,7 @@ def grant_key(consent_id: str) -> tuple[str, Item]:
     return TABLE, {"consent_id": consent_id, "part": "grant"}
 
 
-def token_key(kind: Literal["access", "refresh"], credential: Credential) -> tuple[str, Item]:
+def token_key(kind: Literal["access", "refresh"], credential: OpaqueToken) -> tuple[str, Item]:
     """Where a token stands. A refresh token names consent and token; a bearer names the bank as well."""
     return TABLE, {"consent_id": credential.ids[0], "part": f"{kind}#{credential.ids[1]}"}
 

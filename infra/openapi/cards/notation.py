@@ -45,7 +45,7 @@ _BARE: dict[type, str] = {int: "number", str: "text", Decimal: "number"}
 _TEXTS = {
     rule.reason: name
     for name in ("AN", "A", "ANS", "AS")
-    if isinstance(rule := fields.rule_of(getattr(fields, name)[1]), rules.TextRule)
+    if isinstance(rule := fields.rule_of(getattr(fields, name)[1]), rules.CharacterRule)
 }
 
 
@@ -75,10 +75,10 @@ def _choices(rule: rules.OneOfRule) -> str:
 
 
 _NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
-    rules.NumberRule: lambda rule: f"N {_length(rule.shortest, rule.longest)}",
-    rules.DigitsRule: lambda rule: f"digits {_length(rule.shortest, rule.longest)}",
+    rules.IntegerRule: lambda rule: f"N {_length(rule.shortest, rule.longest)}",
+    rules.NumericIdRule: lambda rule: f"digits {_length(rule.shortest, rule.longest)}",
     rules.RangeRule: lambda rule: f"{rule.lowest} to {rule.highest}",
-    rules.TextRule: lambda rule: f"{_TEXTS[rule.reason]} {_length(rule.shortest, rule.longest)}",
+    rules.CharacterRule: lambda rule: f"{_TEXTS[rule.reason]} {_length(rule.shortest, rule.longest)}",
     rules.OneOfRule: _choices,
     rules.CodeWordRule: lambda _: "choice",
     rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",

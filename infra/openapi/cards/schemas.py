@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.message import Request
-from chalicelib.cards.protocol.rules import TextRule, ValueRule
+from chalicelib.cards.protocol.rules import CharacterRule, ValueRule
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.action import Action
@@ -236,7 +236,7 @@ def _required_members(model: Model) -> list[str]:
 def _rule_schema(rule: ValueRule, way: Way) -> Json:
     schema = rule.json_schema() if way == "taken" else rule.answer_schema()
     # nobody has to be told which characters not to expect
-    left_out = {"pattern"} if way == "answered" and type(rule) is TextRule else set()
+    left_out = {"pattern"} if way == "answered" and type(rule) is CharacterRule else set()
     return {key: _without_examples(value) for key, value in schema.items() if key not in {"examples", *left_out}}
 
 

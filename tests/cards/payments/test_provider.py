@@ -8,8 +8,8 @@ from chalicelib.cards.payments.provider import (
     AddressRequest,
     BankAccount,
     NoProvider,
-    PaymentInstruction,
     Provider,
+    ProviderOrder,
     ProviderRefused,
     Receipt,
 )
@@ -26,7 +26,7 @@ def test_without_a_provider_no_address_is_opened() -> None:
 
 def test_without_a_provider_no_order_is_accepted_and_none_is_known() -> None:
     destination = BankAccount("Shop", account_number="66374958", sort_code="089999")
-    order = PaymentInstruction(1, "payment", UK, 826, 100, (), destination, None, None)
+    order = ProviderOrder(1, "payment", UK, 826, 100, (), destination, None, None)
 
     assert NOBODY.submit(order) == Receipt(accepted=False, reason=REASON)
     assert NOBODY.find(1) is None

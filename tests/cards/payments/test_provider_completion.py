@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.cards.payments.provider import NoProvider, PaymentInstruction, ProviderSilent, Receipt
+from chalicelib.cards.payments.provider import NoProvider, ProviderOrder, ProviderSilent, Receipt
 from tests.cards.ledgers import entries, movements, payment, prove, state
 from tests.cards.scenes import GBP, UK, Scene
 
@@ -18,7 +18,7 @@ BEFORE, AFTER = "before", "after"
 """When something happens: before the provider has an order, or when it has answered."""
 
 
-def nothing(_: PaymentInstruction) -> None:
+def nothing(_: ProviderOrder) -> None:
     """Happens most of the time."""
 
 
@@ -27,18 +27,18 @@ class Watched:
 
     def __init__(self, scene: Scene) -> None:
         self._provider = scene.hub.cards.payment_provider
-        self._happens: dict[str, Callable[[PaymentInstruction], object]] = {}
+        self._happens: dict[str, Callable[[ProviderOrder], object]] = {}
         self.submitted: list[int] = []
         self.found: list[int] = []
         scene.hub.cards.__dict__["payment_provider"] = self
 
-    def once(self, when: str, happens: Callable[[PaymentInstruction], object]) -> None:
+    def once(self, when: str, happens: Callable[[ProviderOrder], object]) -> None:
         self._happens[when] = happens
 
     def open_address(self, opening: Any) -> Any:
         return self._provider.open_address(opening)
 
-    def submit(self, order: PaymentInstruction) -> Receipt:
+    def submit(self, order: ProviderOrder) -> Receipt:
         self.submitted.append(order.payment_id)
         self._happens.pop(BEFORE, nothing)(order)
         receipt = self._provider.submit(order)
@@ -56,18 +56,18 @@ def provider(scene: Scene) -> Watched:
 
 
 @pytest.fixture
-def breaking(scene: Scene) -> Iterator[Callable[..., Callable[[PaymentInstruction], None]]]:
+def breaking(scene: Scene) -> Iterator[Callable[..., Callable[[ProviderOrder], None]]]:
     """Makes what has the next write break: nothing of it is written, or all of it, and its answer is lost."""
     with contextlib.ExitStack() as stack:
 
-        def breaks(*, applied: bool) -> Callable[[PaymentInstruction], None]:
+        def breaks(*, applied: bool) -> Callable[[ProviderOrder], None]:
             return lambda _: stack.enter_context(scene.world.answer_lost("transact", applied=applied))
 
         yield breaks
 
 
-def raising(error: Exception) -> Callable[[PaymentInstruction], None]:
-    def raises(_: PaymentInstruction) -> None:
+def raising(error: Exception) -> Callable[[ProviderOrder], None]:
+    def raises(_: ProviderOrder) -> None:
         raise error
 
     return raises
@@ -218,7 +218,7 @@ def test_a_repeat_waits_for_the_answer_as_long_as_it_may(scene: Scene, provider:
     address, reference = scene.funded(10_000), scene.reference()
     repeats: list[Any] = []
 
-    def repeat(_: PaymentInstruction) -> None:
+    def repeat(_: ProviderOrder) -> None:
         repeats.append(scene.transfer(address, 2500, request_reference_id=reference))
 
     provider.once(BEFORE, repeat)
@@ -262,7 +262,7 @@ def test_a_report_may_come_before_the_answer(
     address, reference = scene.funded(10_000), scene.reference()
     members = {"destination_account_name": name, "request_reference_id": reference}
 
-    def report(order: PaymentInstruction) -> None:
+    def report(order: ProviderOrder) -> None:
         for result in told:
             scene.result(order.payment_id, result)
 

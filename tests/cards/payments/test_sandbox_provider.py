@@ -15,8 +15,8 @@ from chalicelib.cards.payments import modulus_check
 from chalicelib.cards.payments.provider import (
     AddressRequest,
     BankAccount,
-    PaymentInstruction,
     Provider,
+    ProviderOrder,
     ProviderRefused,
     ProviderSilent,
     Receipt,
@@ -41,15 +41,13 @@ def provider(room: World) -> Provider:
     return SandboxProvider(room.hub.store)
 
 
-def order(name: str = SHOP.name, **members: Any) -> PaymentInstruction:
+def order(name: str = SHOP.name, **members: Any) -> ProviderOrder:
     """A new payment of 12.50 EUR."""
-    payment = PaymentInstruction(
-        next(_payments), "payment", SEPA, EUR, 1250, (), replace(SHOP, name=name), "rent", None
-    )
+    payment = ProviderOrder(next(_payments), "payment", SEPA, EUR, 1250, (), replace(SHOP, name=name), "rent", None)
     return replace(payment, **members)
 
 
-def accepted(sent: PaymentInstruction, scheme: str = "SCTINST") -> Receipt:
+def accepted(sent: ProviderOrder, scheme: str = "SCTINST") -> Receipt:
     return Receipt(accepted=True, reference=9_000_000_000 + sent.payment_id, scheme=scheme)
 
 

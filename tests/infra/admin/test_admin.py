@@ -26,7 +26,7 @@ from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.foundation.clock import ManualClock, timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
-from chalicelib.foundation.identifiers import Credential, digest, new_id
+from chalicelib.foundation.identifiers import OpaqueToken, digest, new_id
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.banks import UnknownBank
 from chalicelib.openbanking.records.client_record import Client
@@ -166,7 +166,7 @@ def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str,
     made = done(*new_bank(bic, "--public-key", str(key_file), "--scheme", "FPS", "--consent-days", "90"))
 
     bank = world.hub.openbanking.banks.get(bic)
-    credential = Credential.parse(made["api_key"], 1)
+    credential = OpaqueToken.parse(made["api_key"], 1)
     assert credential is not None
     assert bank.accepts_key(credential)
     assert made["bank"] == done("banks", "show", bic)["bank"]
@@ -233,7 +233,7 @@ def test_a_bank_that_moves_to_the_other_version_gets_its_scopes(bic: str, key_fi
 def accepted(world: World, bic: str, keys: list[str]) -> list[bool]:
     """Which of a bank's keys are accepted from it."""
     bank = world.hub.openbanking.banks.get(bic)
-    return [bank.accepts_key(credential) for key in keys if (credential := Credential.parse(key, 1))]
+    return [bank.accepts_key(credential) for key in keys if (credential := OpaqueToken.parse(key, 1))]
 
 
 def test_after_a_rotation_both_keys_are_accepted_and_the_new_one_is_shown_a_day_later(world: World, bic: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from infra.admin.output import CHANGE_SECONDS, LINE_SECONDS, Progress
+from infra.admin.output import CHANGE_SECONDS, LINE_SECONDS, ProgressLine
 
 
 class Stream(io.StringIO):
@@ -31,7 +31,7 @@ class Clock:
 def test_a_terminal_has_one_line_that_changes_and_is_empty_in_the_end() -> None:
     stream, clock = Stream(terminal=True), Clock()
 
-    with Progress(stream, clock) as progress:
+    with ProgressLine(stream, clock) as progress:
         for name in ("first", "second", "too soon", "third"):
             clock.seconds += 0 if name == "too soon" else CHANGE_SECONDS + 1
             progress.report(name)
@@ -43,7 +43,7 @@ def test_a_terminal_has_one_line_that_changes_and_is_empty_in_the_end() -> None:
 def test_elsewhere_there_is_a_line_every_ten_seconds_and_none_for_what_is_done_sooner() -> None:
     stream, clock = Stream(terminal=False), Clock()
 
-    with Progress(stream, clock) as progress:
+    with ProgressLine(stream, clock) as progress:
         for second in range(25):
             progress.report(f"accounts {second}")
             assert second >= LINE_SECONDS or stream.getvalue() == ""
@@ -54,7 +54,7 @@ def test_elsewhere_there_is_a_line_every_ten_seconds_and_none_for_what_is_done_s
 
 def test_what_comes_is_counted() -> None:
     stream, clock = Stream(terminal=False), Clock()
-    progress = Progress(stream, clock)
+    progress = ProgressLine(stream, clock)
 
     counted = []
     for number in progress.count(range(2_500), "records"):
@@ -67,7 +67,7 @@ def test_what_comes_is_counted() -> None:
 
 def test_without_a_stream_nothing_is_said() -> None:
     clock = Clock()
-    progress = Progress(None, clock)
+    progress = ProgressLine(None, clock)
     clock.seconds += 60
 
     with progress:

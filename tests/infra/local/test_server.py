@@ -82,8 +82,8 @@ def test_a_connection_serves_many_requests(connection: http.client.HTTPConnectio
 
 
 def test_nagle_is_off_and_the_backlog_is_long() -> None:
-    assert server.Handler.disable_nagle_algorithm is True
-    assert server.Server.request_queue_size >= 128
+    assert server.ApiHandler.disable_nagle_algorithm is True
+    assert server.ApiServer.request_queue_size >= 128
 
 
 def test_head_has_no_body(connection: http.client.HTTPConnection) -> None:

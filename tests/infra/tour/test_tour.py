@@ -12,20 +12,20 @@ import requests
 from chalicelib.foundation.crypto import event_signing
 from infra.tour import calls
 from infra.tour.calls import TourFailed, wait_for
-from infra.tour.receiver import Receiver, listen
+from infra.tour.receiver import EventReceiver, listen
 
 SECRET = event_signing.new_secret()
 
 
 @pytest.fixture
-def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[EventReceiver]:
     monkeypatch.setattr(calls, "SECONDS", 0.2)
     with listen() as made:
         made.secret = SECRET
         yield made
 
 
-def send(receiver: Receiver, type_: str, message_id: str, secret: str = SECRET, **data: str) -> int:
+def send(receiver: EventReceiver, type_: str, message_id: str, secret: str = SECRET, **data: str) -> int:
     body = json.dumps({"type": type_, "timestamp": "2026-03-02T09:00:00+00:00", "data": data}).encode()
     headers = event_signing.headers([secret], message_id, int(time.time()), body)
     with requests.Session() as session:
@@ -33,7 +33,7 @@ def send(receiver: Receiver, type_: str, message_id: str, secret: str = SECRET, 
         return session.post(receiver.url, data=body, headers=headers, timeout=5).status_code
 
 
-def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_come(receiver: Receiver) -> None:
+def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_come(receiver: EventReceiver) -> None:
     statuses = [send(receiver, "payment.status_changed", f"m{number}", payment_id=f"P{number}") for number in (1, 2)]
 
     assert statuses == [204, 204]
@@ -42,7 +42,7 @@ def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_c
     assert receiver.count == 2
 
 
-def test_a_repeat_is_accepted_and_taken_once(receiver: Receiver) -> None:
+def test_a_repeat_is_accepted_and_taken_once(receiver: EventReceiver) -> None:
     assert [send(receiver, "test", "m1") for _ in range(2)] == [204, 204]
 
     assert receiver.wait_for_event("test").message_id == "m1"
@@ -51,7 +51,7 @@ def test_a_repeat_is_accepted_and_taken_once(receiver: Receiver) -> None:
         receiver.wait_for_event("test")
 
 
-def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: Receiver) -> None:
+def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: EventReceiver) -> None:
     assert send(receiver, "test", "m1", event_signing.new_secret()) == 400
 
     with pytest.raises(TourFailed, match="not signed with the receiver's secret"):
@@ -59,7 +59,7 @@ def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: 
     assert receiver.count == 0
 
 
-def test_what_is_not_an_event_at_all_is_refused(receiver: Receiver) -> None:
+def test_what_is_not_an_event_at_all_is_refused(receiver: EventReceiver) -> None:
     with requests.Session() as session:
         session.trust_env = False
         assert session.post(receiver.url, data=b"\xff", headers={"webhook-id": "m1"}, timeout=5).status_code == 400

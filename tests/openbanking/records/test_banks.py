@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank
 from tests import host_spellings
@@ -66,7 +66,7 @@ def other(world: World) -> Banks:
 
 
 def accepts(banks: Banks, bic: str, key: str) -> bool:
-    credential, bank = Credential.parse(key, parts=1), banks.find(bic)
+    credential, bank = OpaqueToken.parse(key, parts=1), banks.find(bic)
     assert credential is not None
     assert bank is not None
     return bank.accepts_key(credential)

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
-from chalicelib.foundation.identifiers import Credential
+from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.payments import Payment, payment_key
@@ -523,7 +523,7 @@ def test_a_payment_that_was_recorded_without_its_order_is_read_and_kept(world: W
 
 def accepted_before(world: World, payer: LaterPayer) -> str:
     """The id of an order of a one-time consent as it was accepted then: its delivery has no claim of its id."""
-    token = Credential.parse(payer.bearer or "", parts=3)
+    token = OpaqueToken.parse(payer.bearer or "", parts=3)
     assert token is not None
     part = f"access#{token.ids[1]}"
     item, access = world.hub.store.batch_get(
