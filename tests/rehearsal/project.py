@@ -24,14 +24,14 @@ TOPIC = "arn:aws:sns:eu-west-1:123456789012:alarms"
 REPOSITORY = chalice_command.ROOT
 _REGISTERED = """
 import json, app
-from infra.local.event_runner import expression, queue_name
+from infra.local.event_runner import queue_name, schedule_expression
 from chalice.app import SQSEventConfig
 print(json.dumps({
     "routes": {path: sorted(methods) for path, methods in app.app.routes.items()},
     "handlers": {each.name: each.handler_string for each in app.app.event_sources},
     "consumers": {each.name: [queue_name(each), each.batch_size]
                   for each in app.app.event_sources if isinstance(each, SQSEventConfig)},
-    "schedules": {each.name: expression(each)
+    "schedules": {each.name: schedule_expression(each)
                   for each in app.app.event_sources if not isinstance(each, SQSEventConfig)},
 }))
 """
