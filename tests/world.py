@@ -21,7 +21,6 @@ from chalicelib.cards.events.signing_secrets import secrets_key
 from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.delivery_record import RECORD, Delivery, record_key
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Delete, StoreUnavailable
 from chalicelib.foundation.http import header_capture
@@ -32,6 +31,7 @@ from chalicelib.openbanking.records.bank_record import Bank, NewBank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.measurements import Measurements
 from infra.programme import file, loading
+from tests.manual_clock import ManualClock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 IBAN = "GB33BUKB20201555555555"

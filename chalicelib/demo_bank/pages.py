@@ -15,8 +15,7 @@ from chalice.app import Response
 from chalicelib.demo_bank.customers import MINOR_DIGITS
 from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation.http import pages
-from chalicelib.foundation.http.static_files import StaticFiles
-from chalicelib.foundation.http.templates import Templates
+from chalicelib.foundation.http.pages import StaticFiles, Templates
 
 NO_REFERRER = "no-referrer"
 _AREA = ("my-accounts", "consents")

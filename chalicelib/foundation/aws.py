@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import boto3
@@ -42,32 +43,32 @@ class Kms:
 
     def __init__(self, key_id: str) -> None:
         self._key_id = key_id
-        self._client: Any = None
+
+    @cached_property
+    def _client(self) -> Any:
+        return client("kms")
 
     def generate_data_key(self) -> tuple[bytes, bytes]:
-        answer = self._kms().generate_data_key(KeyId=self._key_id, KeySpec="AES_256", EncryptionContext=_PURPOSE)
+        answer = self._client.generate_data_key(KeyId=self._key_id, KeySpec="AES_256", EncryptionContext=_PURPOSE)
         return answer["Plaintext"], answer["CiphertextBlob"]
 
     def unwrap(self, wrapped: bytes) -> bytes:
-        answer = self._kms().decrypt(CiphertextBlob=wrapped, EncryptionContext=_PURPOSE)
+        answer = self._client.decrypt(CiphertextBlob=wrapped, EncryptionContext=_PURPOSE)
         plain: bytes = answer["Plaintext"]
         return plain
-
-    def _kms(self) -> Any:
-        self._client = self._client or client("kms")
-        return self._client
 
 
 class Secrets:
     """JSON secrets in Secrets Manager. Whoever reads them often keeps what was read (see ``keyring``)."""
 
-    def __init__(self) -> None:
-        self._client: Any = None
+    @cached_property
+    def _client(self) -> Any:
+        return client("secretsmanager")
 
     def get(self, name: str) -> dict[str, Any]:
         """The members of a secret; empty when it holds nothing yet."""
         try:
-            answer = self._secrets().get_secret_value(SecretId=name)
+            answer = self._client.get_secret_value(SecretId=name)
         except ClientError as error:
             if error.response["Error"]["Code"] == "ResourceNotFoundException":
                 return {}
@@ -88,15 +89,11 @@ class Secrets:
         if replacing is not None:
             request["ClientRequestToken"] = digest(json.dumps([name, replacing], sort_keys=True))
         try:
-            self._secrets().put_secret_value(**request)
+            self._client.put_secret_value(**request)
         except ClientError as error:
             if error.response["Error"]["Code"] == "ResourceExistsException":
                 raise SecretChanged(f"somebody else changed the secret {name} at the same time") from None
             raise
-
-    def _secrets(self) -> Any:
-        self._client = self._client or client("secretsmanager")
-        return self._client
 
 
 class Queue:
@@ -107,28 +104,28 @@ class Queue:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._client: Any = None
-        self._url = ""
+
+    @cached_property
+    def _client(self) -> Any:
+        return client("sqs")
+
+    @cached_property
+    def _url(self) -> str:
+        url: str = self._client.get_queue_url(QueueName=self.name)["QueueUrl"]
+        return url
 
     def send(self, body: str, delay: int = 0) -> None:
         """Queue a message, visible after ``delay`` seconds (at most 900)."""
-        self._sqs().send_message(QueueUrl=self._url, MessageBody=body, DelaySeconds=delay)
+        self._client.send_message(QueueUrl=self._url, MessageBody=body, DelaySeconds=delay)
 
     def send_all(self, bodies: Sequence[str]) -> list[str]:
         """Queue up to ``BATCH`` messages in one call; answers those that were not taken."""
         entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
-        answer = self._sqs().send_message_batch(QueueUrl=self._url, Entries=entries)
+        answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
         return [bodies[int(failed["Id"])] for failed in answer.get("Failed", ())]
 
     def count_messages(self) -> int:
         """About how many messages could be received now."""
         name = "ApproximateNumberOfMessages"
-        answer = self._sqs().get_queue_attributes(QueueUrl=self._url, AttributeNames=[name])
+        answer = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=[name])
         return int(answer["Attributes"][name])
-
-    def _sqs(self) -> Any:
-        if self._client is None:
-            made = client("sqs")
-            self._url = made.get_queue_url(QueueName=self.name)["QueueUrl"]
-            self._client = made
-        return self._client

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 
-from chalicelib.foundation import aws, mail
-from chalicelib.foundation.clock import Clock, SystemClock
+from chalicelib.foundation import aws
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
+from chalicelib.foundation.mail import FileMailer, Mailer, SesMailer
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.settings import Settings
 
@@ -19,7 +21,7 @@ class Infrastructure:
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self.settings = settings
-        self.clock: Clock = clock or SystemClock()
+        self.clock = clock or Clock()
 
     @cached_property
     def store(self) -> Store:
@@ -50,5 +52,9 @@ class Infrastructure:
         return Outbound(public_only=not self.settings.is_local)
 
     @cached_property
-    def mailer(self) -> mail.Mailer:
-        return mail.mailer(self.settings)
+    def mailer(self) -> Mailer:
+        return (
+            FileMailer(Path(self.settings.mail_folder))
+            if self.settings.is_local
+            else SesMailer(self.settings.mail_from)
+        )

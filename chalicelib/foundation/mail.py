@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.foundation import aws, log
-from chalicelib.foundation.settings import Settings
 
 _FINAL = {"BadRequestException", "MessageRejected"}
 """Errors of SES about this one mail; all others may pass."""
@@ -44,11 +44,13 @@ class SesMailer:
 
     def __init__(self, sender: str) -> None:
         self._sender = sender
-        self._client: Any = None
+
+    @cached_property
+    def _client(self) -> Any:
+        return aws.client("sesv2")
 
     def send(self, mail: Mail, mail_id: str) -> None:
         simple = {"Subject": _utf8(mail.subject), "Body": {"Text": _utf8(mail.text)}}
-        self._client = self._client or aws.client("sesv2")
         try:
             self._client.send_email(
                 FromEmailAddress=self._sender,
@@ -75,11 +77,6 @@ class FileMailer:
         file.touch(mode=0o600)
         file.write_text(f"To: {mail.to}\nSubject: {mail.subject}\n\n{mail.text}\n", encoding="utf-8")
         log.info("mail written", to=mail.to, subject=mail.subject, file=str(file))
-
-
-def mailer(settings: Settings) -> Mailer:
-    """What takes the mails of a stage."""
-    return FileMailer(Path(settings.mail_folder)) if settings.is_local else SesMailer(settings.mail_from)
 
 
 def _utf8(text: str) -> dict[str, str]:

@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 from chalice.app import Response
 
 from chalicelib.foundation.http import pages
-from chalicelib.foundation.http.static_files import StaticFiles
-from chalicelib.foundation.http.templates import Templates
+from chalicelib.foundation.http.pages import StaticFiles, Templates
 from chalicelib.website import card_text, display_text, performance_chart
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.page_links import build_menu

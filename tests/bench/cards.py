@@ -21,7 +21,6 @@ from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.foundation import log
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.store import Item, Operation, Page, Put, Store, Update
 from chalicelib.foundation.settings import Settings
@@ -29,6 +28,7 @@ from infra.programme import file, loading
 from tests.bench.measures import processor_time, times_as_much
 from tests.cards.scenes import DELIVERY, EUR, EVERYDAY, GBP, GERMANY, HOLDER_BLOCK, USD
 from tests.foundation.fakes import FakeKms, FakeSecrets
+from tests.manual_clock import ManualClock
 from tests.world import START
 
 GOALS = {"getAccounts": 8, "createCard": 12}

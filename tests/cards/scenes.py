@@ -21,8 +21,8 @@ from chalicelib.cards.programs import credentials
 from chalicelib.cards.programs.credentials import Rights
 from chalicelib.cards.protocol.card_records import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto import signatures
+from tests.manual_clock import ManualClock
 from tests.world import World
 
 LEFT_OUT: Any = object()

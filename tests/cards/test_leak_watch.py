@@ -19,7 +19,6 @@ from chalicelib import bootstrap
 from chalicelib.cards.card_data import numbers
 from chalicelib.delivery import event_sender
 from chalicelib.foundation import log
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.dynamodb.store import Put, Update
 from chalicelib.foundation.settings import Settings
 from tests.cards.leak_search import MANY, Leak, Written, leaks
@@ -27,6 +26,7 @@ from tests.cards.leak_watch import Watch, add_lines
 from tests.cards.secrets_seen import Seen
 from tests.cards.stack_search import opened, read_in_stack
 from tests.log_lines import Lines
+from tests.manual_clock import ManualClock
 from tests.world import START, World
 
 CARD = 987_001

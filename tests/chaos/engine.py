@@ -6,11 +6,11 @@ import os
 import threading
 from typing import Any
 
-from chalicelib.foundation.clock import ManualClock
 from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.resources import create_resources
 from tests import lean_emulator
+from tests.manual_clock import ManualClock
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
 

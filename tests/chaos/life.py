@@ -28,7 +28,6 @@ import app
 from chalicelib import bootstrap
 from chalicelib.delivery.journal import Journal
 from chalicelib.foundation import aws, parallel
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http import outbound
 from chalicelib.foundation.http.outbound import Outbound, Reply
@@ -36,6 +35,7 @@ from chalicelib.foundation.settings import Settings
 from infra.local.event_runner import EventRunner, queue_name
 from tests.chaos.receivers import PROCESS
 from tests.chaos.traffic import Preparation, TppCall
+from tests.manual_clock import ManualClock
 from tests.world import World
 
 _SERVICES = {"DynamoDB_20120810": "DynamoDB", "AmazonSQS": "SQS", "TrentService": "KMS", "secretsmanager": "Secrets"}

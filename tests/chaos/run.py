@@ -13,7 +13,6 @@ from typing import Any
 
 from chalicelib.bootstrap import Hub
 from chalicelib.delivery.delivery_record import DUE, Delivery
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
 from tests.chaos.engine import Engine
@@ -21,6 +20,7 @@ from tests.chaos.lanes import Lane, Outcome, preload
 from tests.chaos.life import Order, Surroundings
 from tests.chaos.receivers import Ledger, Receivers, verify_in
 from tests.chaos.traffic import Preparation, Scene, TppCall
+from tests.manual_clock import ManualClock
 
 START = datetime(2096, 3, 5, 9, tzinfo=UTC)
 """Far ahead: DynamoDB Local removes what has expired by the clock of the machine."""

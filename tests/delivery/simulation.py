@@ -18,8 +18,8 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, Undelivera
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws import Queue
-from chalicelib.foundation.clock import ManualClock
 from tests.delivery.memory import MemoryStore
+from tests.manual_clock import ManualClock
 from tests.world import START
 
 STORAGE_SECONDS = 0.01

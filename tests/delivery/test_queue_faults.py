@@ -43,7 +43,8 @@ class QueueFault:
         self.kind = kind
         self.operation = operation
         self.hit: frozenset[Site] = frozenset()
-        self._events = queue._sqs().meta.events
+        assert queue._url  # found before: the fault is not about that
+        self._events = queue._client.meta.events
         self._strikes = False
 
     def __enter__(self) -> QueueFault:
@@ -256,14 +257,12 @@ def test_a_defect_that_cannot_be_reported_is_an_attempt_like_any_other(
 def test_a_queue_that_is_not_found_at_first_is_looked_for_again(
     world: World, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Queue._sqs
-
     def unknown(queue: Queue) -> Any:
         raise UNKNOWN_URL
 
-    monkeypatch.setattr(Queue, "_sqs", unknown)
-    assert world.hub.delivery.outbox.queue([recorded]) == 0
-    monkeypatch.setattr(Queue, "_sqs", real)
+    with monkeypatch.context() as patch:
+        patch.setattr(Queue, "_url", property(unknown))
+        assert world.hub.delivery.outbox.queue([recorded]) == 0
     assert swept(world) == [recorded]
 
 

@@ -166,7 +166,8 @@ def sweeper(world: World, taken: list[str]) -> Sweeper:
         taken.extend(entry["MessageBody"] for entry in json.loads(params["body"])["Entries"])
         return SimpleNamespace(status_code=200), {}
 
-    queue._sqs().meta.events.register("before-call.sqs.SendMessageBatch", take)
+    assert queue._url  # found before what is measured
+    queue._client.meta.events.register("before-call.sqs.SendMessageBatch", take)
     return Sweeper(hub.store, hub.clock, queue, Outbox(hub.delivery.bodies, queue, hub.clock), hub.metrics)
 
 

@@ -27,10 +27,10 @@ from chalicelib.demo_bank.customers import customers_by_id
 from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
 from chalicelib.demo_bank.routes import build
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.settings import Settings
+from tests.manual_clock import ManualClock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 CALLBACK = "https://tpp.example/callback"

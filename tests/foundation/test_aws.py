@@ -115,7 +115,8 @@ def test_messages_that_were_not_taken_are_named(monkeypatch: pytest.MonkeyPatch)
             return {"Successful": [{"Id": "0"}], "Failed": [{"Id": "2"}, {"Id": "1"}]}
 
     queue = aws.Queue("any")
-    monkeypatch.setattr(queue, "_client", Sqs())
+    monkeypatch.setitem(vars(queue), "_client", Sqs())
+    monkeypatch.setitem(vars(queue), "_url", "")
 
     assert queue.send_all(["a", "b", "c"]) == ["c", "b"]
 

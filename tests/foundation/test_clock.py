@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from chalicelib.foundation.clock import Clock, ManualClock, SystemClock, timestamp
+from chalicelib.foundation.clock import Clock, timestamp
+from tests.manual_clock import ManualClock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 def test_the_system_clock_agrees_with_itself() -> None:
-    clock: Clock = SystemClock()
+    clock: Clock = Clock()
 
     assert clock.now().tzinfo is UTC
     assert abs(clock.now().timestamp() - clock.time()) <= 1.5

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from chalicelib.foundation import aws, mail
+from chalicelib.foundation import aws
+from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.mail import FileMailer, Mail, MailFailed, SesMailer
 from chalicelib.foundation.settings import Settings
 from tests.log_lines import Lines
@@ -101,4 +102,4 @@ def test_on_one_machine_a_mail_is_a_file_and_a_line_of_the_log_without_the_link(
 def test_every_deployed_stage_sends_through_ses(stage: str, kind: type) -> None:
     settings = Settings.from_environment({"STAGE": stage, "PUBLIC_URL": "https://causeway.example.com"})
 
-    assert isinstance(mail.mailer(settings), kind)
+    assert isinstance(Infrastructure(settings).mailer, kind)

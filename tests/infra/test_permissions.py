@@ -88,7 +88,8 @@ def test_the_worker_uses_what_it_may_and_may_what_it_uses(
 
     def work() -> None:
         world.hub.openbanking.banks._forget()
-        world.hub.delivery.queue._client = None
+        world.hub.delivery.queue.__dict__.pop("_client", None)
+        world.hub.delivery.queue.__dict__.pop("_url", None)
         world.writes_measurements()
         for delivery_id in [*ids, *ids]:
             deliver(delivery_id)

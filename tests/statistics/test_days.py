@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.statistics.days import (
     DAY_SECONDS,
     DayRange,
@@ -20,6 +19,7 @@ from chalicelib.statistics.days import (
     quarter_of,
     yesterday,
 )
+from tests.manual_clock import ManualClock
 
 DAY = date(2026, 11, 22)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.dynamodb.store import Operation, Put, StoreUnavailable
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import current_call, measurements
@@ -19,6 +18,7 @@ from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 from chalicelib.statistics.measurements import BATCH_SIZE, MAX_UNWRITTEN, WRITE_INTERVAL, Measurements
 from tests.figures import counted, figures
 from tests.log_lines import Lines
+from tests.manual_clock import ManualClock
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = int(START.timestamp())

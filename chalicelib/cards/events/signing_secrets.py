@@ -13,8 +13,8 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.programs.programmes import TABLE
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto import event_secrets, event_signing
-from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Item, Put, Store, absent
 
@@ -65,12 +65,12 @@ class EventSecrets:
             item = self.store.get(*secrets_key(manager_id))
             if item is None:
                 raise NoEventSecret(f"programme manager {manager_id} has no Events URL: `programme load` one first")
-            plain, before = event_signing.new_secret(), event_secrets.of_items(item["secrets"])
-            after = event_secrets.rotate_secrets(before, self._seal(manager_id, plain), self.clock.time(), overlap)
+            plain, before = event_signing.new_secret(), event_signing.of_items(item["secrets"])
+            after = event_signing.rotate_secrets(before, self._seal(manager_id, plain), self.clock.time(), overlap)
             try:
                 self.store.transact([_put(manager_id, after, before)])
             except ConditionFailed as failure:
-                if not (failure.item and event_secrets.of_items(failure.item["secrets"]) == after):
+                if not (failure.item and event_signing.of_items(failure.item["secrets"]) == after):
                     self.store.wait(attempt)
                     continue
             return RotatedSecret(plain, after[0].valid_until)
@@ -78,18 +78,18 @@ class EventSecrets:
 
     def open_secrets(self, manager_id: int, item: Item | None) -> list[str]:
         """The secrets in ``item`` that are in use, in clear, newest first. Raises: Unsealable."""
-        secrets = event_secrets.of_items(item["secrets"]) if item else ()
-        return event_secrets.in_use(self.vault, secrets, _context(manager_id), self.clock.time())
+        secrets = event_signing.of_items(item["secrets"]) if item else ()
+        return event_signing.in_use(self.vault, secrets, _context(manager_id), self.clock.time())
 
     def _seal(self, manager_id: int, plain: str) -> EventSecret:
-        return event_secrets.new_event_secret(self.vault, plain, _context(manager_id))
+        return event_signing.new_event_secret(self.vault, plain, _context(manager_id))
 
 
 def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:
     """The write of secrets, unless others stand there than were read."""
     table, key = secrets_key(manager_id)
-    as_read = absent("owner") if before is None else Attr("secrets").eq(event_secrets.as_items(before))
-    return Put(table, {**key, "secrets": event_secrets.as_items(after)}, as_read)
+    as_read = absent("owner") if before is None else Attr("secrets").eq(event_signing.as_items(before))
+    return Put(table, {**key, "secrets": event_signing.as_items(after)}, as_read)
 
 
 def _context(manager_id: int) -> str:

@@ -1,4 +1,7 @@
-"""How events are signed: the headers of Standard Webhooks (https://www.standardwebhooks.com), symmetric scheme v1."""
+"""How events are signed: the headers of Standard Webhooks (https://www.standardwebhooks.com), symmetric scheme v1.
+
+Somebody's events are signed with one or two secrets, sealed, from oldest to newest.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,11 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Item
 
 _PREFIX = "whsec_"
 
@@ -46,3 +53,40 @@ def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -
 def _signature(key: str, content: bytes) -> str:
     plain = base64.b64decode(key.removeprefix(_PREFIX), validate=True)
     return f"v1,{base64.b64encode(hmac.digest(plain, content, hashlib.sha256)).decode()}"
+
+
+@dataclass(frozen=True, slots=True)
+class EventSecret:
+    """A secret, ``sealed``; ``valid_until`` (Unix seconds) is ``None`` for the newest.
+
+    The one before it may be used beside it for a while, so that a receiver can change to it at any moment of that.
+    """
+
+    sealed: bytes = field(repr=False)
+    valid_until: int | None
+
+
+def new_event_secret(vault: Vault, plain: str, context: str) -> EventSecret:
+    """A new secret, as it is kept at the place that ``context`` names."""
+    return EventSecret(vault.seal(plain, context), None)
+
+
+def rotate_secrets(secrets: Sequence[EventSecret], new: EventSecret, now: int, overlap: int) -> tuple[EventSecret, ...]:
+    """The secrets after a rotation: the newest of before is used for ``overlap`` seconds more, others end now."""
+    kept = [replace(newest, valid_until=now + overlap) for newest in secrets[-1:] if overlap]
+    return (*kept, new)
+
+
+def in_use(vault: Vault, secrets: Sequence[EventSecret], context: str, now: int) -> list[str]:
+    """What an event of this moment is signed with, in clear, newest first. Raises: Unsealable."""
+    valid = [secret for secret in secrets if secret.valid_until is None or now < secret.valid_until]
+    return [vault.unseal(secret.sealed, context) for secret in reversed(valid)]
+
+
+def as_items(secrets: Iterable[EventSecret]) -> list[Item]:
+    """Secrets as an item keeps them."""
+    return [{"sealed": secret.sealed, "valid_until": secret.valid_until} for secret in secrets]
+
+
+def of_items(kept: Iterable[Item]) -> tuple[EventSecret, ...]:
+    return tuple(EventSecret(**each) for each in kept)

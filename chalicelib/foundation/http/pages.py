@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from chalice.app import Response
 
 from chalicelib.foundation.http.web import BODY_BYTES, Incoming, text_answer
+from chalicelib.foundation.identifiers import digest
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 HTML = "text/html; charset=utf-8"
 OWN_WINDOW = {"Cross-Origin-Opener-Policy": "same-origin"}
@@ -122,3 +128,80 @@ def _set_cookie_header(*values: str) -> dict[str, Any]:
     """The header of some Set-Cookie values; of several a list, which Chalice sends as several headers."""
     given = [value for value in values if value]
     return {"Set-Cookie": given if len(given) > 1 else given[0]} if given else {}
+
+
+TYPES: Mapping[str, str] = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+"""What a room may have in its folder, all of it text, by suffix."""
+_FOR_GOOD = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True)
+class StaticFiles:
+    """The files in some folders, the first of which wins, and single ``files`` from elsewhere; read when asked for."""
+
+    folders: Sequence[Path]
+    files: Sequence[Path] = ()
+
+    def name(self, file: str) -> str:
+        """The name that ``file`` is served under: ``style.css`` is ``style.0123456789ab.css``. Raises: KeyError."""
+        return self._files_by_name[file]
+
+    def answer(self, name: str) -> Response | None:
+        """The file that is served under ``name``; ``None`` when there is none."""
+        file = self._files.get(name)
+        if file is None:
+            return None
+        text = file.read_text(encoding="utf-8")
+        return text_answer(text, TYPES[file.suffix], headers={"Cache-Control": _FOR_GOOD})
+
+    @cached_property
+    def _files(self) -> Mapping[str, Path]:
+        """The files by the names that they are served under."""
+        found = {file.name: file for file in self.files}
+        for folder in reversed(self.folders):
+            found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
+        return {_hashed_name(file): file for file in found.values()}
+
+    @cached_property
+    def _files_by_name(self) -> Mapping[str, str]:
+        return {file.name: served for served, file in self._files.items()}
+
+
+def _hashed_name(file: Path) -> str:
+    return f"{file.stem}.{digest(file.read_bytes())[:12]}{file.suffix}"
+
+
+@dataclass(frozen=True)
+class Templates:
+    """The templates in some folders, the first of which wins; ``filters`` by the names that templates use."""
+
+    folders: Sequence[Path]
+    filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def render(self, template: str, /, **context: Any) -> str:
+        """The text of a page. Raises: jinja2.UndefinedError, for a value that the template needs and was not given."""
+        return self._environment.get_template(template).render(**context)
+
+    def load(self) -> None:
+        """Load every template now, so that no visitor waits for it."""
+        for name in self._environment.list_templates():
+            self._environment.get_template(name)
+
+    @cached_property
+    def _environment(self) -> Environment:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # few requests need templates
+
+        environment = Environment(
+            loader=FileSystemLoader(self.folders),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        environment.filters.update(self.filters)
+        return environment

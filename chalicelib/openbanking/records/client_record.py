@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.crypto import event_secrets, event_signing
-from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.identifiers import matches, new_secret, new_uuid
 
@@ -70,7 +70,7 @@ class Client:
             events_url=item.get("events_url"),
             secrets=tuple(ClientSecret(**each) for each in secrets),
             created_at=created_at,
-            event_secrets=event_secrets.of_items(item.get("event_secrets", ())),
+            event_secrets=event_signing.of_items(item.get("event_secrets", ())),
             revision=item.get("revision", 0),
         )
 
@@ -80,7 +80,7 @@ class Client:
         members |= {
             "callback_urls": list(self.callback_urls),
             "secrets": [asdict(secret) for secret in self.secrets],
-            "event_secrets": event_secrets.as_items(self.event_secrets),
+            "event_secrets": event_signing.as_items(self.event_secrets),
         }
         return {name: value for name, value in members.items() if value not in (None, [])}
 

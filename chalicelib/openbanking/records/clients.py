@@ -13,8 +13,8 @@ from typing import Any, TypedDict, Unpack
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto import event_secrets, event_signing
-from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Operation, Put, Store, absent
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
@@ -245,7 +245,7 @@ class Clients:
                 self._check_recent(self._rotated_at(client))
                 return Registered(client, events_secret=plain, repeated=True)
             entry = self._seal_secret(client_id, plain)
-            secrets = event_secrets.rotate_secrets(client.event_secrets, entry, self._clock.time(), overlap)
+            secrets = event_signing.rotate_secrets(client.event_secrets, entry, self._clock.time(), overlap)
             return Registered(replace(client, event_secrets=secrets), events_secret=plain)
 
         return self._change(client_id, owner, "events secret rotated", apply_change)
@@ -256,7 +256,7 @@ class Clients:
         Raises: Unsealable.
         """
         secrets, context = client.event_secrets, _context(client.client_id)
-        return event_secrets.in_use(self._vault, secrets, context, self._clock.time())
+        return event_signing.in_use(self._vault, secrets, context, self._clock.time())
 
     def _made_before(self, client: Client, owner: str, itself: Identity) -> Registered:
         """What an earlier request made of it, with those of the secrets that are in use. Raises: ClientExists."""
@@ -276,7 +276,7 @@ class Clients:
             raise InvalidClient("secret", "this secret was made already, and is not shown again")
 
     def _seal_secret(self, client_id: str, plain: str) -> EventSecret:
-        return event_secrets.new_event_secret(self._vault, plain, _context(client_id))
+        return event_signing.new_event_secret(self._vault, plain, _context(client_id))
 
     def _change_members(self, client_id: str, owner: str | None, action: Action, **members: Any) -> Client:
         """Raises: UnknownClient."""

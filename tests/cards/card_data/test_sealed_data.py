@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from chalicelib.cards.card_data.keys import CardKeys
 from chalicelib.cards.card_data.sealed_data import CardData, Sealed
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.vault import Unsealable, Vault
 from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
+from tests.manual_clock import ManualClock
 from tests.world import START
 
 PAN = "4111111111111111"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
-from chalicelib.foundation.clock import SystemClock
+from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Put, Update
 
 ACCOUNT = ("cards", {"owner": "account#1", "part": "account"})
 OTHER = ("cards", {"owner": "account#2", "part": "account"})
-CLOCK = SystemClock()
+CLOCK = Clock()
 CHANGE = Update(*ACCOUNT, set={"held": 1})
 
 

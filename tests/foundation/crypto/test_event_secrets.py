@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from chalicelib.foundation.crypto import event_secrets
-from chalicelib.foundation.crypto.event_secrets import EventSecret
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.crypto.vault import Vault
 
 NOW = 1_772_442_000
@@ -26,28 +26,28 @@ VAULT = cast(Vault, Plain())
 
 
 def made(plain: str) -> EventSecret:
-    return event_secrets.new_event_secret(VAULT, plain, CONTEXT)
+    return event_signing.new_event_secret(VAULT, plain, CONTEXT)
 
 
 def in_use(secrets: tuple[EventSecret, ...], now: int) -> list[str]:
-    return event_secrets.in_use(VAULT, secrets, CONTEXT, now)
+    return event_signing.in_use(VAULT, secrets, CONTEXT, now)
 
 
 def test_the_one_before_signs_too_until_its_time_is_over() -> None:
-    secrets = event_secrets.rotate_secrets([made("old")], made("new"), NOW, 60)
+    secrets = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert [in_use(secrets, now) for now in (NOW, NOW + 59, NOW + 60)] == [["new", "old"], ["new", "old"], ["new"]]
 
 
 def test_there_are_two_at_most_and_one_without_an_overlap() -> None:
-    two = event_secrets.rotate_secrets([made("old")], made("new"), NOW, 60)
+    two = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
-    assert in_use(event_secrets.rotate_secrets(two, made("newest"), NOW, 60), NOW) == ["newest", "new"]
-    assert in_use(event_secrets.rotate_secrets(two, made("newest"), NOW, 0), NOW) == ["newest"]
+    assert in_use(event_signing.rotate_secrets(two, made("newest"), NOW, 60), NOW) == ["newest", "new"]
+    assert in_use(event_signing.rotate_secrets(two, made("newest"), NOW, 0), NOW) == ["newest"]
 
 
 def test_they_are_read_as_they_were_kept_and_shown_in_no_message() -> None:
-    secrets = event_secrets.rotate_secrets([made("old")], made("new"), NOW, 60)
+    secrets = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
-    assert event_secrets.of_items(event_secrets.as_items(secrets)) == secrets
+    assert event_signing.of_items(event_signing.as_items(secrets)) == secrets
     assert "old" not in repr(secrets)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chalicelib.foundation.clock import ManualClock
 from chalicelib.foundation.http.breaker import FAILURES, OPEN_SECONDS, Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
+from tests.manual_clock import ManualClock
 
 
 @pytest.fixture

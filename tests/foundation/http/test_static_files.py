@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.foundation.http.static_files import StaticFiles
+from chalicelib.foundation.http.pages import StaticFiles
 
 
 @pytest.fixture

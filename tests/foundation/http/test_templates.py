@@ -7,7 +7,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from chalicelib.foundation.http.templates import Templates
+from chalicelib.foundation.http.pages import Templates
 
 
 @pytest.fixture

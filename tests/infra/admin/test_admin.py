@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from chalicelib import bootstrap
 from chalicelib.demo_bank.profiles import PROFILES
-from chalicelib.foundation.clock import ManualClock, timestamp
+from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.foundation.identifiers import OpaqueToken, digest, new_id
@@ -35,6 +35,7 @@ from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.foundation.servers import self_signed, server_context, serving
 from tests.infra.admin.command_line import built, done, refused, run
 from tests.local_stack import answering
+from tests.manual_clock import ManualClock
 from tests.world import START, World
 
 ROOT = Path(__file__).parents[3]

@@ -1,0 +1,26 @@
+"""A clock for tests: time moves only when it is moved."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from chalicelib.foundation.clock import Clock
+
+
+class ManualClock(Clock):
+    """A clock that stands still until it is advanced."""
+
+    def __init__(self, start: datetime) -> None:
+        self._seconds = start.timestamp()
+
+    def advance(self, seconds: float) -> None:
+        self._seconds += seconds
+
+    def time(self) -> int:
+        return int(self._seconds)
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._seconds, UTC)
+
+    def monotonic(self) -> float:
+        return self._seconds
