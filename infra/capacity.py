@@ -1,6 +1,6 @@
 """Computes what a million requests cost, and the request rates at which the limits of AWS and of the service are met.
 
-The input is tables of ``infra/capacity.md``: what one request takes, assumptions, limits and prices. Without options,
+The input is tables of ``docs/capacity.md``: what one request takes, assumptions, limits and prices. Without options,
 the command writes the page's tables of costs and rates; with options, it prints them for other assumptions.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from infra import command
 
-PAGE = Path(__file__).with_suffix(".md")
+PAGE = Path(__file__).parents[1] / "docs" / "capacity.md"
 RATES = (100, 10_000, 1_000_000)
 MILLION = Decimal(1_000_000)
 PRICED_AMOUNTS = {"million": MILLION, "10,000": Decimal(10_000), "GB": Decimal(10**9)}  # all other prices are for one
@@ -269,7 +269,7 @@ def main(arguments: list[str] | None = None) -> None:
     asked = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value}
     if not asked:
         PAGE.write_text(replace_tables(page, tables(figures)), encoding="utf-8")
-        print("wrote infra/capacity.md")
+        print("wrote docs/capacity.md")
         return
     rates = asked.pop("rates", RATES)
     assumed = {name: Decimal(value) for name, value in asked.items()}

@@ -1,4 +1,4 @@
-"""The tables of ``infra/capacity.md`` agree with each other, and with the memory that functions have."""
+"""The tables of ``docs/capacity.md`` agree with each other, and with the memory that functions have."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_the_functions_that_are_stopped_for_a_restore_are_all_that_production_ha
 
 
 def test_the_page_on_capacity_has_the_cost_of_every_schedule_of_production() -> None:
-    page = (ROOT / "infra/capacity.md").read_text("utf-8")
+    page = (ROOT / "docs/capacity.md").read_text("utf-8")
     scheduled = [each.name for each in FUNCTIONS if each.is_scheduled and "prod" in each.stages]
 
     assert set(re.findall(r"^\| `([a-z]+)` .*: [0-9,]+ runs \|", page, re.MULTILINE)) == set(scheduled)
