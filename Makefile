@@ -16,7 +16,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-emulator localstack test-openapi chaos openapi postman screenshots bench capacity volume lint format package rehearse deploy clean
+.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-emulator localstack test-openapi chaos docs postman screenshots bench capacity volume lint format package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -57,8 +57,9 @@ test-openapi: environment ## Hold a stack against the OpenAPI documents, with ge
 chaos: environment ## Kill workers at random while receivers fail, and see that nothing is lost: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
-openapi: environment ## Write the OpenAPI documents from the protocol's tables
-	@exec $(PYTHON) -m infra.openapi
+docs: environment ## Write the OpenAPI documents, docs/reference and the pages that the service shows at /docs
+	@$(PYTHON) -m infra.openapi
+	@exec $(PYTHON) -m infra.docs
 
 postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
 	@exec $(PYTHON) -m infra.postman
@@ -69,7 +70,7 @@ screenshots: environment ## Write pictures of every page to build/screenshots, w
 bench: environment ## Measure processor time per request, cold starts, latency; transfers a second (Java, Maven)
 	@exec $(PYTHON) -m tests.bench
 
-capacity: environment ## Compute the costs and limits of infra/capacity.md from the figures on that page
+capacity: environment ## Compute the costs and limits of docs/capacity.md from the figures on that page
 	@exec $(PYTHON) -m infra.capacity
 
 volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; some minutes)
@@ -80,6 +81,7 @@ lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy $(SOURCES)
 	@$(VENV)/bin/cfn-lint infra/resources.yaml
+	@$(PYTHON) -m infra.docs --check
 
 format: environment ## Put the code into its form
 	@$(VENV)/bin/ruff check --fix-only --quiet .

@@ -16,6 +16,12 @@ EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
 TPP, BANK, OPERATIONS, STATISTICS = (
     DOCUMENTS[f"docs/{name}.md"] for name in ("tpp-api", "bank-api", "operations", "statistics")
 )
+CARDS = "\n".join(
+    DOCUMENTS[f"docs/{name}.md"] for name in ("card-api", "reference/card-actions", "reference/card-values")
+)
+CARD_EVENTS = DOCUMENTS["docs/reference/card-events.md"]
+SETTINGS, COMMANDS = (DOCUMENTS[f"docs/reference/{name}.md"] for name in ("settings", "commands"))
+SANDBOX, ARCHITECTURE = (DOCUMENTS[f"docs/{name}.md"] for name in ("sandbox", "architecture"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 Member = tuple[str, bool, str]

@@ -29,9 +29,9 @@ from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds import acs_record
 from infra.openapi.cards.answer_models import answer_of, data_of
 from infra.openapi.cards.tables import LISTS
-from tests.documents import DOCUMENTS, blocks, rows, section, tables
+from tests.documents import CARD_EVENTS, CARDS, blocks, rows, section, tables
 
-PAGE = DOCUMENTS["docs/card-api.md"]
+PAGE = CARDS
 EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 HOURS, DAYS = 3600, 24 * 3600
@@ -71,15 +71,15 @@ def test_every_action_is_documented_and_no_other() -> None:
 
 
 def test_every_event_is_documented_with_its_members_and_no_other() -> None:
-    text = section(PAGE, "## Event types")
+    text = CARD_EVENTS
     listed = [row for row in rows(text) if row[0].startswith("[")]
 
     assert [[re.sub(r"\[(.+)\]\(.*", r"\1", name), said] for name, said in listed] == [
         [name, row.meaning] for name, row in EVENTS.items()
     ]
-    assert re.findall("^### `(.+)`$", text, re.MULTILINE) == list(EVENTS)
+    assert re.findall("^## `(.+)`$", text, re.MULTILINE) == list(EVENTS)
     for name in EVENTS:
-        members = fields(section(PAGE, f"### `{name}`"), "Member of data").keys()
+        members = fields(section(text, f"## `{name}`"), "Member of data").keys()
         assert {member for member in members if "." not in member} == data_of(name).model_fields.keys()
     told = {cells[0] for cells in rows(section(PAGE, "## Events"))} - {"Event", "All"}
     assert {each for each in told if set(each) != {"-"}} <= EVENTS.keys()

@@ -14,10 +14,10 @@ from chalicelib.cards.protocol.payment_states import PAYMENT_KINDS, PAYMENT_RULE
 from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.scenes import EUR, MANAGER, Scene
 from tests.documented_examples import play
-from tests.documents import DOCUMENTS, section, tables
+from tests.documents import CARDS, section, tables
 from tests.world import World
 
-PAGE = DOCUMENTS["docs/card-api.md"]
+PAGE = CARDS
 MONEY, _, _ = PAGE.partition("## The card network")
 
 

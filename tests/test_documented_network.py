@@ -17,10 +17,10 @@ from chalicelib.cards.protocol.report_messages import CardActivityRecord, Financ
 from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.scenes import EUR, GBP, GERMANY, SEPA, USD, MadeCard, Scene
 from tests.documented_examples import play
-from tests.documents import DOCUMENTS, section, tables
+from tests.documents import CARDS, section, tables
 from tests.world import World
 
-PAGE = DOCUMENTS["docs/card-api.md"]
+PAGE = CARDS
 NETWORK = PAGE[PAGE.index("## The card network") : PAGE.index("## Events")]
 NUMBERS = {name: number for number, name in currency_numbers().items()}
 AMERICA = 840

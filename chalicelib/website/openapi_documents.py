@@ -1,4 +1,4 @@
-"""The OpenAPI documents as ``make openapi`` wrote them, with this stage's own address, and the screens on them."""
+"""The OpenAPI documents as ``make docs`` wrote them, with this stage's own address, and the screens on them."""
 
 from __future__ import annotations
 

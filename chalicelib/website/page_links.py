@@ -31,6 +31,9 @@ PAGES: Mapping[str, Sequence[str]] = {
     "/deliveries": ("GET",),
     "/deliveries/{delivery_id}": ("GET", "POST"),
     "/performance": ("GET",),
+    "/docs": ("GET",),
+    "/docs/{page}": ("GET",),
+    "/docs/{page}/{subpage}": ("GET",),
 }
 """Every page with its methods; what stands there is loaded when somebody first goes there (see ``site``)."""
 SIMULATOR = "/cards/{card_id}/simulator"
@@ -53,6 +56,7 @@ _MENU = (
     ("/deliveries", "Deliveries"),
     ("/cards", "Cards"),
     ("/performance", "Performance"),
+    ("/docs", "Docs"),
 )
 
 

@@ -62,6 +62,22 @@ def static(website: WebsiteContainer, incoming: Incoming) -> Response:
     return found
 
 
+@website_routes.get("/docs.md")
+def docs_markdown(website: WebsiteContainer, incoming: Incoming) -> Response:
+    """The documentation's first page as Markdown; other pages have theirs below ``/docs``."""
+    from chalicelib.website.docs_views import answer_source
+
+    return answer_source("README.md")
+
+
+@website_routes.get("/llms.txt")
+def llms(website: WebsiteContainer, incoming: Incoming) -> Response:
+    """The documentation's table of contents for language models."""
+    from chalicelib.website.docs_views import answer_llms
+
+    return answer_llms(website.shared.settings.public_url)
+
+
 @website_routes.get("/health")
 def health(website: WebsiteContainer, incoming: Incoming) -> Response:
     """Whether the service answers, and which stage it is; asks no other service."""

@@ -17,6 +17,7 @@ from chalicelib.website import (
     card_views,
     client_views,
     delivery_views,
+    docs_views,
     performance_views,
     specification_views,
 )
@@ -64,6 +65,9 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("GET", "/payments/callback"): callback_views.payment_callback,
     ("GET", "/specifications/{screen}"): specification_views.show_specification,
     ("GET", "/performance"): performance_views.show_performance,
+    ("GET", "/docs"): docs_views.show_document,
+    ("GET", "/docs/{page}"): docs_views.show_document,
+    ("GET", "/docs/{page}/{subpage}"): docs_views.show_document,
     ("GET", SIMULATOR): card_views.redirect_to_card,
 }
 """Method, address and view of the pages that need no user."""

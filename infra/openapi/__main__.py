@@ -1,4 +1,4 @@
-"""Writes the OpenAPI documents and the reference of the card API's page.
+"""Writes the OpenAPI documents.
 
 With ``--check`` it says which of them are out of date.
 """
@@ -16,7 +16,6 @@ from infra import command
 from infra.local import stackfile
 from infra.openapi import bank, tpp
 from infra.openapi.cards import document as cards
-from infra.openapi.cards import page
 from infra.openapi.document import ROOT
 from infra.openapi.schemas import Json
 
@@ -29,12 +28,11 @@ DOCUMENTS: Mapping[str, Callable[[], Json]] = {
 
 
 def texts() -> dict[Path, str]:
-    """The documents' files, and the page whose reference is made of the same tables: what should stand in each."""
-    documents = {
+    """The documents' files: what should stand in each."""
+    return {
         PLACE / f"{name}.json": json.dumps(build(), indent=1, ensure_ascii=False) + "\n"
         for name, build in DOCUMENTS.items()
     }
-    return {**documents, page.FILE: page.text()}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     for file, text in stale:
         shown = stackfile.display_path(file)
         if options.check:
-            print(f"{shown} is out of date: make openapi", file=sys.stderr)
+            print(f"{shown} is out of date: make docs", file=sys.stderr)
             continue
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")

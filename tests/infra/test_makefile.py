@@ -15,7 +15,7 @@ TARGETS = {
     "test-dynamodb",
     "chaos",
     "test-openapi",
-    "openapi",
+    "docs",
     "postman",
     "bench",
     "volume",

@@ -93,7 +93,7 @@ def test_a_document_that_is_out_of_date_is_told_and_written(
     monkeypatch.setattr("infra.openapi.__main__.DOCUMENTS", {"small": lambda: {"openapi": "3.1.1"}})
 
     assert main(["--check"]) == 1
-    assert "small.json is out of date: make openapi" in capsys.readouterr().err
+    assert "small.json is out of date: make docs" in capsys.readouterr().err
     assert main([]) == 0
     assert main(["--check"]) == 0
 

@@ -9,7 +9,15 @@ from chalicelib.website.page_links import PAGES, build_menu, is_own_page
 
 @pytest.mark.parametrize("place", PAGES)
 def test_every_page_may_be_come_back_to(place: str) -> None:
-    parts = {"client_id": "ab-12", "screen": "account", "delivery_id": "0f", "card_id": "7", "secret": "aB_1-"}
+    parts = {
+        "client_id": "ab-12",
+        "screen": "account",
+        "delivery_id": "0f",
+        "card_id": "7",
+        "secret": "aB_1-",
+        "page": "tour",
+        "subpage": "tpp",
+    }
     address = place.format(**parts)
 
     assert is_own_page(address)

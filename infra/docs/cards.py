@@ -1,7 +1,4 @@
-"""The reference in ``docs/card-api.md``: status codes, states, value lists, and every action; made of the tables.
-
-What stands between the page's two marks is made here; the rest of the page is written by hand.
-"""
+"""The pages of the card API's reference: every action, every event, and every value, state and status code."""
 
 from __future__ import annotations
 
@@ -21,12 +18,11 @@ from infra.openapi.cards import examples, notation, purposes, tables
 from infra.openapi.cards.answer_models import answer_of, data_of
 from infra.openapi.cards.meanings import meaning
 from infra.openapi.cards.schemas import ENVELOPE, Json, order_members, rule_in
-from infra.openapi.document import ROOT
 from infra.openapi.introduction import table
 from infra.openapi.models import Model, models_in
 
-FILE = ROOT / "docs" / "card-api.md"
-BEGIN, END = "<!-- reference: begin -->", "<!-- reference: end -->"
+_VALUES = "card-values.md"
+"""The page that value lists and status codes stand on."""
 BLOCKS: Mapping[str, tuple[type[Request], type[Request]]] = {
     "Holder block": (WithHolder, CreateAccount),
     "Delivery and bulk block": (WithDelivery, CreateCard),
@@ -37,20 +33,16 @@ _FEW = 6
 _WIDTH = 120
 
 
-def text() -> str:
-    """The whole page, with its reference as it should be."""
-    page = FILE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{reference()}\n\n{END}{after}"
+def render_actions() -> str:
+    return "\n\n".join([*_types(), *_actions()])
 
 
-def reference() -> str:
-    """What stands between the marks."""
-    return "\n\n".join([*_types(), *_actions(), *_events(), *_states(), *_lists(), *_codes()])
+def render_events() -> str:
+    return "\n\n".join(_events())
 
 
-# -- tables
+def render_values() -> str:
+    return "\n\n".join([*_codes(), *_states(), *_lists()])
 
 
 def _types() -> Iterator[str]:
@@ -90,10 +82,9 @@ def _lists() -> Iterator[str]:
 
 
 def _events() -> Iterator[str]:
-    yield "## Event types"
     yield table(("Type", "Sent when"), [(f"[`{name}`](#{_anchor(name)})", row.meaning) for name, row in EVENTS.items()])
     for name in EVENTS:
-        yield f"### `{name}`"
+        yield f"## `{name}`"
         yield table(("Member of `data`", "", "Type", "Meaning"), list(_answer_rows(data_of(name), "")))
         yield _block(examples.event(name))
 
@@ -139,7 +130,7 @@ _ENVELOPE: Mapping[str, tuple[str, str]] = {
     "access_api_key": ("AN 64", "The credential's API key"),
     "action": ("choice", "The action"),
     "api_version": ("choice", "`1.2`"),
-    "request_reference_id": ("ANS 10-255", "Letters, digits and hyphens; see [Repeats](#repeats)"),
+    "request_reference_id": ("ANS 10-255", "Letters, digits and hyphens; see [Repeats](../card-api.md#repeats)"),
 }
 
 
@@ -215,7 +206,7 @@ def _values(rule: OneOfRule | CodeWordRule) -> str:
 
 def _link(name: str) -> str:
     """Where a list of values is."""
-    return f"see [{name}](#{_anchor(name)})"
+    return f"see [{name}]({_VALUES}#{_anchor(name)})"
 
 
 def _anchor(title: str) -> str:

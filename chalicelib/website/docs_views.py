@@ -1,0 +1,146 @@
+"""The documents at ``/docs``: pages as ``make docs`` rendered them, their Markdown, a search, and ``/llms.txt``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from chalice.app import Response
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.web import text_answer
+from chalicelib.website.openapi_documents import SCREENS
+from chalicelib.website.pages import Visit, message_page, page
+
+_FOLDER = Path(__file__).parent / "docs"
+_ADDRESS = "{{docs}}"
+_MARKDOWN, _PLAIN = "text/markdown; charset=utf-8", "text/plain; charset=utf-8"
+_CACHE = {"Cache-Control": "public, max-age=300"}
+_MOST_RESULTS = 30
+_TRY_OUT: Mapping[str, str] = {"reference/tpp-api": "authorization", "reference/card-actions": "cards"}
+"""The pages that have a screen where their calls can be tried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    level: int
+    title: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page of the documents; ``place`` is its path below the service's address."""
+
+    page: str
+    title: str
+    summary: str
+    headings: Sequence[Heading]
+
+    @property
+    def place(self) -> str:
+        return "/docs" if self.page == "README" else f"/docs/{self.page}"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A title or heading that has all words of a search."""
+
+    place: str
+    title: str
+    document: str
+
+
+def show_document(visit: Visit) -> Response:
+    """``GET /docs`` and below: a page, or what a search (``q``) finds; with ``.md`` a page's Markdown."""
+    name = "/".join(visit.incoming.uri.values())
+    if (file := _find_source(name)) is not None:
+        return answer_source(file)
+    found = next((each for each in documents() if each.page == (name or "README")), None)
+    if found is None:
+        what, next_step = "There is no such page.", "Choose one of the list, or search."
+        return message_page(visit, "No such page", what, "/docs", "To the documentation", next_step)
+    words = visit.field("q").strip()
+    text = (_FOLDER / f"{found.page}.html").read_text("utf-8")
+    return page(
+        visit,
+        "docs.html",
+        document=found,
+        menu_sections=menu(),
+        html=text.replace(_ADDRESS, visit.link("/docs")),
+        screen=next((each for each in SCREENS if each.name == _TRY_OUT.get(found.page)), None),
+        words=words,
+        results=search(words) if words else (),
+    )
+
+
+def answer_source(file: str) -> Response:
+    """The Markdown of a page, or a file that a guide names."""
+    content_type = _MARKDOWN if file.endswith(".md") else _PLAIN
+    return text_answer((_FOLDER / file).read_text("utf-8"), content_type, headers=_CACHE)
+
+
+def answer_llms(base: str) -> Response:
+    """Every page with its first sentence and the address of its Markdown below ``base`` (llmstxt.org)."""
+    lines = ["# Causeway", "", f"> {_home().summary}"]
+    for section, found in menu().items():
+        lines += ["", f"## {section}", ""]
+        lines += [f"- [{each.title}]({base}{each.place}.md): {each.summary}" for each in found]
+    return text_answer("\n".join([*lines, ""]), _PLAIN, headers=_CACHE)
+
+
+def search(words: str) -> Sequence[SearchResult]:
+    """The titles and headings that have every one of ``words``, titles first."""
+    wanted = words.casefold().split()
+    titles = [SearchResult(each.place, each.title, "") for each in documents()]
+    headings = [
+        SearchResult(f"{each.place}#{heading.anchor}", heading.title, each.title)
+        for each in documents()
+        for heading in each.headings
+    ]
+    found = [each for each in (*titles, *headings) if all(word in each.title.casefold() for word in wanted)]
+    return found[:_MOST_RESULTS]
+
+
+def documents() -> Sequence[Document]:
+    return [_home(), *(each for found in menu().values() for each in found)]
+
+
+@cache
+def menu() -> Mapping[str, Sequence[Document]]:
+    """The pages by the section that the menu has them in."""
+    return {section: [_document(each) for each in entries] for section, entries in _index()["menu"].items()}
+
+
+@cache
+def _home() -> Document:
+    return _document(_index()["home"])
+
+
+@cache
+def _index() -> dict[str, Any]:
+    found: dict[str, Any] = jsontext.loads((_FOLDER / "index.json").read_text("utf-8"))
+    return found
+
+
+def _find_source(name: str) -> str | None:
+    """The file that is served under a name as it is: Markdown, or what a guide names."""
+    names = (name if name.endswith(".md") else "", f"{name}.txt")
+    return next((each for each in names if each in _files()), None)
+
+
+@cache
+def _files() -> frozenset[str]:
+    return frozenset(_names())
+
+
+def _names() -> Iterator[str]:
+    return (file.relative_to(_FOLDER).as_posix() for file in _FOLDER.rglob("*") if file.is_file())
+
+
+def _document(entry: dict[str, Any]) -> Document:
+    headings = [Heading(each["level"], each["title"], each["anchor"]) for each in entry["headings"]]
+    return Document(entry["page"], entry["title"], entry["summary"], headings)

@@ -1,0 +1,54 @@
+"""The pages of the open banking reference: one for each OpenAPI document, with every call, webhook and event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from infra.docs.calls import CallPages, Operation
+from infra.docs.types import TYPE_NOTES
+from infra.openapi.introduction import table
+from infra.openapi.schemas import Json
+
+
+def render(document: Json) -> str:
+    """A page: the document's own introduction, then its calls tag by tag, its webhooks, its code tables."""
+    return "\n\n".join(_parts(document))
+
+
+def _parts(document: Json) -> Iterator[str]:
+    pages = CallPages(document)
+    operations = [*pages.calls, *pages.webhooks]
+    sections = {
+        tag["name"]: [each for each in operations if tag["name"] in each.body["tags"]] for tag in document["tags"]
+    }
+    rendered = {name: pages.render(members, level=3) for name, members in sections.items()}
+    introduction, *tables = re.split(r"\n\n(?=## )", document["info"]["description"].strip())
+    yield introduction
+    yield "## Headers"
+    yield pages.headers(operations)
+    yield "## Types"
+    yield _types("\n".join(rendered.values()))
+    for tag in document["tags"]:
+        yield f"## {tag['name']}"
+        yield tag["description"]
+        yield _contents(sections[tag["name"]])
+        yield rendered[tag["name"]]
+    yield from tables
+
+
+def _types(text: str) -> str:
+    """The types that ``text`` has in its tables."""
+    found = [each for each in TYPE_NOTES if re.search(each.column, text)]
+    return table(("Type", "Meaning"), [(f"`{each.sample}`", each.meaning) for each in found])
+
+
+def _contents(operations: list[Operation]) -> str:
+    return table(
+        ("", "Purpose"), [(f"[`{each.name}`](#{anchor(each.name)})", each.body["summary"]) for each in operations]
+    )
+
+
+def anchor(heading: str) -> str:
+    """Where a heading leads to, as GitHub and the site name it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")

@@ -1,0 +1,47 @@
+"""The README's commands do what it says they do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local import stackfile
+from tests.documents import README, blocks, section
+from tests.e2e.parties import Journey, Tpp
+
+pytestmark = pytest.mark.e2e
+
+READ, CARD = blocks(section(README, "## Five minutes with curl"), "sh")
+
+
+def play(stack: dict[str, Any], folder: Path, commands: str, **environ: str) -> list[dict[str, Any]]:
+    """What the commands print, line by line, in a folder that has what `make run` wrote."""
+    stackfile.write(folder / ".local" / "stack.json", stack)
+    text = commands.replace("http://127.0.0.1:8000", stack["base_url"])
+    done = subprocess.run(
+        ["bash", "-euc", text], cwd=folder, env={**os.environ, **environ}, capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_token_of_the_browser_reads_accounts(
+    stack: dict[str, Any], tpp: Tpp, journey: Journey, tmp_path: Path
+) -> None:
+    access_token = tpp.redeem(journey.code).json()["access_token"]
+
+    banks, accounts = play(stack, tmp_path, READ, ACCESS_TOKEN=access_token)
+
+    assert {bank["bic"] for bank in banks["banks"]} >= {"DEMOGB21", "DEMODEF1"}
+    assert accounts["accounts"]
+
+
+def test_one_call_makes_a_card_and_its_repeat_no_other(stack: dict[str, Any], tmp_path: Path) -> None:
+    (first,), (second,) = (play(stack, tmp_path, CARD) for _ in range(2))
+
+    assert first["data"]["card_id"] == second["data"]["card_id"]
+    assert second["duplicated"] == 1

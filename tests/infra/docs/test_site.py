@@ -1,0 +1,62 @@
+"""Documents as the site serves them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from infra.docs.site import MENU, SOURCE, TARGET, LinkError, Renderer, page_names, texts
+
+
+def test_every_document_stands_in_the_menu_once() -> None:
+    found = [file.relative_to(SOURCE).as_posix().removesuffix(".md") for file in SOURCE.rglob("*.md")]
+
+    assert sorted(page_names()) == sorted(found)
+
+
+def test_headings_get_the_anchors_that_links_in_the_documents_use() -> None:
+    text = Renderer("tour").render("# Title\n\n## `GET /tpp/accounts` twice\n")
+
+    assert text == '<h2 id="get-tppaccounts-twice"><code>GET /tpp/accounts</code> twice</h2>\n'
+
+
+@pytest.mark.parametrize(
+    ("page", "target", "address"),
+    [
+        ("guides/tpp", "../tour.md", "{{docs}}/tour"),
+        ("guides/tpp", "bank.md#payments", "{{docs}}/guides/bank#payments"),
+        ("guides/tpp", "bank.py", "{{docs}}/guides/bank.py"),
+        ("tour", "README.md", "{{docs}}"),
+        ("tour", "#end", "#end"),
+        ("tour", "https://example.com/a.md", "https://example.com/a.md"),
+    ],
+)
+def test_links_lead_to_pages_of_the_site(page: str, target: str, address: str) -> None:
+    assert f'<a href="{address}">here</a>' in Renderer(page).render(f"[here]({target})")
+
+
+@pytest.mark.parametrize("target", ["nowhere.md", "../README.md", "../../app.py", "guides"])
+def test_a_link_that_leads_to_no_page_is_refused(target: str) -> None:
+    with pytest.raises(LinkError, match=r"docs/tour.md: .+ is no page of the documents"):
+        Renderer("tour").render(f"[here]({target})")
+
+
+def test_what_a_document_says_stays_text() -> None:
+    assert "<b>" not in Renderer("tour").render("# Title\n\n<b>x</b> `<i>`\n")
+
+
+def test_tables_scroll_by_themselves_and_can_be_reached_by_key() -> None:
+    text = Renderer("tour").render("| a |\n|---|\n| 1 |\n")
+
+    assert text.startswith('<div class="scroll" tabindex="0"><table>')
+
+
+def test_the_index_has_titles_summaries_and_headings_without_markup() -> None:
+    index = json.loads(texts()[TARGET / "index.json"])
+    entry = next(each for each in index["menu"]["Reference"] if each["page"] == "reference/settings")
+
+    assert list(index["menu"]) == list(MENU)
+    assert entry["title"] == "Settings"
+    assert entry["summary"] == "Each process reads its environment once."
+    assert index["home"]["page"] == "README"
