@@ -21,14 +21,19 @@ class _Formatter(LambdaPowertoolsFormatter):
     """Writes exceptions as code lines and types: their messages may quote what must not be logged."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is the standard library's
-        lines: list[str] = []
-        error: BaseException | None = ei[1]
-        seen: set[int] = set()
-        while error is not None and id(error) not in seen:
-            seen.add(id(error))
-            lines = [*traceback.format_tb(error.__traceback__), f"{type(error).__qualname__}\n", *lines]
-            error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-        return "".join(lines).rstrip()
+        return format_exception(ei)
+
+
+def format_exception(ei: Any) -> str:
+    """Code lines and types of an exception and its causes, without messages; ``ei`` is as ``sys.exc_info`` has it."""
+    lines: list[str] = []
+    error: BaseException | None = ei[1]
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        lines = [*traceback.format_tb(error.__traceback__), f"{type(error).__qualname__}\n", *lines]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "".join(lines).rstrip()
 
 
 @cache

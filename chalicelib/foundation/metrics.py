@@ -6,12 +6,25 @@ A metric is counted for the stage as a whole, and once more for what it is about
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 NAMESPACE = "Causeway"
 _TOGETHER = 100
 """The longest list of values of one metric in one line."""
+
+
+def _print_line(line: str) -> None:
+    print(f"{line}\n", end="", flush=True)  # in one piece, also beside other threads
+
+
+_output: Callable[[str], None] = _print_line
+
+
+def set_output(output: Callable[[str], None]) -> None:
+    """Have lines of figures handed to ``output``; at first they go to standard output, where CloudWatch reads them."""
+    global _output
+    _output = output
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +65,7 @@ class Metrics:
         while left:
             metrics = {name: {**metric, "Value": metric["Value"][:_TOGETHER]} for name, metric in left.items()}
             text = json.dumps(line.serialize_metric_set(metrics), separators=(",", ":"))
-            print(f"{text}\n", end="", flush=True)  # in one piece, also beside other threads
+            _output(text)
             left = {
                 name: {**metric, "Value": metric["Value"][_TOGETHER:]}
                 for name, metric in left.items()

@@ -68,6 +68,11 @@ def log_as(name: str) -> Iterator[None]:
         _function.reset(before)
 
 
+def is_api() -> bool:
+    """Whether the lines that are written now, in this thread, are the API's."""
+    return _function.get() == API
+
+
 def log_path(stack_file: Path) -> Path:
     """Where the log of the stack with this file is."""
     return stack_file.with_suffix(".log.jsonl")

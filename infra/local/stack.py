@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra import command
-from infra.local import logfile, stackfile
+from infra.local import logfile, stackfile, terminal_log
 from infra.local.dynamodb_local import EngineFailed
 from infra.local.engines import ENGINES, Engines, check_engine
 from infra.local.process import call_with_parents_end
@@ -78,6 +78,7 @@ class Stack:
         from infra.local.server import build_server, take_port
 
         check_engine(self._options.engine)
+        is_for_people = _is_log_for_people(os.environ)
         self._refuse_a_second()
         try:
             taken = take_port(self._options.port)
@@ -92,6 +93,8 @@ class Stack:
         self._wait_for(laid)
         log = logfile.log_path(self._options.file)
         logfile.attach(log)
+        if is_for_people:
+            terminal_log.attach()
         content = {**self._content(port, engines), "log": str(log), "mails": str(mails)}
         self._server = build_server(application, config, taken, self._id)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
@@ -209,6 +212,14 @@ def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[
 
     threading.Thread(target=run, name="resources", daemon=True).start()
     return future
+
+
+def _is_log_for_people(environ: Mapping[str, str]) -> bool:
+    """Whether standard output has lines for people instead of JSON. Raises: StartFailed."""
+    try:
+        return terminal_log.wants_text(environ.get(terminal_log.VARIABLE, ""), is_terminal=sys.stdout.isatty())
+    except ValueError as error:
+        raise StartFailed(f"the environment cannot be used: {error}") from None
 
 
 def _load_application() -> tuple[Chalice, Config]:

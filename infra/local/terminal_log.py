@@ -1,0 +1,86 @@
+"""The stack's log for people: on a terminal one readable line a request, and whatever went wrong, in colour.
+
+Everything else, such as what schedules and deliveries did, is in the log's file. Without a terminal, or with
+``LOG_FORMAT=json``, standard output has the JSON lines as on AWS.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from chalicelib.foundation import log, metrics
+from infra.local import logfile
+
+VARIABLE = "LOG_FORMAT"
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+"""The attributes of every record; the others are the line's own members."""
+_STATUS_STYLES = {2: "green", 3: "cyan", 4: "yellow", 5: "bold red"}
+
+
+class TerminalLog(logging.Handler):
+    """Writes a line for each request, warning and error."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console = console
+        self._bank_milliseconds: dict[str, float] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        request_id = log.request_id() or ""
+        members = {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        if record.levelno >= logging.WARNING:
+            self._console.print(_describe_problem(record, members, request_id))
+        elif record.getMessage() == "bank asked" and logfile.is_api():
+            taken = self._bank_milliseconds.get(request_id, 0) + members["milliseconds"]
+            self._bank_milliseconds[request_id] = taken
+        elif record.getMessage() == "request":
+            bank = self._bank_milliseconds.pop(request_id, None)
+            self._console.print(_describe_request(record, members, bank, request_id))
+
+
+def wants_text(chosen: str, *, is_terminal: bool) -> bool:
+    """Whether people read standard output, by ``LOG_FORMAT``. Raises: ValueError."""
+    if chosen not in {"", "json", "text"}:
+        raise ValueError(f"{VARIABLE} must be json or text, not {chosen}")
+    return chosen == "text" or (is_terminal and not chosen)
+
+
+def attach() -> None:
+    """Have standard output made for people from now on."""
+    logger = log.logger()
+    logging.getLogger(logger.name).removeHandler(logger.registered_handler)
+    logger.addHandler(TerminalLog(Console(soft_wrap=True, highlight=False)))
+    metrics.set_output(lambda _: None)
+
+
+def _describe_request(
+    record: logging.LogRecord, members: Mapping[str, object], bank: float | None, request_id: str
+) -> Text:
+    status = int(str(members["status"]))
+    hub = float(str(members["milliseconds"])) - (bank or 0)
+    return Text.assemble(
+        (_time(record), "dim"),
+        f"  {members['method']!s:<6} {members['route']!s:<34} ",
+        (str(status), _STATUS_STYLES.get(status // 100, "")),
+        f"  hub {hub:6.1f} ms",
+        f"  bank {bank:6.1f} ms" if bank is not None else " " * 16,
+        (f"  {request_id}", "dim"),
+    )
+
+
+def _describe_problem(record: logging.LogRecord, members: Mapping[str, object], request_id: str) -> Text:
+    style = "yellow" if record.levelno < logging.ERROR else "bold red"
+    said = "".join(f"  {name}={value}" for name, value in members.items() if name != "request_id")
+    trace = f"\n{log.format_exception(record.exc_info)}" if record.exc_info else ""
+    return Text.assemble(
+        (_time(record), "dim"), ("  " + record.getMessage(), style), said, (f"  {request_id}", "dim"), trace
+    )
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")

@@ -1,0 +1,116 @@
+"""The log that people read: a line a request, what went wrong, and nothing else."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+
+import pytest
+from rich.console import Console
+
+from chalicelib.foundation import log, metrics
+from infra.local import logfile, terminal_log
+from infra.local.terminal_log import TerminalLog, wants_text
+
+REQUEST = {"method": "GET", "route": "/tpp/accounts", "status": 200, "milliseconds": 20.25}
+
+
+@pytest.fixture
+def shown() -> Iterator[io.StringIO]:
+    """What the terminal shows; it takes colours."""
+    written = io.StringIO()
+    handler = TerminalLog(Console(file=written, soft_wrap=True, highlight=False, force_terminal=True, width=200))
+    logger = logging.getLogger(log.logger().name)
+    logger.addHandler(handler)
+    log.bind(request_id="7c1e")
+    yield written
+    log.clear()
+    logger.removeHandler(handler)
+
+
+def plain(written: io.StringIO) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", written.getvalue())
+
+
+def test_a_request_is_one_line_with_the_milliseconds_of_hub_and_bank(shown: io.StringIO) -> None:
+    log.info("bank asked", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
+    log.info("request", **REQUEST)
+
+    (line,) = plain(shown).splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:\d\d  GET    /tpp/accounts +200  hub    8\.2 ms  bank   12\.0 ms  7c1e", line)
+
+
+def test_the_time_at_a_bank_belongs_to_its_own_request(shown: io.StringIO) -> None:
+    log.info("bank asked", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
+    log.info("request", **REQUEST)
+    log.info("request", **REQUEST)
+
+    assert [line.count("bank") for line in plain(shown).splitlines()] == [1, 0]
+
+
+def test_a_worker_that_asks_a_bank_adds_nothing_to_requests(shown: io.StringIO) -> None:
+    with logfile.log_as("deliver"):
+        log.info("bank asked", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
+    log.info("request", **REQUEST)
+
+    assert "bank" not in plain(shown)
+
+
+def test_what_schedules_and_deliveries_do_is_not_shown(shown: io.StringIO) -> None:
+    log.info("swept", queued=0)
+    log.audit("card data revealed", card_id=7)
+
+    assert plain(shown) == ""
+
+
+def test_a_warning_has_its_members_and_a_colour(shown: io.StringIO) -> None:
+    log.warning("odd bank answer", webhook="/accounts", problems=2)
+
+    assert "odd bank answer  webhook=/accounts  problems=2  7c1e" in plain(shown)
+    assert "\x1b[33m" in shown.getvalue()
+
+
+def test_an_exception_has_code_lines_and_no_message(shown: io.StringIO) -> None:
+    secret = "4111-2222"
+    try:
+        int(secret)
+    except ValueError:
+        log.exception("unhandled", route="/tpp/accounts")
+
+    assert "unhandled  route=/tpp/accounts" in plain(shown)
+    assert "ValueError" in plain(shown)
+    assert secret not in plain(shown)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "is_terminal", "text"),
+    [("", True, True), ("", False, False), ("json", True, False), ("text", False, True)],
+)
+def test_a_terminal_gets_text_unless_something_else_is_asked_for(chosen: str, is_terminal: bool, text: bool) -> None:
+    assert wants_text(chosen, is_terminal=is_terminal) is text
+
+
+def test_another_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="LOG_FORMAT must be json or text, not yaml"):
+        wants_text("yaml", is_terminal=True)
+
+
+def test_on_a_terminal_there_are_neither_json_lines_nor_figures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logger = logging.getLogger(log.logger().name)
+    handlers = list(logger.handlers)
+    monkeypatch.setattr(metrics, "_output", metrics._output)
+    try:
+        terminal_log.attach()
+        log.info("swept", queued=0)
+        metrics.Metrics("local").write({"Calls": 1})
+        log.info("request", **REQUEST)
+    finally:
+        logger.handlers[:] = handlers
+
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "GET" in line
+    assert "{" not in line
