@@ -30,8 +30,8 @@ environment: ## Make the virtual environment .venv, as every target that needs i
 run: environment ## Start the whole service on this machine: PORT=8000 ENGINE=dynamodb-local LOCALSTACK=1
 	@exec $(PYTHON) -m infra.local
 
-tour: environment ## Play a TPP and a PSU at both demonstration banks, and a card with all that befalls it
-	@exec $(PYTHON) -m infra.tour
+tour: environment ## Play a TPP and a PSU at both demonstration banks, and a card's lifecycle: DETAIL=1 shows everything
+	@exec $(PYTHON) -m infra.tour $(if $(DETAIL),--detail)
 
 test: environment ## Run every test but the slow proofs, offline
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not rehearsal"

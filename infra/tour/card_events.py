@@ -53,7 +53,7 @@ class CardEventsTour:
         """
         guide = self._guide
         guide.chapter("Card events")
-        guide.step("The operator loads a programme manager with an Events URL, which the tour listens at")
+        guide.step("The operator loads a programme manager with an Events URL")
         with listen() as receiver, self._load_manager(like, receiver) as calls:
             self._card(calls, receiver, next(iter(like.card_programmes)))
             return receiver.count

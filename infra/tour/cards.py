@@ -37,16 +37,14 @@ class CardTour:
         """The whole way. Raises: TourFailed."""
         guide = self._guide
         guide.chapter(f"The card API: {self._catalogue.name}")
-        guide.step("Every request is a POST with three credentials in its body (left out below)")
-
         guide.step("The programme manager registers a holder")
         holder_id = self._ask("createHolder", **self._holder())["id"]
 
-        guide.step("It orders a physical card, with an account in each currency of the programme")
+        guide.step("It orders a physical card with an account in each currency")
         reference = f"tour-{uuid.uuid4()}"
         card = self._ask("createCard", request_reference_id=reference, **self._card(holder_id))["data"]
 
-        guide.step("The answer is lost, say: the same request gets the same card, and tells that it is a repeat")
+        guide.step("It repeats the order, as after a lost answer, and gets the same card")
         again = self._ask("createCard", silent=True, request_reference_id=reference, **self._card(holder_id))
         if again["duplicated"] != 1 or again["data"] != card:
             raise TourFailed("a repeated createCard was not answered with the first card")
@@ -58,13 +56,13 @@ class CardTour:
         MoneyTour(self._calls, guide).play(accounts[_EURO])
         self._end(card["card_id"])
         NetworkTour(self._calls, guide, self._card(holder_id) | {"card_currency_ison": [_EURO]}).play()
-        print(f"\n{guide.colour('green', 'The card API is done.')}")
+        guide.finish("The card API is done.")
 
     # -- chapters
 
     def _accounts(self, holder_id: int) -> Mapping[int, int]:
         """The holder's accounts, by their currencies."""
-        self._guide.step("The holder has those accounts now")
+        self._guide.step("The holder has the accounts")
         accounts = self._ask("getHolderAccounts", holder_id=holder_id)["data"]
         if [account["currency_ison"] for account in accounts] != list(self._programme().currencies):
             raise TourFailed("the card did not bring an account for each currency")
@@ -73,34 +71,34 @@ class CardTour:
     def _activation(self, card: Mapping[str, Any]) -> None:
         card_id, right = card["card_id"], card["cvc2"]
         wrong = f"{(int(right) + 1) % 1000:03}"
-        self._guide.step("The card arrives. Activation with the wrong CVC2 is refused, and counted")
+        self._guide.step("The holder activates the card with a wrong CVC2: refused and counted")
         self._ask("activateCard", Status.CARD_DATA_DIFFERS, card_id=card_id, card_cvc2=wrong)
-        self._guide.step("With what stands on the card it is activated")
+        self._guide.step("The holder activates it with the number and CVC2 on the card")
         self._ask("activateCard", card_id=card_id, card_pan=card["pan"], card_cvc2=right)
 
     def _pin(self, card_id: int) -> None:
         guide = self._guide
-        guide.step("The holder chooses a PIN: 1234 is too simple, another one is taken")
+        guide.step("The holder chooses a PIN; 1234 is refused as too simple")
         self._ask("setPin", Status.PIN_TOO_SIMPLE, card_id=card_id, pin="1234")
         self._ask("setPin", card_id=card_id, pin=_OWN_PIN)
-        guide.step("Three wrong PINs at a terminal (the simulator plays the card network) block it")
+        guide.step("Three wrong PINs at a terminal block the PIN")
         codes = [self._verify_pin(card_id, pin) for pin in _WRONG_PINS]
         if codes != ["55", "55", "75"] or self._verify_pin(card_id, _OWN_PIN) != "75":
             raise TourFailed("three wrong PINs did not block the card's PIN")
-        guide.step("The programme manager unblocks it, and the right PIN is good again")
+        guide.step("The programme manager unblocks it, and the right PIN works again")
         self._ask("unblockPin", card_id=card_id)
         if self._verify_pin(card_id, _OWN_PIN) != "00":
             raise TourFailed("the right PIN was declined")
 
     def _secrets(self, card_id: int) -> None:
-        self._guide.step("What this credential may see of the card; every look leaves a line in the log")
+        self._guide.step("The programme manager reads card data; each look leaves a line in the log")
         self._ask("getCardNumber", card_id=card_id)
         self._ask("getPin", card_id=card_id)
         self._ask("getCardDetails", card_id=card_id)
 
     def _online(self, card_id: int) -> None:
         guide = self._guide
-        guide.step("Online, 3-D Secure asks the cardholder, who confirms in the programme manager's app")
+        guide.step("A shop asks by 3-D Secure, and the cardholder confirms in the app")
         purchase: dict[str, Any] = {"card_id": card_id, "amount": 4999, "currency_ison": _EURO, "mcc": "5942"}
         asked = self._simulate("simulateAuthentication", **purchase)["data"]
         self._ask(
@@ -110,7 +108,7 @@ class CardTour:
             oob_auth_method=1,
             validation_value=asked["validation_value"],
         )
-        guide.step("With a rule for bookshops up to 50.00 EUR nothing is asked any more")
+        guide.step("A whitelist rule for bookshops up to 50.00 EUR makes it frictionless")
         rule: dict[str, Any] = {"rule_name": "Bookshops", "mcc": "5942"}
         rule |= {"maximum_amount": 5000, "maximum_amount_currency_ison": _EURO}
         self._ask("createCardAcsMerchantWhitelistRule", card_id=card_id, **rule)
@@ -118,7 +116,7 @@ class CardTour:
             raise TourFailed("the rule for bookshops did not count")
 
     def _end(self, card_id: int) -> None:
-        self._guide.step("The card is blocked for good; nothing changes it any more")
+        self._guide.step("The programme manager blocks the card; its status is final")
         self._ask("changeCardStatus", card_id=card_id, status="B", reason_code=2, note="The end of the tour")
         self._ask("changeCardStatus", Status.FINAL, card_id=card_id, status="A")
         self._ask("getCardStatus", card_id=card_id)
@@ -189,11 +187,11 @@ class MoneyTour:
     def play(self, account_id: int) -> None:
         """From an IBAN to a direct debit. Raises: TourFailed."""
         guide, calls, euro = self._guide, self._calls, METHOD_CURRENCIES[SEPA]
-        guide.step("The account in EUR gets an IBAN of its own")
+        guide.step("The account in EUR gets its own IBAN")
         asked: dict[str, Any] = {"account_id": account_id, "epm_method_id": SEPA, "currency_ison": euro}
         (address,) = calls.ask("assignExternalPaymentAddress", **asked)["data"]
 
-        guide.step("Somebody pays 1250.00 EUR to it (the simulator plays the other bank)")
+        guide.step("Somebody pays 1250.00 EUR to it")
         payment = {"amount": _CAME, "currency_ison": euro, "scheme": SCT, "sender_name": "Meadow Ltd"}
         came = calls.simulate("simulateInboundPayment", epm_address_id=address["id"], **payment)["data"]
         self._balances(came, available=_CAME, settled=_CAME)
@@ -203,20 +201,20 @@ class MoneyTour:
 
     def _transfer(self, account_id: int, address: Mapping[str, Any]) -> None:
         guide, calls = self._guide, self._calls
-        guide.step("180.00 EUR go out to a bookshop: until they have arrived they are held, and not available")
+        guide.step("180.00 EUR go out to a bookshop and are held until they arrive")
         order = {"epm_address_id": address["id"], **_BOOKSHOP, "currency_ison": address["currency_ison"]}
         order |= {"amount": _SENT, "request_reference_id": f"tour-{uuid.uuid4()}"}
         sent = calls.ask("transferToExternalPayment", **order)["data"]
         (account,) = calls.ask("getAccounts", account_id=account_id)["data"]
         self._balances(account, available=_CAME - _SENT, settled=_CAME)
 
-        guide.step("The provider reports that they have arrived")
+        guide.step("The provider reports their arrival: the payment is booked")
         result = calls.simulate("simulateOutboundResult", epm_transaction_id=sent["id"], result="settled")["data"]
         self._balances(result, available=_CAME - _SENT, settled=_CAME - _SENT)
 
     def _direct_debit(self, address_id: int) -> None:
         guide, calls = self._guide, self._calls
-        guide.step("A creditor has a mandate and announces a direct debit, which is paid at its cut-off: now, say")
+        guide.step("A creditor announces a direct debit, which is paid at its cut-off")
         creditor = {"creditor_name": "Riverside Gym", "reference": "MEMBER-1042"}
         mandate = calls.simulate("simulateMandate", epm_address_id=address_id, **creditor)["data"]
         announced = calls.simulate("simulateDirectDebit", **mandate, amount=_COLLECTED)["data"]

@@ -1,10 +1,11 @@
-"""What the tour prints: requests, answers, events, pages, amounts: in colour on a terminal, with secrets shortened."""
+"""What the tour prints: a line a step with what came of it, or every request, answer, event and page in full."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,11 +15,17 @@ from infra.command import PYTHON
 _COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "blue": "34", "magenta": "35", "cyan": "36"}
 _SHORT = 24
 _WIDTH = 100
+_STEP_WIDTH = 80
+_MOST_OUTCOMES = 2
+_LONGEST_FINDING = 60
+_TELLING = ("response_code", "funds_available", "transaction_status", "payment_status")
+"""The members of an answer that say what came of a step, the most telling first."""
+_COUNTED = ("accounts", "balances", "payments")
 _SECRETS = ("access_token", "refresh_token", "authorization_code", "token", "events_secret")
 
 
 class Guide:
-    """Prints what happens; in colour on a terminal, unless ``NO_COLOR`` is set."""
+    """Prints all that happens, with secrets shortened; in colour on a terminal, unless ``NO_COLOR`` is set."""
 
     def __init__(self) -> None:
         forced = os.environ.get("FORCE_COLOR")
@@ -29,6 +36,10 @@ class Guide:
 
     def chapter(self, text: str) -> None:
         print(f"\n{self.colour('bold', text)}\n{self.colour('dim', '─' * len(text))}")
+
+    def finish(self, text: str) -> None:
+        """How a chapter ended."""
+        print(f"\n{self.colour('green', text)}")
 
     def step(self, text: str) -> None:
         print(f"\n{self.colour('cyan', '●')} {self.colour('bold', text)}")
@@ -81,6 +92,88 @@ class Guide:
     def _headers(self, headers: Mapping[str, str] | None) -> None:
         for name, value in (headers or {}).items():
             print(f"    {self.colour('dim', f'{name}: {value}')}")
+
+
+class BriefGuide(Guide):
+    """Prints a line for each step, and at its end the outcome."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._outcomes: list[str] | None = None
+
+    def chapter(self, text: str) -> None:
+        self._end_step()
+        print(f"\n{self.colour('bold', text)}")
+
+    def finish(self, text: str) -> None:
+        self._end_step()
+        print(f"{self.colour('green', text)}")
+
+    def step(self, text: str) -> None:
+        self._end_step()
+        print(f"  {text:<{_STEP_WIDTH}}", end="  ", flush=True)
+        self._outcomes = []
+
+    def request(
+        self, who: str, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Only what comes of it is told."""
+
+    def answer(self, status: int, body: Any, note: str = "", headers: Mapping[str, str] | None = None) -> None:
+        self._add(_describe_answer(status, body))
+
+    def event(self, name: str, message_id: str, data: Any) -> None:
+        self._add(f"{name}, verified")
+
+    def command(self, text: str, made: Any) -> None:
+        self._add("done")
+
+    def line(self, what: str, said: str, after: str, *, good: bool) -> None:
+        self._add("✓" if good else "✗")
+
+    def print_row(self, text: str) -> None:
+        """Lists are left out."""
+
+    def print_finding(self, text: str) -> None:
+        self._add(text if len(text) <= _LONGEST_FINDING else text.partition(":")[0])
+
+    def page(self, method: str, url: str, status: int, title: str) -> None:
+        self._add("done")
+
+    def _add(self, outcome: str) -> None:
+        if self._outcomes is not None:
+            self._outcomes.append(outcome)
+
+    def _end_step(self) -> None:
+        """What came of a step: its outcomes, or how often each, if they are many; findings say it all."""
+        if self._outcomes is None:
+            return
+        counts = Counter(self._outcomes)
+        if len(counts) > 1:
+            del counts["done"]
+        told = [name if count == 1 or name == "done" else f"{count} {name}" for name, count in counts.items()]
+        print(self.colour("green", ", ".join(told[-_MOST_OUTCOMES:]) or "done"))
+        self._outcomes = None
+
+
+def _describe_answer(status: int, body: Any) -> str:
+    """An answer in a few words: how it was refused, or what it is about."""
+    if not isinstance(body, dict):
+        return str(status)
+    if "status_code" in body:
+        return f"refused, {body['status_code']}"
+    if status >= 400:
+        return f"{status} {body.get('code', '')}".rstrip()
+    if body.get("duplicated"):
+        return "the first answer again"
+    inner = body["data"] if isinstance(body.get("data"), dict) else body
+    told = [f"{name.replace('_', ' ')} {_word(inner[name])}" for name in _TELLING if name in inner]
+    lists = [f"{len(value)} {name}" for name, value in inner.items() if isinstance(value, list) and name in _COUNTED]
+    return (told or lists or ["done"])[0]
+
+
+def _word(value: Any) -> str:
+    return str(value) if not isinstance(value, bool) else "yes" if value else "no"
 
 
 def _indent(body: Any) -> str:

@@ -26,7 +26,7 @@ _SCOPES = {
 _STATUSES = ("payment_status", "transaction_status")
 _ACTIVE, _ENDED = "Revoke", "Revoked"
 """What stands beside an application in a bank's list of consents: a button, or what became of it."""
-_FETCHED_LATER = "; the TPP does not wait for the bank, and fetches its answer when it is there"
+_FETCHED_LATER = ", and fetches the answer later"
 _RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
 
 
@@ -50,13 +50,13 @@ class BankTour:
         guide.step("The TPP asks for an authorization")
         asked = self._call("POST", "/tpp/authorize", {"bic": bic, "scopes": _SCOPES[version]})
 
-        guide.step("The PSU follows the redirect to the bank, signs in, chooses accounts and confirms")
+        guide.step("The PSU signs in at the bank, chooses accounts and confirms")
         callback = approve_consent(Browser(self._client.callback_url, guide.page), asked["redirect_url"])
         query = _query(callback)
         if query.get("state") != asked["state"]:
             raise TourFailed("the state that came back is not the one that was sent")
 
-        guide.step("The TPP is told, too: an event arrives, and its signature is verified")
+        guide.step("The TPP receives a signed event about it")
         self._expect_event("consent.authorised", state=asked["state"])
 
         guide.step("The TPP exchanges the code for tokens")
@@ -74,19 +74,19 @@ class BankTour:
         guide, title = self._guide, self._client.title
         browser, place = Browser(self._client.callback_url, guide.page), f"{bank['domain']}/consents"
 
-        guide.step(f"The PSU looks at its consents at the bank: {title} has one")
+        guide.step("The PSU finds the consent at the bank")
         if open_signed_in(browser, place).text_after(title) != [_ACTIVE]:
             raise TourFailed(f"the bank does not show the consent given to {title}")
         guide.print_finding(f"{title}: active")
 
-        guide.step("The TPP ends the consent; from the very next call on its token is worth nothing")
+        guide.step("The TPP ends the consent, and the next call with its token is refused")
         self._call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
         self._call("GET", "/tpp/accounts", bearer=tokens["access_token"], expected=401)
 
-        guide.step("The event about it arrives, and is verified")
+        guide.step("It receives a signed event about the end")
         self._expect_event("consent.revoked", consent_id=tokens["consent_id"], revoked_by="tpp")
 
-        guide.step("The revocation arrives at the bank: the PSU finds the consent among those that have ended")
+        guide.step("The PSU finds the consent among the ended ones at the bank")
         wait_for(
             lambda: open_signed_in(browser, place).text_after(title) == [_ENDED],
             f"{bank['name']} did not show the end of the consent given to {title}",
@@ -101,7 +101,7 @@ class BankTour:
     def _accounts(self, version: int, bearer: str) -> Mapping[str, Any]:
         """Read the PSU's accounts; answers the first."""
         guide = self._guide
-        guide.step("The TPP reads the PSU's accounts: the hub asks the bank with a signed webhook")
+        guide.step("The TPP reads the accounts; the hub asks the bank by a signed webhook")
         accounts = self._call("GET", "/tpp/accounts", bearer=bearer)["accounts"]
         if not accounts:
             raise TourFailed("the bank answered with no account")
@@ -109,19 +109,19 @@ class BankTour:
         identifier = account["id"] if version == 1 else account["resource_id"]
         balance = f"/tpp/account_balance?account_id={identifier}"
         if version == 1:
-            guide.step("Its balance, without waiting for the bank: the TPP fetches the answer when it is there")
+            guide.step("It asks for a balance without waiting, and fetches the answer later")
             self._call_later("GET", balance, bearer=bearer)
         else:
             self._call("GET", balance, bearer=bearer)
 
-        guide.step("The latest movements of the first account")
+        guide.step("It reads the latest movements of the first account")
         if version == 1:
             self._call("GET", f"/tpp/account_payments?account_id={identifier}&record_count=2", bearer=bearer)
         else:
             query = f"account_id={identifier}&booking_status=booked&page_size=2"
             self._call("GET", f"/tpp/account_transactions?{query}", bearer=bearer)
 
-        guide.step("Is there enough for a purchase of 25.00? Yes or no, and not a word more")
+        guide.step("It asks whether there is enough for a purchase of 25.00")
         amount = {"amount": "25.00", "currency": account["currency"]}
         asked = {"account": {"iban": account["iban"]}, "instructed_amount": amount}
         self._call("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
@@ -131,23 +131,23 @@ class BankTour:
         guide = self._guide
         orders = payment_requests(version, account, f"{self._base}/payments/callback?{urlencode({'bic': bic})}")
 
-        guide.step("A single payment: the TPP initiates it, the PSU confirms it at the bank")
+        guide.step("It initiates a single payment, and the PSU confirms it at the bank")
         key = {"Idempotency-Key": str(uuid.uuid4())}
         path = "/tpp/payment_initiation"
         taken = self._call("POST", path, orders["single"], bearer=bearer, headers=key)
 
-        guide.step("Had the answer been lost: the same Idempotency-Key fetches it again, the bank is not asked twice")
+        guide.step("It repeats the payment with its Idempotency-Key; the bank is not asked again")
         again = self._call("POST", path, orders["single"], bearer=bearer, headers=key, silent=True)
         if again != taken:
             raise TourFailed("a repeat was answered differently")
         self._confirm(taken, bearer)
 
         is_later = version == 2
-        guide.step(f"A bulk payment: two payments, one confirmation{_FETCHED_LATER if is_later else ''}")
+        guide.step(f"It initiates a bulk payment of two, confirmed once{_FETCHED_LATER if is_later else ''}")
         initiate = self._call_later if is_later else self._call
         self._confirm(initiate("POST", "/tpp/bulk_payment_initiation", orders["bulk"], bearer=bearer), bearer)
 
-        guide.step("A direct payment: no consent before it, the PSU signs in and chooses the account at the bank")
+        guide.step("It initiates a direct payment, which needs no consent")
         order = {"bic": bic, **orders["direct"]}
         self._confirm(self._call("POST", "/tpp/direct_payment_initiation", order), "", bic)
 

@@ -44,7 +44,7 @@ class NetworkTour:
         """From the order to the reports. Raises: TourFailed."""
         guide = self._guide
         guide.chapter("The card network")
-        guide.step("The holder gets another card. A line for all that happens, with what is available of the balance")
+        guide.step("The holder gets another card")
         made = self._calls.ask("createCard", **self._order)["data"]
         card_id, account_id = made["card_id"], made["account_id"]
         guide.print_row(f"card {card_id}, account {account_id}, PIN {made['pin']}")
@@ -60,11 +60,11 @@ class NetworkTour:
 
     def _fund_account(self, till: Till, made: Mapping[str, Any]) -> None:
         guide, calls = self._guide, self._calls
-        guide.step("Before it is activated it pays nothing, and without money neither")
+        guide.step("It is declined before its activation, and without money")
         till.pay(CORNER_SHOP, 4590, "before activation", "78")
         calls.ask("activateCard", card_id=made["card_id"], card_pan=made["pan"], card_cvc2=made["cvc2"])
         till.pay(CORNER_SHOP, 4590, "without money", "51")
-        guide.step("The account gets an IBAN, and the salary arrives on it")
+        guide.step("The account gets an IBAN, and the salary arrives")
         address = {"account_id": made["account_id"], "epm_method_id": 2, "currency_ison": EURO}
         (opened,) = calls.ask("assignExternalPaymentAddress", **address)["data"]
         salary = {"amount": _FUNDS, "currency_ison": EURO, "scheme": "SCT", "sender_name": "Meadow Ltd"}
@@ -74,7 +74,7 @@ class NetworkTour:
     def _spend(self, till: Till, made: Mapping[str, Any]) -> Mapping[str, Any]:
         """What is held afterwards, by the name of the shop."""
         guide = self._guide
-        guide.step("Approved is held, not booked: available falls, booked stays. Dollars are converted, with a markup")
+        guide.step("Approved amounts are held: the available balance falls, the booked one stays")
         held = {
             "shop": till.pay(CORNER_SHOP, 4590, "with its PIN", pin=made["pin"]),
             "museum": till.pay(MUSEUM, 6200, "in dollars"),
@@ -95,7 +95,7 @@ class NetworkTour:
     def _show_declines(self, till: Till, made: Mapping[str, Any]) -> None:
         guide, card_id, year = self._guide, made["card_id"], made["expiration"]["year"]
         wrong_code = f"{(int(made['cvc2']) + 1) % 1000:03}"
-        guide.step("Declined for each of the usual reasons; nothing is held for any of them")
+        guide.step("Purchases are declined for each of the usual reasons, and nothing is held")
         till.pay(CORNER_SHOP, 2000, "a wrong PIN", "55", pin=_WRONG_PIN)
         till.pay(BOOKS, 2000, "a wrong CVC2", "N7", cvc2=wrong_code)
         till.pay(BOOKS, 2000, "an old expiry date", "54", expiry_year=year - 3, expiry_month=1)
@@ -113,7 +113,7 @@ class NetworkTour:
 
     def _clear_purchases(self, till: Till, held: Mapping[str, Any]) -> None:
         guide = self._guide
-        guide.step("The shops collect: exactly, more, less, in parts, in dollars, and without having asked")
+        guide.step("Shops clear exactly, more, less, in parts, in dollars, and unannounced")
         till.clear(CORNER_SHOP, 4590, "exactly", held["shop"])
         dinner = till.clear(RESTAURANT, 9200, "with the tip", held["restaurant"])
         till.clear(FUEL, 6135, "less than was held", held["fuel"])
@@ -123,7 +123,7 @@ class NetworkTour:
         till.clear(MACHINE, 5000, "cash", held["cash"])
         till.clear(FERRY, 1240, "at last", held["ferry"])
         toll = till.clear(FUEL, 760, "without authorization")
-        guide.step("One gives some of it back, and another one's is disputed: reserved until the holder has won")
+        guide.step("One shop refunds; another's charge is disputed, and the holder wins")
         till.refund(dinner, RESTAURANT, 2000, "one dish")
         till.dispute(toll, FUEL, "opened", "given back")
         if till.dispute(toll, FUEL, "won", "kept")["reserved_balance"]:

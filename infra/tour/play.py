@@ -1,4 +1,4 @@
-"""A guided tour: a TPP and a PSU at both demonstration banks, then a programme manager; all that is said is shown."""
+"""A guided tour: a TPP and a PSU at both demonstration banks, then a programme manager: a line for each step."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ from infra.tour.browser import NavigationFailed
 from infra.tour.calls import TourFailed
 from infra.tour.card_events import CardEventsTour
 from infra.tour.cards import CardTour
-from infra.tour.guide import Guide
+from infra.tour.guide import BriefGuide, Guide
 from infra.tour.journey import BankTour
 from infra.tour.receiver import EventReceiver, listen
 
+_GREETING = "The tour plays a TPP, a bank's customer and a programme manager. It takes about 10 seconds."
 
-def run(stack: Mapping[str, Any], hub: Hub) -> None:
-    """Play the tour against a stack whose parts ``hub`` has. Raises: TourFailed, Stuck."""
-    guide = Guide()
+
+def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
+    """Play the tour against a stack whose parts ``hub`` has. Raises: TourFailed, NavigationFailed."""
     with listen() as receiver, _client(hub.openbanking.clients, stack, receiver, guide) as client:
         tour = BankTour(stack["base_url"], client, receiver, guide)
         for bank in stack["banks"]:
             tour.bank(bank)
-    print(f"\n{guide.colour('green', f'Both banks done. {receiver.count} events arrived, and each was verified.')}")
+    guide.finish(f"Both banks done. {receiver.count} events arrived, and each was verified.")
     programme = stack["programme"]
     catalogue = hub.cards.programmes.catalogue(programme["manager_id"])
     CardTour(stack["base_url"], programme["credentials"]["full"], catalogue, guide).play()
     count = CardEventsTour(stack["base_url"], hub, guide).play(catalogue)
-    print(f"\n{guide.colour('green', f'Card events done. {count} events arrived, and each was verified.')}")
+    guide.finish(f"Card events done. {count} events arrived, and each was verified.")
 
 
 @contextlib.contextmanager
@@ -48,9 +49,7 @@ def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver,
     """A client whose events go to the tour; afterwards it has no Events URL any more and is switched off."""
     title, owner = f"Guided Tour {secrets.token_hex(2)}", stack["user"]["email"]
     guide.chapter("A client of the tour's own")
-    guide.step(
-        "The operator registers a client; what happens will be told to its Events URL, which the tour listens at"
-    )
+    guide.step("The operator registers a client with an Events URL that the tour listens at")
     made = clients.create(
         owner=owner, title=title, callback_urls=[stack["client"]["callback_url"]], events_url=receiver.url
     )
@@ -70,22 +69,25 @@ def main(arguments: list[str] | None = None) -> int:
     """Play it on the running stack if there is one, else on one of its own; answers the exit code."""
     from infra.local import background
 
-    command.parser("infra.tour", __doc__).parse_args(arguments)
+    parser = command.parser("infra.tour", __doc__)
+    parser.add_argument("--detail", action="store_true", help="show every request, answer, event and page")
+    detail = parser.parse_args(arguments).detail
+    print(_GREETING if detail else f"{_GREETING} DETAIL=1 shows every request and answer.")
     logging.disable()  # what the tour has to say it prints
     try:
         running = stackfile.find_running()
         if running is not None:
-            _run(running)
+            _run(running, detail=detail)
             return 0
         print("No stack is running: starting one for the tour.")
         with background.run_stack() as own:
-            _run(own)
+            _run(own, detail=detail)
     except (TourFailed, NavigationFailed, StoreError, requests.RequestException) as error:
         print(f"The tour ended early: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def _run(stack: Mapping[str, Any]) -> None:
+def _run(stack: Mapping[str, Any], *, detail: bool) -> None:
     stackfile.point_at_stack(os.environ, stack["environment"])
-    run(stack, Hub(Settings.from_environment(stack["environment"])))
+    run(stack, Hub(Settings.from_environment(stack["environment"])), Guide() if detail else BriefGuide())

@@ -55,7 +55,7 @@ class ReportSummary:
 
     def _activity(self, answered: Mapping[str, int]) -> None:
         """Every message, counted by its answer. Raises: TourFailed."""
-        self._guide.step("The report of the card's activity has every message, approved or declined")
+        self._guide.step("The card's activity report has every message, approved or declined")
         rows = list(self._rows("getCardsActivity", "authorize_id", self._card))
         codes = Counter(row["response_code"] for row in rows)
         for code, count in sorted(codes.items()):
@@ -71,7 +71,7 @@ class ReportSummary:
 
     def _transactions(self) -> list[int]:
         """What each of the account's transactions brings, or takes; each is shown in a line. Raises: TourFailed."""
-        self._guide.step(f"The account's transactions, fetched {_PAGE} at a time, with the balance after each")
+        self._guide.step(f"The account's transactions, {_PAGE} a page, with the balance after each")
         settled, amounts = self._opening["settled_balance"], list[int]()
         for row in self._rows("getTransactions", "transaction_id", self._account):
             amounts.append(_signed_amount(row))

@@ -21,6 +21,7 @@ from chalicelib.openbanking.records.authorization_requests import (
     compute_authorization_id,
 )
 from infra.tour.calls import wait_for
+from infra.tour.guide import BriefGuide, Guide
 from infra.tour.play import run
 from infra.tour.receiver import listen
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
@@ -40,7 +41,7 @@ def tables(operator: bootstrap.Hub) -> list[str]:
 def test_the_tour_passes_both_banks_and_the_card_api(
     stack: dict[str, Any], operator: bootstrap.Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(stack, operator)
+    run(stack, operator, Guide())
 
     shown = capsys.readouterr().out
     assert "Both banks done." in shown
@@ -62,8 +63,14 @@ def test_the_tour_passes_both_banks_and_the_card_api(
     for told in ("card.created", "card.activated", "external_payment", "card.authorization", "card.clearing"):
         assert f"EVENT {told}  verified webhook-id " in shown
     assert "Card events done. 7 events arrived, and each was verified." in shown
-    for step in ("Is there enough", "A single payment", "A bulk payment", "A direct payment", "ends the consent"):
-        assert shown.count(f"● {step}") + shown.count(f"● The TPP {step}") == 2
+    for step in (
+        "It asks whether there is enough",
+        "It initiates a single payment",
+        "It initiates a bulk payment",
+        "It initiates a direct payment",
+        "The TPP ends the consent",
+    ):
+        assert shown.count(f"● {step}") == 2
     assert shown.count('"payment_status": 4,') == 6  # bank one: each of three payments, and its history
     assert shown.count('"transaction_status": ') == 6  # bank two: each of three payments, and the event about it
     for event, count in (("consent.authorised", 2), ("payment.status_changed", 6), ("consent.revoked", 2)):
@@ -73,6 +80,26 @@ def test_the_tour_passes_both_banks_and_the_card_api(
         assert len(re.findall(rf"^    Guided Tour \w+: {becomes}$", shown, re.MULTILINE)) == 2
     clients = [client for client in operator.openbanking.clients.all() if client.title.startswith("Guided Tour")]
     assert [(client.active, client.events_url) for client in clients] == [(False, None)]
+
+
+def test_the_brief_tour_is_a_line_a_step_with_its_outcome(
+    stack: dict[str, Any], operator: bootstrap.Hub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(stack, operator, BriefGuide())
+
+    shown = capsys.readouterr().out.splitlines()
+    outcomes = {line[2:82].strip(): line[82:].strip() for line in shown if line.startswith("  ")}
+    assert 60 <= len(shown) <= 100
+    assert all(outcomes.values())
+    assert max(map(len, shown)) <= 150
+    assert outcomes["The TPP receives a signed event about it"] == "consent.authorised, verified"
+    assert (
+        outcomes["The TPP ends the consent, and the next call with its token is refused"]
+        == "401 AUTHENTICATION_REQUIRED"
+    )
+    assert outcomes["The holder activates the card with a wrong CVC2: refused and counted"] == "refused, 6001"
+    assert outcomes["It repeats the order, as after a lost answer, and gets the same card"] == "the first answer again"
+    assert outcomes["Three wrong PINs at a terminal block the PIN"] == "2 response code 55, 2 response code 75"
 
 
 def test_a_psus_accounts_are_read_through_the_hub(tpp: Tpp, journey: Journey) -> None:
