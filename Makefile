@@ -30,7 +30,7 @@ environment: ## Make the virtual environment .venv, as every target that needs i
 run: environment ## Start the whole service on this machine: PORT=8000 ENGINE=dynamodb-local LOCALSTACK=1
 	@exec $(PYTHON) -m infra.local
 
-tour: environment ## Play a TPP and a PSU at both demonstration banks, and a card's lifecycle: DETAIL=1 shows everything
+tour: environment ## Play a TPP, a bank's customer and a card's lifecycle; DETAIL=1 shows every request and answer
 	@exec $(PYTHON) -m infra.tour $(if $(DETAIL),--detail)
 
 test: environment ## Run every test but the slow proofs, offline
