@@ -26,16 +26,16 @@ class Status(IntEnum):
     TOO_LARGE = 1005, "the body is over 1 MB"
 
     WRONG_CREDENTIALS = 1101, "the credentials are wrong"
-    LEVEL_TOO_HIGH = 1102, "access_level is above the credential's"
+    LEVEL_TOO_HIGH = 1102, "access_level is higher than the credential's"
     NOT_ALLOWED = 1103, "the credential does not allow this"
 
     FIELD_MISSING = 2001, "a mandatory field is missing"
     FIELD_TYPE = 2002, "a field has the wrong type"
     FIELD_LENGTH = 2003, "a field has the wrong length"
-    FIELD_CHARACTERS = 2004, "a field has characters that it may not have"
+    FIELD_CHARACTERS = 2004, "a field has characters that are not allowed"
     FIELD_VALUE = 2005, "a field has a value that is not allowed"
-    FIELD_REQUIRED = 2006, "a field is required by another one"
-    FIELD_EXCLUDED = 2007, "a field is excluded by another one"
+    FIELD_REQUIRED = 2006, "a field is missing that another field requires"
+    FIELD_EXCLUDED = 2007, "a field must not be given together with another one"
     FIELD_UNKNOWN = 2008, "a field is unknown"
 
     NO_ACCOUNT = 3001, "there is no such account"
@@ -57,16 +57,16 @@ class Status(IntEnum):
     NOT_ACTIVATED = 4001, "the card is not activated"
     FINAL = 4002, "the state is final"
     ACCOUNT_STATUS = 4003, "the account's status forbids it"
-    ALREADY_RETURNED = 4004, "the payment was returned already"
-    ALREADY_CANCELLED = 4005, "it is cancelled already"
-    ALREADY_ACTIVE = 4006, "the card is active already"
+    ALREADY_RETURNED = 4004, "the payment has already been returned"
+    ALREADY_CANCELLED = 4005, "it has already been cancelled"
+    ALREADY_ACTIVE = 4006, "the card is already active"
     PIN_NOT_BLOCKED = 4007, "the PIN is not blocked"
-    WRONG_STATE = 4008, "this is not allowed from the present state"
+    WRONG_STATE = 4008, "this is not allowed in the current state"
 
     NO_FUNDS = 5001, "there are not enough funds"
     LIMIT_EXCEEDED = 5002, "a limit is exceeded"
     CURRENCY_NOT_SUPPORTED = 5003, "the currency is not supported here"
-    MORE_THAN_ORIGINAL = 5004, "the amount is higher than the original one"
+    MORE_THAN_ORIGINAL = 5004, "the amount is higher than the original amount"
 
     CARD_DATA_DIFFERS = 6001, "the card data do not match"
     PIN_TOO_SIMPLE = 6002, "the PIN is too simple: not all digits the same, and no sequence"
@@ -77,7 +77,7 @@ class Status(IntEnum):
 
     IN_PROGRESS = 8001, "the original request is still in progress: repeat this one in a moment"
     REFERENCE_REUSED = 8002, "request_reference_id was used before, with another body"
-    CONFLICT = 8003, "other requests were in the way: try again"
+    CONFLICT = 8003, "other requests interfered: try again"
     TOO_MANY_ATTEMPTS = 8004, "there were too many attempts"
 
     INTERNAL = 9001, "the service failed: it is safe to repeat the request with the same request_reference_id"

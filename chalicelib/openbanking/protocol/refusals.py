@@ -80,10 +80,8 @@ def _grant(sentence: str) -> RefusalRow:
 # -- Everybody
 
 SERVICE_FAILED = RefusalRow(Fault.INTERNAL, "the service failed")
-FAILED_OUTSIDE_A_VIEW = RefusalRow(
-    Fault.INTERNAL, f"{SERVICE_FAILED.sentence}; nothing is known to be wrong with the request"
-)
-STORAGE_FAILED = RefusalRow(Fault.UNKNOWN, "the storage did not answer: repeat the request as it was", retry_after=1)
+FAILED_OUTSIDE_A_VIEW = RefusalRow(Fault.INTERNAL, f"{SERVICE_FAILED.sentence}; the request may be correct")
+STORAGE_FAILED = RefusalRow(Fault.UNKNOWN, "the storage did not answer: repeat the same request", retry_after=1)
 HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the request's headers do not fit this call")
 REQUEST_ID_NOT_UUID = RefusalRow(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
 ACTION_UNKNOWN = RefusalRow(Fault.NO_SUCH_ACTION, "this action does not exist")
@@ -97,14 +95,14 @@ CLIENT_MISSING = RefusalRow(
     challenge="basic",
 )
 CLIENT_UNKNOWN = _client("no active client has this Client ID")
-CLIENT_CONTRADICTORY = _client("the request gives its client's {part} twice, and the two disagree")
-BASIC_MALFORMED = _client("header Authorization is not HTTP Basic of Client ID and client secret")
+CLIENT_CONTRADICTORY = _client("the request gives its client's {part} twice, with different values")
+BASIC_MALFORMED = _client("header Authorization must be HTTP Basic with the Client ID and the client secret")
 SECRET_WRONG = _client("the client secret is missing or wrong")
 CLIENT_INACTIVE = RefusalRow(Fault.TPP_GONE, "the client is not active")
 BEARER_MISSING = _bearer("a bearer token is required: Authorization: Bearer <access token>")
 BEARER_OR_BIC_MISSING = _bearer("a bearer token is required or, for a direct payment, the parameter bic")
-PAYMENT_BEARER_MISSING = _bearer("this payment is asked for with its bearer token")
-REQUEST_BEARER_MISSING = _bearer("what was asked with a bearer token is fetched with one of the same consent")
+PAYMENT_BEARER_MISSING = _bearer("send a bearer token of the consent that this payment was ordered with")
+REQUEST_BEARER_MISSING = _bearer("send a bearer token of the consent that this request was made with")
 BEARER_INVALID = _bearer(
     "the bearer token is not valid: refresh it, or ask the PSU to authorize again", "invalid_token"
 )
@@ -115,40 +113,44 @@ BEARER_SPENT = _bearer("the one-time consent of this bearer is used up: the PSU 
 PARAMETERS_NOT_ALLOWED = RefusalRow(Fault.PARAMETER, "this call takes no parameters")
 PSU_ADDRESS_WRONG = RefusalRow(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
 CALL_NOT_IN_VERSION = RefusalRow(Fault.NO_SUCH_ACTION, "a bank of version {version} does not have this call")
-SCOPE_NOT_GRANTED = RefusalRow(Fault.FORBIDDEN, "the consent has not the scope {scope}", challenge="insufficient_scope")
+SCOPE_NOT_GRANTED = RefusalRow(
+    Fault.FORBIDDEN, "the consent does not include the scope {scope}", challenge="insufficient_scope"
+)
 ACCOUNT_NOT_APPROVED = RefusalRow(Fault.FORBIDDEN, "the PSU did not approve the account that {member} names")
 BANK_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable", oauth_error="invalid_request")
-CONSENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this consent is not reachable any more")
-PAYMENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this payment is not reachable any more")
-PAYMENT_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "no payment of this client has this id at this bank")
-PAYMENT_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the payment is gone")
+CONSENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this consent can no longer be reached")
+PAYMENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this payment can no longer be reached")
+PAYMENT_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "this client has no payment with this id at this bank")
+PAYMENT_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the payment no longer exists")
 REQUEST_UNKNOWN = RefusalRow(
-    Fault.UNKNOWN_RESOURCE, "no request of this caller's has this id, or it is more than a day old"
+    Fault.UNKNOWN_RESOURCE, "this caller has no request with this id, or it is more than a day old"
 )
 OUTCOME_LOST = RefusalRow(Fault.INTERNAL, "the outcome of this request could not be kept")
 
 # -- TPPs: authorization requests
 
-CLIENT_ID_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "the address names no client_id")
+CLIENT_ID_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "the parameter client_id is missing")
 RESPONSE_TYPE_WRONG = _request("response_type must be code")
 PARAMETER_NOT_SUPPORTED = _request("{parameter} is not supported")
 REDIRECT_URI_FOREIGN = _request("redirect_uri must equal one of the client's Callback URLs")
 SCOPES_EMPTY = _scopes("scopes must not be empty")
-SCOPES_REPEATED = _scopes("scopes has a scope twice")
-SCOPES_NOT_PROVIDED = _scopes("scopes has a scope that this bank does not provide: see GET /tpp/scope")
-ONE_TIME_NOT_FOR_PAYMENTS = _request("consent_type one_time goes with payment scopes only", "invalid_scope")
+SCOPES_REPEATED = _scopes("scopes must not name a scope twice")
+SCOPES_NOT_PROVIDED = _scopes("this bank does not provide one of the scopes: see GET /tpp/scope")
+ONE_TIME_NOT_FOR_PAYMENTS = _request("consent_type one_time is possible with payment scopes only", "invalid_scope")
 CODE_CHALLENGE_MISSING = _request("code_challenge is required (PKCE)")
 STATE_USED = _request("state was used before: every request needs a new one")
-AUTHORIZATION_ENDED = _request("this request has ended or expired: begin a new one")
+AUTHORIZATION_ENDED = _request("this authorization request has ended or expired: start a new one")
 
 # -- TPPs: codes and refresh tokens
 
 CODE_INVALID = _grant("the authorization code is not valid")
 CODE_EXPIRED = _grant("the authorization code has expired")
 CODE_USED = _grant("the authorization code was used before: its tokens are revoked")
-REDIRECT_URI_OTHER = _grant("redirect_uri is not the one that the code was sent to")
-CODE_VERIFIER_MISSING = _grant("code_verifier is required: the request had a code_challenge")
-CODE_VERIFIER_NOT_ALLOWED = _grant("code_verifier is not allowed: no code_challenge")
+REDIRECT_URI_OTHER = _grant("redirect_uri differs from the one of the authorization request")
+CODE_VERIFIER_MISSING = _grant("code_verifier is required, because the authorization request had a code_challenge")
+CODE_VERIFIER_NOT_ALLOWED = _grant(
+    "code_verifier is not allowed, because the authorization request had no code_challenge"
+)
 CODE_VERIFIER_WRONG = _grant("code_verifier does not match the code_challenge")
 REFRESH_TOKEN_INVALID = _grant("the refresh token is not valid")
 REFRESH_TOKEN_USED = _grant("the refresh token was used before: the consent is revoked")
@@ -198,7 +200,7 @@ PAYMENT_NOT_KEPT = RefusalRow(
 
 # -- What banks fail at
 
-AUTHORIZE_AGAIN = "the bank does not accept the PSU's token any more, the PSU must authorize again"
+AUTHORIZE_AGAIN = "the bank no longer accepts the PSU's token: the PSU must authorize again"
 BANK_FAILED = RefusalRow(Fault.BANK_FAILED, "the request to the bank failed")
 BANK_REFUSED_TOKEN = RefusalRow(Fault.BANK_FAILED, f"{BANK_FAILED.sentence}: {AUTHORIZE_AGAIN}")
 
@@ -218,17 +220,15 @@ REQUEST_URL_INVALID = RefusalRow(
     Fault.URL_NOT_VALID, "the request URL is unknown, altered, expired, used, or for another bank"
 )
 CALLBACK_URL_GIVEN_UP = RefusalRow(
-    Fault.URL_NOT_VALID, "the request leads back to an address that the TPP has given up"
+    Fault.URL_NOT_VALID, "the TPP no longer uses the address that this request leads back to"
 )
-TPP_GONE = RefusalRow(Fault.TPP_GONE, "the TPP that asked is not active any more")
+TPP_GONE = RefusalRow(Fault.TPP_GONE, "the TPP of this request is no longer active")
 APPROVED_SCOPES_WRONG = RefusalRow(
     Fault.SCOPES_NOT_CORRECT, "scopes must be a list of different scopes of this version"
 )
-APPROVED_SCOPES_OTHER = RefusalRow(
-    Fault.WRONG_SCOPES, "exactly the requested scopes must be approved, no more and no fewer"
-)
+APPROVED_SCOPES_OTHER = RefusalRow(Fault.WRONG_SCOPES, "the approved scopes must be exactly the requested ones")
 ACCOUNTS_MISSING = RefusalRow(Fault.ACCOUNTS_MISSING, "account scopes need ibans, account_ids or account_numbers")
 CONSENT_SAVED_BEFORE = RefusalRow(Fault.DUPLICATE_STATE, "a consent was saved for this request before")
-TOKEN_MALFORMED = RefusalRow(Fault.MALFORMED_TOKEN, "the access token has not the form of a token of this service")
+TOKEN_MALFORMED = RefusalRow(Fault.MALFORMED_TOKEN, "the access token does not have the form of this service's tokens")
 TOKEN_UNKNOWN = RefusalRow(Fault.UNKNOWN_TOKEN, "the access token is not known")
-PAYMENT_ID_UNKNOWN = RefusalRow(Fault.PAYMENT_ID, "this bank has not answered with a payment of this id")
+PAYMENT_ID_UNKNOWN = RefusalRow(Fault.PAYMENT_ID, "the service knows no payment of this bank with this id")

@@ -411,8 +411,8 @@ def test_an_identical_request_that_has_ended_says_so(world: World, ended: str) -
     [
         ("unknown", refusals.CLIENT_UNKNOWN.sentence),
         ("x" * 65, refusals.CLIENT_UNKNOWN.sentence),
-        (None, "The address names no client_id"),
-        ("", "The address names no client_id"),
+        (None, "The parameter client_id is missing"),
+        ("", "The parameter client_id is missing"),
     ],
 )
 def test_a_front_door_without_a_client_is_a_page_that_says_why(world: World, client_id: str | None, said: str) -> None:
