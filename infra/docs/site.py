@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
@@ -104,6 +105,7 @@ class Renderer:
             "table_open": lambda *_: '<div class="scroll" tabindex="0"><table>\n',
             "table_close": lambda *_: "</table></div>\n",
             "link_open": self._open_link,
+            "fence": self._block,
         }
 
     def render(self, text: str) -> str:
@@ -112,6 +114,11 @@ class Renderer:
 
     def _open_heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
         return f'<{tokens[index].tag} id="{anchor(_plain(tokens[index + 1]))}">'
+
+    def _block(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        """A block of code, which the keyboard reaches, since it scrolls."""
+        language, content = escapeHtml(tokens[index].info), escapeHtml(tokens[index].content)
+        return f'<pre tabindex="0"><code class="language-{language}">{content}</code></pre>\n'
 
     def _open_link(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
         target = str(tokens[index].attrs["href"])

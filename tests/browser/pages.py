@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tests.browser import bank_pages, card_pages, performance_pages, website_pages
+from tests.browser import bank_pages, card_pages, docs_pages, performance_pages, website_pages
 from tests.browser.walks import Walk
 
-WALKS: tuple[Walk, ...] = (*website_pages.walks(), *card_pages.walks(), *performance_pages.walks(), *bank_pages.walks())
+WALKS: tuple[Walk, ...] = (
+    *website_pages.walks(),
+    *card_pages.walks(),
+    *performance_pages.walks(),
+    *docs_pages.walks(),
+    *bank_pages.walks(),
+)

@@ -52,6 +52,13 @@ def test_tables_scroll_by_themselves_and_can_be_reached_by_key() -> None:
     assert text.startswith('<div class="scroll" tabindex="0"><table>')
 
 
+def test_blocks_of_code_can_be_reached_by_key_and_stay_text() -> None:
+    text = Renderer("tour").render("```sh\necho '<b>' && true\n```\n")
+
+    assert text.startswith('<pre tabindex="0"><code class="language-sh">')
+    assert "&lt;b&gt;' &amp;&amp; true\n</code></pre>" in text
+
+
 def test_the_index_has_titles_summaries_and_headings_without_markup() -> None:
     index = json.loads(texts()[TARGET / "index.json"])
     entry = next(each for each in index["menu"]["Reference"] if each["page"] == "reference/settings")

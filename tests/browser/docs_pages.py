@@ -1,0 +1,23 @@
+"""The documentation: its overview, a guide, a reference, and what a search finds."""
+
+from __future__ import annotations
+
+from tests.browser.walks import Walk, opens
+
+
+def walks() -> tuple[Walk, ...]:
+    return (
+        Walk(
+            "docs",
+            (
+                ("overview", opens("/docs")),
+                ("guide", opens("/docs/guides/tpp")),
+                ("reference", opens("/docs/reference/tpp-api")),
+                ("page", opens("/docs/operations")),
+                ("search", opens("/docs?q=payment")),
+                ("nothing-found", opens("/docs?q=zebra")),
+                ("no-such-page", opens("/docs/nowhere")),
+            ),
+            ("/docs", "/docs/{page}", "/docs/{page}/{subpage}"),
+        ),
+    )
