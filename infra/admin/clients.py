@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
 from chalicelib.openbanking.records.client_record import Client, ClientChange, Registered
-from chalicelib.openbanking.records.clients import Clients, Details, UnknownClient
+from chalicelib.openbanking.records.clients import Details
 from infra.admin import connection, output
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 
@@ -102,8 +101,7 @@ def show(client_id: ClientArgument) -> Report:
       .venv/bin/python -m infra.admin clients show 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     clients = connection.connect().openbanking.clients
-    with _refuse_unknown(client_id):
-        client = clients.get(client_id)
+    client = clients.get(client_id)
     changes = [_change_members(change) for change in clients.history(client)]
     text = format_members(_client_members(client))
     if changes:
@@ -120,7 +118,8 @@ def activate(client_id: ClientArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin clients activate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
-    return _set_active(connection.connect().openbanking.clients, client_id, active=True)
+    client = connection.connect().openbanking.clients.activate(client_id)
+    return Report({"client": _client_members(client)}, f"{client.title} is active.")
 
 
 @command(group, "deactivate")
@@ -131,7 +130,8 @@ def deactivate(client_id: ClientArgument) -> Report:
     Example:
       .venv/bin/python -m infra.admin clients deactivate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
-    return _set_active(connection.connect().openbanking.clients, client_id, active=False)
+    client = connection.connect().openbanking.clients.deactivate(client_id)
+    return Report({"client": _client_members(client)}, f"{client.title} is not active any more.")
 
 
 @command(group, "registration-number")
@@ -147,8 +147,7 @@ def registration_number(
     Example:
       .venv/bin/python -m infra.admin clients registration-number 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 PSDGB-FCA-123456
     """
-    with _refuse_unknown(client_id):
-        client = connection.connect().openbanking.clients.set_registration_number(client_id, number)
+    client = connection.connect().openbanking.clients.set_registration_number(client_id, number)
     return Report({"client": _client_members(client)}, f"{client.title} has the registration number {number}.")
 
 
@@ -187,8 +186,7 @@ def update(
         details["events_url"] = events_url
     if not details:
         raise typer.BadParameter("name what to change: --title, --callback-url, --events-url or --no-events-url")
-    with _refuse_unknown(client_id):
-        made = connection.connect().openbanking.clients.update(client_id, **details)
+    made = connection.connect().openbanking.clients.update(client_id, **details)
     members = _client_members(made.client)
     text = format_members(members) + _format_events_secret(made)
     return Report({"client": members, "events_secret": made.events_secret}, text)
@@ -213,8 +211,7 @@ def rotate_secret(
       .venv/bin/python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
       .venv/bin/python -m infra.admin clients rotate-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
     """
-    with _refuse_unknown(client_id):
-        made = connection.connect().openbanking.clients.rotate_secret(client_id, overlap)
+    made = connection.connect().openbanking.clients.rotate_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.secrets if entry.valid_until), None)
     text = output.format_new_secret(made.client.title, made.secret, "is accepted", ends)
     return Report({"client": _client_members(made.client), "client_secret": made.secret, "old_until": ends}, text)
@@ -238,8 +235,7 @@ def events_url(
     """
     if (url is None) != none:
         raise typer.BadParameter("give either the address or --none")
-    with _refuse_unknown(client_id):
-        made = connection.connect().openbanking.clients.update(client_id, events_url=url)
+    made = connection.connect().openbanking.clients.update(client_id, events_url=url)
     where = f"go to {url}" if url else "are sent no more"
     text = f"The events of {made.client.title} {where}.{_format_events_secret(made)}"
     return Report({"client": _client_members(made.client), "events_secret": made.events_secret}, text)
@@ -260,8 +256,7 @@ def rotate_events_secret(client_id: ClientArgument, overlap: output.EventsOverla
       .venv/bin/python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
       .venv/bin/python -m infra.admin clients rotate-events-secret 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --overlap 0
     """
-    with _refuse_unknown(client_id):
-        made = connection.connect().openbanking.clients.rotate_events_secret(client_id, overlap)
+    made = connection.connect().openbanking.clients.rotate_events_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.event_secrets if entry.valid_until), None)
     text = output.format_new_secret(f"the events of {made.client.title}", made.events_secret, "signs", ends)
     data = {"client": _client_members(made.client), "events_secret": made.events_secret, "old_until": ends}
@@ -277,8 +272,7 @@ def send_test_event(client_id: ClientArgument) -> Report:
       .venv/bin/python -m infra.admin clients test-event 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     hub = connection.connect()
-    with _refuse_unknown(client_id):
-        client = hub.openbanking.clients.get(client_id)
+    client = hub.openbanking.clients.get(client_id)
     try:
         delivery_id = hub.openbanking.tpp_events.send_test(client)
     except NoEventsUrl:
@@ -288,22 +282,6 @@ def send_test_event(client_id: ClientArgument) -> Report:
         f"How it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
     )
     return Report({"delivery_id": delivery_id}, text)
-
-
-def _set_active(clients: Clients, client_id: str, *, active: bool) -> Report:
-    with _refuse_unknown(client_id):
-        client = clients.activate(client_id) if active else clients.deactivate(client_id)
-    state = "active" if active else "not active any more"
-    return Report({"client": _client_members(client)}, f"{client.title} is {state}.")
-
-
-@contextlib.contextmanager
-def _refuse_unknown(client_id: str) -> Iterator[None]:
-    """Has an unknown client be one sentence."""
-    try:
-        yield
-    except UnknownClient:
-        raise CommandRefused(f"no client has the id {client_id}") from None
 
 
 def _format_events_secret(made: Registered) -> str:

@@ -137,7 +137,7 @@ class Clients:
         """A client, of ``owner`` if one is named. Raises: UnknownClient."""
         item = self._store.get(*client_key(client_id)) if 0 < len(client_id) <= CLIENT_ID_LENGTH else None
         if item is None or owner not in (None, item["owner"]):
-            raise UnknownClient(client_id)
+            raise UnknownClient(f"no client has the id {client_id}")
         return Client.from_item(item)
 
     def all(self, owner: str | None = None) -> list[Client]:
