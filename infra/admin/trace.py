@@ -77,7 +77,6 @@ def trace(
         lines = log.lines(traced, start)
     if not lines and delivery is None:
         raise CommandRefused(f"nothing is known of {traced}: no line of it since {timestamp(start)} in {log.place}")
-    found = find_records(hub.store, lines, [request_id] if delivery else [])
     written = [_line_members(line) for line in lines]
     data = {
         "request_id": traced,
@@ -85,10 +84,7 @@ def trace(
         "searched": log.place,
         "lines": written,
         "relays": [line for line in written if line["message"] == "bank asked"],
-        "deliveries": [deliveries.delivery_members(each, hub.clock.time()) for each in found.deliveries],
-        "authorizations": found.authorizations,
-        "consents": found.consents,
-        "payments": found.payments,
+        **_find_records(hub, lines, [request_id] if delivery else []),
     }
     return Report(data, "\n\n".join(_sections(data)))
 
@@ -184,32 +180,24 @@ _PAYMENT = ("payment_id", *_OF_ALL, "kind", "consent_id", "request_id", "history
 _TOGETHER = 100
 
 
-@dataclass(frozen=True, slots=True)
-class TracedRecords:
-    """What a request has to do with."""
-
-    deliveries: Sequence[Delivery]
-    authorizations: Sequence[Mapping[str, Any]]
-    consents: Sequence[Mapping[str, Any]]
-    payments: Sequence[Mapping[str, Any]]
-
-
-def find_records(store: Store, lines: Sequence[LogLine], more: Collection[str] = ()) -> TracedRecords:
-    """The records that lines name; ``more`` are the ids of deliveries that are known otherwise."""
+def _find_records(hub: Hub, lines: Sequence[LogLine], more: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+    """The records that lines name, by kind; ``more`` are the ids of deliveries that are known otherwise."""
+    store, now = hub.store, hub.clock.time()
     said = [line.members for line in lines]
     ids = [*more, *_collect(said, "delivery_id"), *(each for one in said for each in one.get("delivery_ids", ()))]
-    deliveries = [Delivery.from_item(item) for item in _read_items(store, map(record_key, ids))]
+    sent = [Delivery.from_item(item) for item in _read_items(store, map(record_key, ids))]
     authorizations = _read_items(store, map(authorization_key, _collect(said, "authorization_id")))
     pairs = [(one["bic"], one["payment_id"]) for one in said if "bic" in one and "payment_id" in one]
     payments = [item for item in _read_items(store, (payment_key(*pair) for pair in pairs)) if "payment_id" in item]
     consents = [*_collect([*said, *authorizations, *payments], "consent_id")]
-    consents += [delivery.consent_id for delivery in deliveries if delivery.consent_id]
-    return TracedRecords(
-        deliveries=sorted(deliveries, key=lambda delivery: delivery.created_at),
-        authorizations=[_select_members(item, _AUTHORIZATION) for item in authorizations],
-        consents=[_select_members(item, _CONSENT) for item in _read_items(store, map(consent_key, consents))],
-        payments=[_select_members(item, _PAYMENT) for item in payments],
-    )
+    consents += [delivery.consent_id for delivery in sent if delivery.consent_id]
+    sent.sort(key=lambda delivery: delivery.created_at)
+    return {
+        "deliveries": [deliveries.delivery_members(delivery, now) for delivery in sent],
+        "authorizations": [_select_members(item, _AUTHORIZATION) for item in authorizations],
+        "consents": [_select_members(item, _CONSENT) for item in _read_items(store, map(consent_key, consents))],
+        "payments": [_select_members(item, _PAYMENT) for item in payments],
+    }
 
 
 def _collect(said: Iterable[Mapping[str, Any]], name: str) -> list[str]:
@@ -289,14 +277,14 @@ class CloudWatchLog:
         return f"/aws/lambda/{self.prefix}"
 
     def _groups(self) -> Iterator[str]:
-        for page in _pages(self.client.describe_log_groups, logGroupNamePrefix=self._api_group):
+        pages = self.client.get_paginator("describe_log_groups").paginate(logGroupNamePrefix=self._api_group)
+        for page in pages:
             names = [group["logGroupName"] for group in page["logGroups"]]
             yield from (name for name in names if name == self._api_group or name.startswith(f"{self._api_group}-"))
 
     def _search_group(self, group: str, request_id: str, since: int) -> list[LogLine | None]:
         function = group.removeprefix(self._api_group).removeprefix("-") or logfile.API
-        pages = _pages(
-            self.client.filter_log_events,
+        pages = self.client.get_paginator("filter_log_events").paginate(
             logGroupName=group,
             startTime=since * 1000,
             filterPattern=f'{{ ($.request_id = "{request_id}") || ($.sent_as = "{request_id}") }}',
@@ -307,15 +295,6 @@ class CloudWatchLog:
 def stage_log(prefix: str) -> CloudWatchLog:
     """The log of the deployed stage whose names begin with ``prefix``."""
     return CloudWatchLog(boto3.client("logs", config=_CONFIG), prefix)
-
-
-def _pages(call: Any, **request: Any) -> Iterator[Any]:
-    """All pages of one of CloudWatch Logs' answers."""
-    token: str | None = ""
-    while token is not None:
-        page = call(**request, **({"nextToken": token} if token else {}))
-        yield page
-        token = page.get("nextToken")
 
 
 def _parse_line(text: str, function: str, request_id: str) -> LogLine | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -13,6 +14,7 @@ import pytest
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
 from infra.admin import connection, trace
 from infra.admin.trace import CloudWatchLog, LocalLog, stage_log
@@ -233,20 +235,17 @@ class FakeLogs:
         self._groups = groups
         self.asked: list[dict[str, Any]] = []
 
-    def describe_log_groups(self, **request: Any) -> Any:
-        names = [name for name in self._groups if name.startswith(request["logGroupNamePrefix"])]
-        return self._page("logGroups", [{"logGroupName": name} for name in names], request)
+    def get_paginator(self, operation: str) -> Any:
+        return SimpleNamespace(paginate=getattr(self, f"_{operation}"))
 
-    def filter_log_events(self, **request: Any) -> Any:
+    def _describe_log_groups(self, *, logGroupNamePrefix: str) -> Any:  # noqa: N803 - boto3's names
+        names = [name for name in self._groups if name.startswith(logGroupNamePrefix)]
+        return ({"logGroups": [{"logGroupName": name} for name in pair]} for pair in pieces(names, 2))
+
+    def _filter_log_events(self, **request: Any) -> Any:
         self.asked.append(request)
         events = [{"message": text} for text in self._groups[request["logGroupName"]]]
-        return self._page("events", events, request)
-
-    @staticmethod
-    def _page(name: str, entries: list[Any], request: dict[str, Any]) -> Any:
-        start = int(request.get("nextToken", 0))
-        more = {"nextToken": str(start + 2)} if len(entries) > start + 2 else {}
-        return {name: entries[start : start + 2], **more}
+        return ({"events": pair} for pair in pieces(events, 2))
 
 
 def test_on_a_deployed_stage_the_lines_of_all_its_functions_are_read() -> None:
