@@ -6,7 +6,6 @@ It knows the intrinsic functions that names, tables and secrets need, and nothin
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -211,7 +210,7 @@ def resolve_conditions(resources: Mapping[str, Any], stage: str, *alarm_topics: 
     known = [Template(resources, Stage=stage, AlarmTopicArn=topic) for topic in alarm_topics or ("", "any")]
     each = {name: {one.condition(name) for one in known} for name in resources["Conditions"]}
     decided = {name: values.pop() for name, values in each.items() if len(values) == 1}
-    parts: Parts = _resolve(copy.deepcopy(dict(resources)), decided)
+    parts: Parts = _resolve(dict(resources), decided)
     for section in ("Resources", "Outputs"):
         parts[section] = {name: entry for name, entry in parts[section].items() if _keep(entry, decided)}
     parts["Conditions"] = {name: value for name, value in parts["Conditions"].items() if name not in decided}

@@ -57,14 +57,14 @@ class RateSchedule:
 
 @dataclass(frozen=True, slots=True)
 class CronSchedule:
-    """Due at the minutes that all six fields allow; ``None`` stands for every value."""
+    """Due at the minutes that all six fields allow; Sunday is weekday 1."""
 
-    minutes: frozenset[int] | None
-    hours: frozenset[int] | None
-    days: frozenset[int] | None
-    months: frozenset[int] | None
-    weekdays: frozenset[int] | None
-    years: frozenset[int] | None
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    years: frozenset[int]
 
     def after(self, moment: datetime) -> datetime:
         """The first time later than ``moment`` (UTC). Raises: InvalidSchedule, if it is more than five years ahead."""
@@ -73,22 +73,17 @@ class CronSchedule:
         while when.year <= last:
             if not self._day_fits(when):
                 when = when.replace(hour=0, minute=0) + timedelta(days=1)
-            elif self.hours is not None and when.hour not in self.hours:
+            elif when.hour not in self.hours:
                 when = when.replace(minute=0) + timedelta(hours=1)
-            elif self.minutes is not None and when.minute not in self.minutes:
+            elif when.minute not in self.minutes:
                 when += timedelta(minutes=1)
             else:
                 return when
         raise InvalidSchedule(f"not due in the next {_YEARS_AHEAD} years")
 
     def _day_fits(self, when: datetime) -> bool:
-        weekday = when.isoweekday() % 7 + 1  # Sunday is 1
-        return (
-            (self.years is None or when.year in self.years)
-            and (self.months is None or when.month in self.months)
-            and (self.days is None or when.day in self.days)
-            and (self.weekdays is None or weekday in self.weekdays)
-        )
+        is_day = when.month in self.months and when.day in self.days and when.isoweekday() % 7 + 1 in self.weekdays
+        return is_day and when.year in self.years
 
 
 Schedule = RateSchedule | CronSchedule
@@ -120,9 +115,9 @@ def parse_schedule(expression: str) -> Schedule:
         raise InvalidSchedule(f"{expression}: {error}") from None
 
 
-def _parse_field(text: str, low: int, high: int, names: tuple[str, ...] = ()) -> frozenset[int] | None:
+def _parse_field(text: str, low: int, high: int, names: tuple[str, ...] = ()) -> frozenset[int]:
     if text in ("*", "?"):
-        return None
+        return frozenset(range(low, high + 1))
     values: set[int] = set()
     for part in text.split(","):
         span, _, step = part.partition("/")

@@ -44,7 +44,7 @@ def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STAC
     source, tags = compact_template(prefix)
     local = template.Template(source, Stage=STAGE)
     laid = template.without_type(source, template.TABLE) if dynamodb_apart else source
-    understood = _adapt_to_moto(laid, emulated=emulated)
+    understood = _adapt_to_moto(laid) if emulated else laid
     stacks.deploy_stack(_client("cloudformation"), prefix, understood, {"Stage": STAGE}, pause=1, tags=tags)
     dynamodb = _client("dynamodb")
     if dynamodb_apart:
@@ -67,7 +67,8 @@ def rename_resources(source: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 def make_tables(dynamodb: Any, source: template.Template) -> None:
     """Make the tables that are missing, with their indexes. Raises: StackFailed, when one has another form."""
-    present = set(_table_names(dynamodb))
+    pages = dynamodb.get_paginator("list_tables").paginate()
+    present = {name for page in pages for name in page["TableNames"]}
     for table in source.tables():
         name = table["TableName"]
         if name in present:
@@ -100,10 +101,8 @@ def _make_secrets(manager: Any, source: template.Template) -> None:
                 raise
 
 
-def _adapt_to_moto(source: Mapping[str, Any], *, emulated: bool) -> dict[str, Any]:
-    """The template as the endpoint understands it: moto reads a key's policy as text, and knows no secrets here."""
-    if not emulated:
-        return dict(source)
+def _adapt_to_moto(source: Mapping[str, Any]) -> dict[str, Any]:
+    """The template as moto understands it, which reads a key's policy as text, and knows no secrets here."""
     reduced = copy.deepcopy(template.without_type(source, template.SECRET))
     for entry in reduced["Resources"].values():
         if entry["Type"] == _KEY:
@@ -115,11 +114,6 @@ def _key_schemas(table: Mapping[str, Any]) -> dict[str, Any]:
     """What cannot be changed in a table or needs time: its key, and its indexes with theirs."""
     indexes = {index["IndexName"]: index["KeySchema"] for index in table.get("GlobalSecondaryIndexes", ())}
     return {"": table["KeySchema"], **indexes}
-
-
-def _table_names(dynamodb: Any) -> list[str]:
-    pages = dynamodb.get_paginator("list_tables").paginate()
-    return [name for page in pages for name in page["TableNames"]]
 
 
 def _client(service: str) -> Any:

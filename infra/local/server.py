@@ -221,15 +221,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
 
 def take_port(port: int) -> socket.socket:
     """Hold a port of this machine, any free one for 0, until a server is made of it. Raises: OSError."""
-    taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind((HOST, port))
-        taken.listen()
-    except OSError:
-        taken.close()
-        raise
-    return taken
+    return socket.create_server((HOST, port))
 
 
 def build_server(application: Chalice, config: Config, taken: socket.socket, stack_id: str = "") -> ApiServer:

@@ -261,7 +261,7 @@ def _say_at_once(text: str) -> None:
 def _explain_port(port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"port {port} is taken; choose another one, for example PORT={port % 65535 + 1}"
-    return f"port {port} cannot be used: {error.strerror}"
+    return f"port {port} cannot be used: {os.strerror(error.errno or 0)}"
 
 
 def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
