@@ -37,7 +37,7 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
     stage = environ.get("STAGE") or ""
     if stage not in ("", "local"):
         return {}
-    if not stage and (variable := _credentials(environ)):
+    if not stage and (variable := _credential_variable(environ)):
         raise StageUnknown(
             f"{variable} is set and STAGE is not: set STAGE to the stage that you mean, STAGE=local for the local stack"
         )
@@ -50,7 +50,7 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
     return {str(name): str(value) for name, value in variables.items()}
 
 
-def _credentials(environ: Mapping[str, str]) -> str | None:
+def _credential_variable(environ: Mapping[str, str]) -> str | None:
     """The variable that names credentials of an account of AWS, if there is one."""
     if len(environ.get("AWS_ACCESS_KEY_ID", "")) >= _SHORTEST_KEY:
         return "AWS_ACCESS_KEY_ID"

@@ -52,19 +52,19 @@ def find_placeholder(stage: str) -> str | None:
 
 def is_recorded(stage: str) -> bool:
     """Whether Chalice has written down here what it has deployed."""
-    return _read_record(stage).is_file()
+    return _record_path(stage).is_file()
 
 
 def api_id(stage: str) -> str | None:
     """The id of the API that Chalice has made, as far as it is written down here."""
     if not is_recorded(stage):
         return None
-    made = json.loads(_read_record(stage).read_text(encoding="utf-8"))["resources"]
+    made = json.loads(_record_path(stage).read_text(encoding="utf-8"))["resources"]
     ids: list[str] = [each["rest_api_id"] for each in made if each["resource_type"] == "rest_api"]
     return ids[0] if ids else None
 
 
-def _read_record(stage: str) -> Path:
+def _record_path(stage: str) -> Path:
     return ROOT / ".chalice" / "deployed" / f"{stage}.json"
 
 
@@ -106,7 +106,7 @@ def package(project: Path, stage: str, out: Path) -> None:
     for file in built.glob("appcode-*.zip"):  # known by the files' contents, and not by their names
         file.unlink()
     environ = {"AWS_DEFAULT_REGION": REGION, **os.environ}  # it asks for one, the result depends on none
-    result = _chalice(project, "package", "--stage", stage, str(out), environ=environ, capture_output=True)
+    result = _run_chalice(project, "package", "--stage", stage, str(out), environ=environ, capture_output=True)
     said = (result.stdout + result.stderr).strip()
     if result.returncode or _INCOMPLETE in said or not out.is_dir():
         shutil.rmtree(built, ignore_errors=True)  # or the next run would take it from there
@@ -117,12 +117,12 @@ def deploy(project: Path, stage: str) -> None:
     """Have Chalice deploy ``stage``; what it says goes where this process writes. Raises: ChaliceFailed."""
     with tempfile.TemporaryDirectory(prefix="causeway-package-") as place:
         package(project, stage, Path(place) / "out")  # complete, or nothing is touched; deploying takes what this built
-    result = _chalice(project, "deploy", "--stage", stage, environ=os.environ, capture_output=False)
+    result = _run_chalice(project, "deploy", "--stage", stage, environ=os.environ, capture_output=False)
     if result.returncode:
         raise ChaliceFailed(f"`chalice deploy --stage {stage}` ended with exit code {result.returncode}")
 
 
-def _chalice(
+def _run_chalice(
     project: Path, command: str, *arguments: str, environ: Mapping[str, str], capture_output: bool
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(

@@ -82,7 +82,7 @@ class EmulatorState:
             return
         region = os.environ.get("AWS_DEFAULT_REGION", "eu-west-1")
         stored = _secrets_backend(region).secrets
-        values = {secret.name: _value(secret) for secret in stored.values()}
+        values = {secret.name: _secret_text(secret) for secret in stored.values()}
         self._state["secrets"][region] = {name: value for name, value in values.items() if value is not None}
         self._save()
 
@@ -113,7 +113,7 @@ def _secrets_backend(region: str) -> Any:
     return secretsmanager_backends[ACCOUNT][region]
 
 
-def _value(secret: Any) -> str | None:
+def _secret_text(secret: Any) -> str | None:
     """The text that a secret holds now; ``None`` when it is empty."""
     version = secret.versions.get(secret.default_version_id) or {}
     value: str | None = version.get("secret_string")

@@ -222,14 +222,14 @@ def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, curren
 def _limit_left(entry: LimitEntry, found: Window) -> LimitLeft:
     return LimitLeft(
         entry,
-        _remaining(entry.count, found.count),
-        _remaining(entry.amount, found.amount),
-        _remaining(entry.country_count, len(found.countries)),
+        _subtract_used(entry.count, found.count),
+        _subtract_used(entry.amount, found.amount),
+        _subtract_used(entry.country_count, len(found.countries)),
         window_bounds(entry.duration, found.start)[1],
     )
 
 
-def _remaining(bound: int | None, used: int) -> int | None:
+def _subtract_used(bound: int | None, used: int) -> int | None:
     return None if bound is None else max(0, bound - used)
 
 

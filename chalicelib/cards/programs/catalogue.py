@@ -343,7 +343,7 @@ class Catalogue:
 
 def members(entry: Entry | GroupEntry | MccRange) -> dict[str, Any]:
     """An entry as plain data, decimal numbers as text; what it does not have is left out."""
-    values = {each.name: _plain(getattr(entry, each.name)) for each in fields(entry)}
+    values = {each.name: _to_plain(getattr(entry, each.name)) for each in fields(entry)}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -353,9 +353,9 @@ def entry(kind: str, plain: Mapping[str, Any]) -> Entry:
     return made
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_to_plain(each) for each in value]
     if isinstance(value, Decimal):
         return str(value)
     return members(value) if isinstance(value, GroupEntry | MccRange) else value

@@ -260,7 +260,7 @@ class SharedMovements:
                 seen = {name: row[name] for name in ("part", "cause", "at")}
                 self._halves[movement] = SharedRow(owner, seen, fingerprint, missing)
 
-    def missing(self) -> Mapping[str, Mapping[str, SharedRow]]:
+    def missing_halves(self) -> Mapping[str, Mapping[str, SharedRow]]:
         """The movements that have not been seen of an account, by that account."""
         found: dict[str, dict[str, SharedRow]] = {}
         for movement, half in self._halves.items():

@@ -190,7 +190,7 @@ def _row_count(account: Item) -> int:
 
 def find_missing(store: Store, shared: SharedMovements, has_time: Callable[[], bool]) -> Iterator[LedgerMismatch]:
     """What does not fit in the accounts that were read, as far as there is time to look; the latest rows come first."""
-    for owner, halves in shared.missing().items():
+    for owner, halves in shared.missing_halves().items():
         waiting = set(halves)
         for row in latest_first(store, owner):
             if not waiting:

@@ -433,11 +433,11 @@ def test_a_movement_of_two_accounts_is_complete_with_both_rows(at_home: Books, o
     shared = SharedMovements()
     for number in order[:-1]:
         shared.note(f"account#{number}", the_row(at_home, number))
-        assert list(shared.missing()) == [f"account#{order[-1]}"]
+        assert list(shared.missing_halves()) == [f"account#{order[-1]}"]
 
     shared.note(f"account#{order[-1]}", the_row(at_home, order[-1]))
 
-    assert shared.missing() == {}
+    assert shared.missing_halves() == {}
 
 
 def test_rows_of_one_movement_that_differ_are_broken(at_home: Books) -> None:
@@ -454,7 +454,7 @@ def test_a_movement_of_one_account_waits_for_no_other(lived: Lived) -> None:
     for row in lived.rows:
         shared.note("account#17", row)
 
-    assert shared.missing() == {}
+    assert shared.missing_halves() == {}
 
 
 def test_an_account_that_gets_nothing_of_a_movement_after_fees_waits_for_the_other_one() -> None:
@@ -467,11 +467,11 @@ def test_an_account_that_gets_nothing_of_a_movement_after_fees_waits_for_the_oth
     shared = SharedMovements()
     for number in (17, 18):
         shared.note(f"account#{number}", the_row(books, number))
-    assert list(shared.missing()) == ["account#17"]
+    assert list(shared.missing_halves()) == ["account#17"]
 
     shared.note("account#17", the_row(books, 17))
 
-    assert shared.missing() == {}
+    assert shared.missing_halves() == {}
 
 
 def test_what_is_too_much_to_be_remembered_is_counted(at_home: Books) -> None:
@@ -479,7 +479,7 @@ def test_what_is_too_much_to_be_remembered_is_counted(at_home: Books) -> None:
 
     shared.note("account#17", the_row(at_home, 17))
 
-    assert (shared.left_out, shared.missing()) == (1, {})
+    assert (shared.left_out, shared.missing_halves()) == (1, {})
 
 
 # -- words
