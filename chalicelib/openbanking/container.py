@@ -1,4 +1,4 @@
-"""The parts of the open banking hub, wired: records, the bank client, flows, and what deliveries are sent with."""
+"""Wires the open banking hub: records, bank client, flows, and the senders of its deliveries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from chalicelib.statistics.container import StatisticsContainer
 
 
 class OpenBankingContainer:
-    """``error_page`` makes the page that a person is shown for whom something went wrong."""
+    """``error_page`` renders the page that a person sees after an error."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class OpenBankingContainer:
         return ConsentExpiry(self.shared.store, self.shared.clock, self.consents, self.tpp_events, self.delivery.outbox)
 
     def senders(self) -> Senders:
-        """What sends the deliveries of this room, by their kind."""
+        """The senders of this room's deliveries, by kind."""
         notifications = BankNotifications(self.shared.store, self.banks, self.consents, self.bank_client)
         events = TppEventSender(self.shared.clock, self.clients, self.shared.outbound)
         relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)

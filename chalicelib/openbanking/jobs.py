@@ -1,4 +1,4 @@
-"""What the open banking hub does without a caller: its schedule."""
+"""The scheduled job of the open banking hub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ openbanking_jobs = Blueprint(__name__)
 
 @openbanking_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="expire")
 def expire(event: Any) -> None:
-    """Every five minutes: tell TPPs of consents that are about to end, or have ended."""
+    """Every five minutes: send events about consents that expire soon or have expired."""
     moved = hub().openbanking.consent_expiry.record_due_events()
     if moved:
         log.info("expiry told", consents=moved)

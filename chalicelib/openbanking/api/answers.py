@@ -22,7 +22,7 @@ _CHALLENGES: Mapping[Challenge, str] = {
     "invalid_token": 'Bearer realm="causeway", error="invalid_token"',
     "insufficient_scope": 'Bearer realm="causeway", error="insufficient_scope"',
 }
-"""RFC 7617 for clients, RFC 6750 §3 for bearers."""
+"""The ``WWW-Authenticate`` value: RFC 7617 for clients, RFC 6750 §3 for bearers."""
 _CONTENT = {
     "type": Fault.HEADERS,
     "json": Fault.NOT_JSON,
@@ -56,7 +56,7 @@ def oauth_error(refusal: Refusal) -> OauthError | FrontDoorError:
 
 
 def as_refusal(error: Exception) -> Refusal:
-    """What a view raised, as a refusal; what nobody expected is logged and tells the caller nothing."""
+    """Turn what a view raised into a refusal; an unexpected error is logged and tells the caller nothing."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, UnreadableBody):

@@ -76,11 +76,11 @@ def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
 
 
 _MISSING_WHEN_NULL = ("request_url", "scopes")
-"""Members, in snake_case, whose absence has a code of its own."""
+"""Members, in snake_case, whose absence has its own error code."""
 
 
 def _without_nulls(members: Any) -> Any:
-    """A body in which what is null and has a code for its absence is absent."""
+    """Drop null members whose absence has its own error code."""
     if not isinstance(members, dict):
         return members
     missing = {version.spell(name) for version in VERSIONS.values() for name in _MISSING_WHEN_NULL}
@@ -95,7 +95,7 @@ def public_key(openbanking: OpenBankingContainer, incoming: Incoming) -> Respons
 
 
 def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """The PSU's browser comes back without a consent: it has no headers, and a mistake gets a page."""
+    """Return the PSU's browser without a consent; a browser sends no headers, and an error is a page."""
     query = dict(incoming.query)
     try:
         return redirect(

@@ -1,4 +1,4 @@
-"""The OAuth front door for off-the-shelf clients: RFC 6749 in its own spelling, RFC 8414 metadata, RFC 7517 keys."""
+"""The API for standard OAuth clients: RFC 6749 authorization, RFC 8414 metadata, RFC 7517 keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure)
 
 @oauth_routes.get("/oauth/authorize", _failure_page)
 def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Send the browser to the bank; when that cannot be, back to the client, or (client unknown) to a page."""
+    """Redirect to the bank; after an error to the client, or to an error page if the client is unknown."""
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise refusals.CLIENT_ID_MISSING()
@@ -103,7 +103,7 @@ def _redirect_with_error(
 
 @oauth_routes.get("/.well-known/oauth-authorization-server")
 def metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """RFC 8414."""
+    """The metadata endpoint (RFC 8414)."""
     return json_answer(describe_server(openbanking.shared.settings), headers={"Cache-Control": "public, max-age=300"})
 
 

@@ -196,7 +196,7 @@ tpp_routes.serve_below("/tpp", [], _refuse_unknown_action)
 
 
 def _read_credentials(incoming: Incoming, members: Mapping[str, Any] | None = None) -> TppCredentials:
-    """Who calls, by header and HTTP Basic and, at the token endpoints, by the body's ``members``. Raises: Refusal."""
+    """The caller's credentials: header, HTTP Basic, and at the token endpoints ``members``. Raises: Refusal."""
     members = members or {}
     kind, _, value = incoming.headers.get("authorization", "").partition(" ")
     basic_id, basic_secret = _read_basic(value.strip()) if kind.lower() == "basic" else (None, None)
@@ -209,7 +209,7 @@ def _read_credentials(incoming: Incoming, members: Mapping[str, Any] | None = No
 
 
 def _single_value(what: str, *given: object) -> str | None:
-    """What all ways agree on that a request has for saying it. Raises: Refusal."""
+    """The one value that a request gives in several ways. Raises: Refusal, when they differ."""
     values = {value for value in given if isinstance(value, str) and value}
     if len(values) > 1:
         raise refusals.CLIENT_CONTRADICTORY(part=what)
@@ -240,7 +240,7 @@ def _refuse_parameters(incoming: Incoming) -> None:
 def _idempotency_key_claim(
     call: PaymentCall, credentials: TppCredentials, incoming: Incoming
 ) -> IdempotencyKeyClaim | None:
-    """What an Idempotency-Key stands for; a bad one is refused later, when it is the headers' turn."""
+    """The claim of an Idempotency-Key; an invalid key is refused later, with the other headers."""
     key = incoming.headers.get("idempotency-key")
     if not key or not _is_key(key):
         return None
@@ -268,13 +268,13 @@ def _direct_bic(members: Any) -> str:
 
 
 def _prefers_async(incoming: Incoming) -> bool:
-    """Whether the caller would rather not wait for the bank (RFC 7240); other preferences are ignored."""
+    """Whether the caller prefers a deferred answer (RFC 7240); other preferences are ignored."""
     given = incoming.headers.get("prefer", "").split(",")
     return any(preference.partition(";")[0].strip().lower() == "respond-async" for preference in given)
 
 
 def _bank_headers(incoming: Incoming) -> dict[str, Any]:
-    """What goes along to the bank: the request's id and the PSU's address. Raises: Refusal."""
+    """The headers for the bank: the request's id and the PSU's address. Raises: Refusal."""
     return {"request_id": incoming.request_id, "psu_address": _psu_address(incoming)}
 
 
@@ -294,7 +294,7 @@ def _psu_address(incoming: Incoming) -> str | None:
 def _read_token_request(
     openbanking: OpenBankingContainer, incoming: Incoming, model: Any
 ) -> tuple[Any, TppCredentials]:
-    """The body of a request at the token or the revocation endpoint, and whom it says that it comes from.
+    """The body of a token or revocation request, and the client that it names.
 
     The client is judged before the body's members, which may name it; a body that cannot be read keeps that back.
 

@@ -1,1 +1,1 @@
-"""How banks are called, what they answer, and what they do wrong."""
+"""Calls to banks, their answers and their failures."""

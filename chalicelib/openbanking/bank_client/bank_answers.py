@@ -1,4 +1,4 @@
-"""What a bank answers, understood and held against its model (specification, Errors).
+"""Parse a bank's answer and check it against its model (specification, Errors).
 
 Whatever a bank does wrong becomes one kind of refusal that carries the bank's own code and message.
 """
@@ -20,16 +20,16 @@ from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer,
 
 HANDED_ON_BYTES = 5_900_000
 _LOGGED = 50
-"""As many members in two spellings are logged of one answer."""
+"""At most so many members in two spellings are logged for one answer."""
 _TWICE = "is there in both spellings: the one in snake_case counts"
 _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
-"""Escaped twice, a byte becomes seven at most."""
+"""A byte that is escaped twice takes at most seven bytes."""
 _UNDECIDED = (408, 409, 425)
-"""Statuses below 500 that leave open what became of the request: too late, in conflict with another, too early."""
+"""Statuses below 500 that leave the outcome unknown: too late, in conflict with another request, too early."""
 
 
 def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
-    """The TPP's answer: the bank's, held against its model and brought into its one shape. Raises: BankFailed."""
+    """Check a bank's answer against its model and normalize it for the TPP. Raises: BankFailed."""
     form = webhook.form or version.answers
     answer = _normalise_answer(webhook, webhook.shape(parse_reply(form, reply)), form)
     _check_model(webhook, request, answer)
@@ -42,7 +42,7 @@ def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], 
 
 
 def parse_reply(form: AnswerForm, reply: Reply) -> dict[str, Any]:
-    """The members of a good answer, without the ``status`` that says so. Raises: BankFailed."""
+    """The members of a successful answer, without its ``status``. Raises: BankFailed."""
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -64,7 +64,7 @@ def _unreadable_reply(reply: Reply, what: str) -> BankFailed:
 
 
 def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFailed:
-    """A bank's own error; with a code, or the word error, it is a plain no unless its status leaves that open."""
+    """A bank's own error: a refusal, if it has a code or says error, unless its status leaves the outcome open."""
     code, text = answer.get(form.code), answer.get(form.text)
     said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional_errors(answer)])
     is_error = code is not None or answer.get("status") == "error"
@@ -80,7 +80,7 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFa
 
 
 def _additional_errors(answer: dict[str, Any]) -> Iterator[str]:
-    """What a version 2 bank adds to its error."""
+    """The additional errors of a version 2 bank's error."""
     more = answer.get("additionalErrors")
     for each in more if isinstance(more, list) else ():
         if isinstance(each, dict):
@@ -88,7 +88,7 @@ def _additional_errors(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm) -> dict[str, Any]:
-    """An answer whose known members are in snake_case and its identifiers text; repeated members are logged."""
+    """Rename known members to snake_case and make identifiers text; repeated members are logged."""
     repeated: list[str] = []
     found = normalise(webhook.answer, answer, spell=form.spell, repeated=repeated)
     if repeated:
@@ -99,7 +99,7 @@ def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm
 
 
 def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
-    """Refuse an answer whose mandatory members are missing or mistyped; what else is odd is logged and passes."""
+    """Refuse an answer with missing or mistyped mandatory members; other deviations are logged and pass."""
     try:
         webhook.model_of_answer(request).read(answer)
     except InvalidMessage as error:
@@ -114,13 +114,13 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
 
 
 def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
-    """The form of an error that came with a good status: none of those that say ``status``, which tells them apart."""
+    """An error that came with a success status, where no ``status`` member tells the two apart."""
     forms = (version.answers for version in VERSIONS.values() if not version.answers.says_status)
     return next((form for form in forms if form.code in answer and form.text in answer), None)
 
 
 def _check_size(reply: Reply, answer: Mapping[str, Any]) -> None:
-    """Refuse an answer that could not be handed on: a function's own answer has it as text in JSON, in ASCII."""
+    """Refuse an answer that is too large to hand on: Lambda returns it as ASCII text inside JSON."""
     if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
         raise BankFailed(f"the bank's answer takes more than the {HANDED_ON_BYTES} bytes that can be handed on")
 

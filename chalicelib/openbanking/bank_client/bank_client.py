@@ -1,4 +1,4 @@
-"""The client of the banks: one webhook signed, sent and answered (specification, Events).
+"""The bank client: signs and sends a webhook and parses the answer (specification, Events).
 
 A bank that keeps failing to answer is not asked for a while. What a bank answers is understood in ``bank_answers``.
 """
@@ -26,12 +26,12 @@ from chalicelib.statistics import current_call
 
 _TEXT = 510
 _LONGEST_WAIT = 86_400
-"""Seconds; a bank that wants to be left alone for longer is asked again after a day."""
+"""Seconds; a longer ``Retry-After`` of a bank counts as a day."""
 
 
 @dataclass(frozen=True, slots=True)
 class BankAnswer:
-    """A bank's good answer, as the bank wrote it, how long the bank took, in seconds, and its HTTP status."""
+    """A bank's successful answer as the bank wrote it, the seconds that the bank took, and the HTTP status."""
 
     body: Mapping[str, Any]
     seconds: float
@@ -71,7 +71,7 @@ class BankClient:
         token: str | None,
         psu_address: str | None = None,
     ) -> BankAnswer:
-        """Send ``webhook``, hold the answer against its model and bring it into its one shape.
+        """Send ``webhook``, check the answer against its model and normalize it.
 
         ``version`` is the consent's: a bank that has moved on answers old consents in their own version.
 
@@ -93,7 +93,7 @@ class BankClient:
         *,
         once: bool = False,
     ) -> BankAnswer:
-        """Send what was prepared; ``call`` without its first step. Raises: BankFailed."""
+        """Send a prepared request: ``call`` without its first step. Raises: BankFailed."""
         reply = self._send_and_record(outgoing, webhook, once=once)
         try:
             return BankAnswer(read_answer(version, webhook, request, reply), reply.seconds, reply.status)
@@ -106,7 +106,7 @@ class BankClient:
         raise failure
 
     def _send_and_record(self, outgoing: PreparedRequest, webhook: Webhook, *, once: bool) -> Reply:
-        """Send, and note what became of it; an answer that is too large is one. Raises: BankFailed."""
+        """Send a request and record its outcome; an answer that is too large counts as one. Raises: BankFailed."""
         at, started = self.clock.time(), self.clock.monotonic()
 
         def note(outcome: current_call.Outcome) -> None:
@@ -126,14 +126,14 @@ class BankClient:
         return reply
 
     def _retry_after(self, reply: Reply) -> int | None:
-        """The seconds for which a bank that has too much to do, or a fault, wants to be left alone, if it says so."""
+        """The seconds of ``Retry-After``, if an overloaded or failing bank sends one."""
         if reply.status != TOO_MANY_REQUESTS and reply.status < SERVER_ERROR:
             return None
         seconds = reply.retry_after(self.clock.time())
         return None if seconds is None else min(seconds, _LONGEST_WAIT)
 
     def redact_secrets(self, failure: BankFailed, outgoing: PreparedRequest) -> BankFailed:
-        """A failure whose details do not repeat what the bank was sent to recognise us or the PSU by.
+        """Mask tokens and keys of the request in the details of a failure.
 
         They are cut only then: half a secret would not be recognised.
         """
@@ -153,7 +153,7 @@ class BankClient:
         token: str | None,
         psu_address: str | None = None,
     ) -> PreparedRequest:
-        """One signed request: everything that can fail before it is sent."""
+        """Build a signed request; whatever can fail before sending fails here."""
         body = jsontext.dumps(request).encode()
         headers = {
             "Content-Type": "application/json",
@@ -166,7 +166,7 @@ class BankClient:
         return PreparedRequest(bank.bic, path, f"{bank.domain}{path}", body, headers)
 
     def require_closed(self, bank: Bank, webhook: Webhook) -> None:
-        """For what must not be used up in vain: whether ``send`` would ask the bank now. Raises: BankFailed."""
+        """Check whether ``send`` would call the bank now, before anything is used up. Raises: BankFailed."""
         try:
             self.breaker.require_closed(bank.bic)
         except CircuitOpen as error:

@@ -1,4 +1,4 @@
-"""What becomes of whatever a bank does wrong: one kind of refusal, which carries the bank's own code and message."""
+"""Failures of banks: one kind of refusal, with the bank's own code and message."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
 
 Reach = Literal["never", "refused", "unknown"]
-"""How far a request came: it never left, the bank said no, or nobody knows what the bank made of it."""
+"""How far a request came: not sent, refused by the bank, or outcome unknown."""
 
 
 class BankFailed(Refusal):
-    """A bank that could not be reached, refused, or answered with nonsense.
+    """A bank could not be reached, refused, or answered outside the protocol.
 
     Attributes:
         reach: how far the request came.
@@ -56,12 +56,12 @@ class BankFailed(Refusal):
 
     @classmethod
     def of_open_circuit(cls, error: CircuitOpen) -> BankFailed:
-        """Of a bank that was not asked, because it keeps failing to answer."""
+        """The bank was not asked, because its circuit breaker is open."""
         text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
         return cls(text, "never", retry_after=error.retry_after, not_asked=True)
 
     def with_detail(self, detail: str, *, authorize_again: bool) -> BankFailed:
-        """The same failure in other words."""
+        """The same failure with another sentence."""
         return BankFailed(
             detail,
             self.reach,
@@ -76,28 +76,28 @@ class BankFailed(Refusal):
 
     @property
     def payment_id(self) -> str | None:
-        """The payment that an unusable answer names: the bank has probably taken it."""
+        """The payment that an unusable answer names; the bank has probably accepted it."""
         named = self.answer.get("payment_id") if self.answer else None
         return named if is_payment_id(named) else None
 
     @property
     def reason(self) -> str:
-        """What went wrong, without the bank's own words: for records and logs."""
+        """The cause without the bank's own words, for records and logs."""
         return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
 
     @property
     def responsible(self) -> Literal["bank", "caller"]:
-        """Whose fault it is: the bank's, unless it said a plain no that is not for its own sake."""
+        """Whether the bank failed, rather than refused the request."""
         return "caller" if self.reach == "refused" and not (self.is_rate_limited or self.broken) else "bank"
 
     @property
     def is_rate_limited(self) -> bool:
-        """Whether the bank said no only because it has too much to do."""
+        """Whether the bank refused because it is overloaded."""
         return self.status == TOO_MANY_REQUESTS
 
     @property
     def detail(self) -> str:
-        """The bank's own words, or what went wrong on the way."""
+        """The bank's own words, or the cause of the failure."""
         return self.details[0].details
 
 

@@ -16,7 +16,7 @@ _KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
 
 
 def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
-    """Refuse a call about an account of the PSU's that was not approved, before the bank is called.
+    """Refuse a call about an account that the PSU did not approve, before the bank is called.
 
     Where the consent names no identifier of a kind, the bank decides.
 
@@ -30,7 +30,7 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
 
 
 def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An answer without the listed accounts that the PSU did not approve.
+    """Remove accounts that the PSU did not approve from an answer.
 
     An account is withheld when it shows identifiers of kinds that the consent names, and none of them is among those
     named; every other account is passed on: the bank decides.

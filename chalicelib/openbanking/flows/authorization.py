@@ -50,7 +50,7 @@ class UnknownCancelUrl(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationCodeFlow:
-    """The steps of the flow, in the order in which they are taken."""
+    """The steps of the flow, in order."""
 
     settings: Settings
     store: Store
@@ -63,7 +63,7 @@ class AuthorizationCodeFlow:
     outbox: Outbox
 
     def authorize(self, client: Client, request: AuthorizeRequest, *, repeatable: bool = False) -> AuthorizationRequest:
-        """Store a TPP's request; its ``request_url`` is where the PSU has to go.
+        """Store a TPP's request; the PSU must open its ``request_url``.
 
         With ``repeatable`` the request is the browser's: an identical one that is still open is answered again (reload,
         back button), and a state that is made here is the bank's alone, since the TPP is told of none.
@@ -100,7 +100,7 @@ class AuthorizationCodeFlow:
         return opened
 
     def initiate(self, bank: Bank, request: InitAuthorization, claim: BankIdempotencyClaim) -> InitAuthorizationAnswer:
-        """Tell the bank who asks for what. Raises: Refusal."""
+        """Answer the bank which TPP asks for which scopes. Raises: Refusal."""
         kept, authorization, client = self._read_request(bank, request.request_url, claim)
         stored: InitAuthorizationAnswer | None = kept
         if stored is not None:
@@ -132,7 +132,7 @@ class AuthorizationCodeFlow:
         return self._write_consent(bank, client, authorization, accounts, claim)
 
     def cancel(self, version: Version, secret: str, error: str | None, description: str | None) -> str:
-        """The PSU comes back without a consent: end the request and answer where the browser goes.
+        """End the request of a PSU who returns without a consent; answers the redirect address.
 
         A request that was cancelled before is answered alike; one that was approved keeps its consent.
 
@@ -180,7 +180,7 @@ class AuthorizationCodeFlow:
     def _read_request(
         self, bank: Bank, url: str, claim: BankIdempotencyClaim
     ) -> tuple[Any, AuthorizationRequest, Client]:
-        """The request that ``url`` was made for, its client, and the answer that a repeat gets."""
+        """The request of ``url``, its client, and the answer for a repeat."""
         ids = parse_request_url(url)
         if ids is None:
             raise refusals.REQUEST_URL_INVALID()
@@ -245,7 +245,7 @@ class AuthorizationCodeFlow:
     def _cancel_request(
         self, authorization: AuthorizationRequest, client: Client, error: str, description: str
     ) -> AuthorizationRequest:
-        """End an open request and tell the TPP; what has ended in the meantime keeps its end."""
+        """End an open request and notify the TPP; a request that has already ended stays as it is."""
         ended, cancellation = self.authorization_requests.update_to_cancel(authorization, error, description)
         data: ConsentCancelled = {
             "bic": ended.bic,
@@ -276,7 +276,7 @@ class AuthorizationCodeFlow:
 
 
 def describe_authorization(authorization: AuthorizationRequest, now: int) -> AuthorizeAnswer:
-    """An open request as its TPP sees it: where the PSU has to go, and how many seconds it has left to decide."""
+    """An open request as its TPP sees it: the PSU's address and the seconds left to decide."""
     return {
         "redirect_url": authorization.request_url,
         "state": authorization.state,

@@ -16,7 +16,7 @@ _GONE = (404, 410)
 
 
 def record_revoke_token(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
-    """The delivery that tells a consent's bank of its end, for the transaction that ends it."""
+    """The delivery that notifies a bank of a consent's end, for the transaction that ends it."""
     return outbox.record(
         "revoke_token",
         consent.version.revoke_token.path,
@@ -29,7 +29,7 @@ def record_revoke_token(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
 
 @dataclass(frozen=True, slots=True)
 class BankNotifications:
-    """Tells banks that consents have ended."""
+    """Notifies banks of ended consents."""
 
     store: Store
     banks: Banks
@@ -37,7 +37,7 @@ class BankNotifications:
     bank_client: BankClient
 
     def send_revoke_token(self, dispatch: Dispatch) -> Delivered:
-        """Tell a bank that a consent has ended; only status success counts, and a bank that does not know it ends it.
+        """Notify a bank of an ended consent; only status success counts, or that the bank does not know the consent.
 
         Raises:
             Undeliverable: without the bank's own words.

@@ -30,7 +30,7 @@ class StatusResult:
 
 @dataclass(frozen=True, slots=True)
 class CallbackStatus:
-    """Looks payments up for a page that anybody may open."""
+    """Looks up payments for a public page."""
 
     store: Store
     clock: Clock

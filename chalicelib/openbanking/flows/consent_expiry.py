@@ -20,9 +20,9 @@ from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, Consents, consent_key, notice_due
 
 _AT_ONCE = 50
-"""So many consents are read and written together: with their clients they fit into one read."""
+"""Consents that are read and written together; with their clients they fit into one read."""
 _RUN_SECONDS = 40
-"""No further ones are begun after so long; the next run goes on."""
+"""Seconds after which a run starts no further batch; the next run continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ConsentExpiry:
     outbox: Outbox
 
     def record_due_events(self) -> int:
-        """Record every event whose time has come; answers how many consents have moved on."""
+        """Record every due event; answers the number of consents that changed."""
         until, moved = self.clock.monotonic() + _RUN_SECONDS, 0
         rows = NOTIFY.rows(self.store, until=self.clock.time())
         for piece in pieces(rows, _AT_ONCE):

@@ -1,4 +1,4 @@
-"""What a consent lets its TPP call: the webhook of its version, within its scopes, at a bank that is there."""
+"""What a consent permits: the webhook of its version, within its scopes, at a registered bank."""
 
 from __future__ import annotations
 

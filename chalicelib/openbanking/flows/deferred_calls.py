@@ -40,7 +40,7 @@ class DeferredCalls:
     outbox: Outbox
 
     def accept(self, path: str, relayed: RelayRequest, *, request_id: str, psu_address: str | None) -> DeferredRequest:
-        """Accept a relayed call, at ``path``, for later."""
+        """Accept a relayed call at ``path`` for deferred execution."""
         consent = relayed.consent
         body = {"request": relayed.request, "psu_address": psu_address}
         return self._accept(path, consent.client_id, consent.bic, consent, body, request_id)
@@ -48,12 +48,12 @@ class DeferredCalls:
     def accept_status(
         self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
     ) -> DeferredRequest:
-        """Accept a query of a payment's status for later."""
+        """Accept a payment status query for deferred execution."""
         body = {"payment_id": payment.payment_id, "psu_address": psu_address}
         return self._accept(STATUS_PATH, payment.client_id, payment.bic, consent, body, request_id)
 
     def look_up(self, credentials: TppCredentials, request_id: str) -> AcceptedRequest:
-        """What came of an accepted request.
+        """The outcome of an accepted request.
 
         Once it is over, the answer has the HTTP status and the body that the call would have been answered with.
 

@@ -41,7 +41,7 @@ _BUSY = "the bank was busy with other requests, or did not answer"
 
 @dataclass(frozen=True, slots=True)
 class RelayRequestSender:
-    """Sends the relayed calls that were accepted for later."""
+    """Sends deferred relayed calls."""
 
     store: Store
     clock: Clock
@@ -94,7 +94,7 @@ class RelayRequestSender:
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrderSender:
-    """Sends the payments that were accepted for later."""
+    """Sends deferred payments."""
 
     store: Store
     clock: Clock
@@ -102,7 +102,7 @@ class PaymentOrderSender:
     execution: PaymentExecution
 
     def send(self, dispatch: Dispatch) -> Delivered:
-        """Have the bank take the payment.
+        """Send the payment to the bank.
 
         Raises:
             Undeliverable: for good, unless the bank was provably never reached. When an earlier attempt never ended, or
@@ -138,7 +138,7 @@ class PaymentOrderSender:
         return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)), keep)
 
     def expire(self, dispatch: Dispatch) -> Undeliverable:
-        """The end of a payment that could not be sent in time."""
+        """The outcome of a payment that could not be sent in time."""
         delivery = dispatch.delivery
         if delivery.abandoned:
             return self._final_failure(delivery, _unknown_outcome())
@@ -149,7 +149,7 @@ class PaymentOrderSender:
         )
 
     def _read_order(self, delivery: Delivery, members: dict[str, Any]) -> PaymentOrder:
-        """The order as it was accepted. Raises: Undeliverable, when it may not be sent any more."""
+        """The accepted order. Raises: Undeliverable, when it may no longer be sent."""
         client, caller = self._read_caller(delivery, members)
         bank, call = self.banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
         if bank is None:
@@ -161,7 +161,7 @@ class PaymentOrderSender:
         )
 
     def _read_caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
-        """Who ordered, if the consent is still in force. Raises: Undeliverable."""
+        """The caller, if the consent is still in force. Raises: Undeliverable."""
         part, attempt = members.get("bearer"), members["attempt"]
         keys = [(CONSENTS, {"consent_id": delivery.consent_id, "part": part})] if part else []
         try:
@@ -231,7 +231,7 @@ def _read_client_and_consent(
 
 
 def _stored_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
-    """What the TPP is answered with, as if it had waited."""
+    """The answer that the TPP would have got by waiting."""
     return StoredAnswer(TPP_ERRORS.status(refusal), jsontext.dumps(TPP_ERRORS.body(refusal, delivery.request_id, now)))
 
 

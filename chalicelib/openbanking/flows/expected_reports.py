@@ -1,4 +1,4 @@
-"""Which banks are measured, and which of them have a report to make of each day."""
+"""The banks that are measured, and which of them report each day."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chalicelib.statistics.ingest import ExpectedBank
 
 
 def expected_banks(banks: Banks) -> list[ExpectedBank]:
-    """All that are registered; whether one has reports to make follows from its version (daily_performance)."""
+    """All registered banks; a bank's version decides whether it reports (daily_performance)."""
     return [_expected_bank(bank) for bank in banks.list_registered()]
 
 

@@ -1,4 +1,4 @@
-"""Execution of a payment: sent to the bank once, on a connection of its own, and its outcome recorded."""
+"""Execution of a payment: sends it to the bank once, on its own connection, and records the outcome."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chalicelib.openbanking.records.request_ids import RequestIdClaim, RequestId
 from chalicelib.statistics import current_call
 
 LONGEST_ANSWER = 300_000
-"""The longest answer of a bank to a payment that is taken: it has to fit into a record."""
+"""The longest accepted answer of a bank to a payment, in bytes: it must fit into a record."""
 _TRIES = 5
 _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
     "never": refusals.PAYMENT_NOT_SENT,
@@ -36,7 +36,7 @@ _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
 
 @dataclass(frozen=True, slots=True)
 class PaymentExecution:
-    """Has banks take payments."""
+    """Sends payments to banks."""
 
     store: Store
     consents: Consents
@@ -51,7 +51,7 @@ class PaymentExecution:
     def prepare(
         self, order: PaymentOrder, request: dict[str, Any], request_id: str, psu_address: str | None
     ) -> PreparedRequest:
-        """The request to the bank, made before anything is used up: what fails here costs nothing."""
+        """Build the request to the bank before anything is used up."""
         token = self.consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
         path = order.webhook.path
         return self.bank_client.prepare(
@@ -66,7 +66,7 @@ class PaymentExecution:
             raise refuse_payment(failure) from failure
 
     def send(self, order: PaymentOrder, request: dict[str, Any], outgoing: PreparedRequest) -> BankAnswer:
-        """Have the bank take the payment; it is asked once. Raises: BankFailed."""
+        """Send the payment to the bank, once. Raises: BankFailed."""
         answer = self.bank_client.call_prepared(outgoing, order.version, order.webhook, request, once=True)
         if not is_payment_id(answer.body["payment_id"]):
             raise _unusable_answer(answer, "the bank's answer has no usable payment_id")
@@ -79,7 +79,7 @@ class PaymentExecution:
     def record_named_payment(
         self, order: PaymentOrder, failure: BankFailed, request_id: str, kept: Sequence[Operation]
     ) -> None:
-        """Write down the payment that an unusable answer names, if it names one, together with ``kept``.
+        """Record the payment that an unusable answer names, if any, together with ``kept``.
 
         Raises:
             StoreError.
@@ -91,7 +91,7 @@ class PaymentExecution:
     def record_payment(
         self, order: PaymentOrder, answer: BankAnswer, request_id: str, kept: Sequence[Operation]
     ) -> None:
-        """Write down that the bank has answered with a payment, together with ``kept``.
+        """Record the bank's payment, together with ``kept``.
 
         Raises:
             BankFailed: the bank has answered another order with this payment_id; nothing was written.
@@ -126,7 +126,7 @@ class PaymentExecution:
     def release_attempt(
         self, caller: Caller | None, request_claim: RequestIdClaim | None, attempt: str, kept: Sequence[Operation]
     ) -> None:
-        """Undo what an ``attempt`` used up, together with ``kept``: the bank was never reached.
+        """Give back what an ``attempt`` used up, together with ``kept``: the bank was never reached.
 
         That is a one-time consent and the X-Request-Id; without one that has ended in the meantime.
 
@@ -195,7 +195,7 @@ def record_status_changed(events: TppEvents, client: Client | None, payment: Pay
 
 
 def _unusable_answer(answer: BankAnswer, text: str) -> BankFailed:
-    """A failure for an answer that the bank gave and nobody can use."""
+    """The failure of an answer that cannot be used."""
     failure = _failure(answer, text)
     failure.answer = answer.body
     return failure
@@ -209,7 +209,7 @@ def _failure(answer: BankAnswer, text: str) -> BankFailed:
 
 
 def refuse_payment(failure: BankFailed) -> Refusal:
-    """The refusal that says what became of the payment after a bank's failure."""
+    """The refusal that says what happened to the payment after a bank's failure."""
     named = f"; it names the payment {failure.payment_id}" if failure.payment_id is not None else ""
     hint = refusals.AUTHORIZE_AGAIN if failure.authorize_again else None
     refusal = _BY_REACH[failure.reach](reason=f"{failure.detail}{named}", hint=hint)

@@ -104,7 +104,7 @@ class PaymentInitiation:
     def initiate(
         self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
     ) -> BankAnswer | DeferredRequest:
-        """Have the bank take the payment; a repeat of a request with a key gets what the first one got.
+        """Send the payment to the bank; a repeat with the same key gets the first answer.
 
         Raises:
             Refusal: nothing was sent; or, as a bank's failure, saying whether the bank may have the payment.
@@ -170,7 +170,7 @@ class PaymentInitiation:
     def _find_outcome(
         self, claim: IdempotencyKeyClaim, kept: Item | None
     ) -> Mapping[str, Any] | DeferredRequest | None:
-        """What a request with this key got before; then it was measured before, too. Raises: Refusal."""
+        """The stored answer for this key; it was measured with the first request. Raises: Refusal."""
         try:
             known = self.keys.find_outcome(claim, kept)
         except Refusal as refusal:
@@ -184,7 +184,7 @@ class PaymentInitiation:
     def _claim_attempt(
         self, order: PaymentOrder, keeping: Sequence[Put], recorded: Sequence[Put] = ()
     ) -> Mapping[str, Any] | DeferredRequest | None:
-        """Use key, one-time consent and X-Request-Id up; answers what is known when another request was first.
+        """Claim key, one-time consent and X-Request-Id; answers the stored outcome if another request was first.
 
         ``keeping`` is the write of the key, if there is one, ``recorded`` what is written with it.
 
@@ -218,7 +218,7 @@ class PaymentInitiation:
         return None
 
     def _has_claimed(self, order: PaymentOrder, recorded: Sequence[Put]) -> bool:
-        """Whether this very attempt has written what it begins with, although the storage did not say so."""
+        """Whether this attempt's first write succeeded although its answer was lost."""
         if order.claim is not None:
             key, mark, attempt = order.claim.key, "attempt", order.claim.attempt
         elif order.one_time_caller is not None:
@@ -232,7 +232,7 @@ class PaymentInitiation:
         return item is not None and item.get(mark) == attempt
 
     def _record_payment(self, order: PaymentOrder, answer: BankAnswer, request_id: str) -> None:
-        """Write down that the bank has answered with a payment.
+        """Record the payment that the bank answered with.
 
         Raises:
             BankFailed: it is another order's.
@@ -247,7 +247,7 @@ class PaymentInitiation:
             raise refusals.PAYMENT_NOT_KEPT() from None
 
     def _put_outcome(self, order: PaymentOrder, keeping: Callable[[IdempotencyKeyClaim], Put]) -> list[Operation]:
-        """The write that keeps an outcome for repeats; without it, when it cannot be sealed, the rest still counts.
+        """The write that stores an outcome for repeats; none if it cannot be sealed.
 
         An X-Request-Id that was not claimed before the bank was called is, now that its order was sent.
         """
@@ -260,7 +260,7 @@ class PaymentInitiation:
             return []
 
     def _record_failure(self, order: PaymentOrder, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
-        """Keep the refusal for repeats, and give back what was used up when the bank was provably never reached.
+        """Store the refusal for repeats, and release the claims if the bank was never reached.
 
         A payment that an unusable answer names is written down.
         """
@@ -307,5 +307,5 @@ def _refuse_claim(failure: ConditionFailed, of_claim: int) -> Refusal:
 
 
 def _repeat_answer(known: Mapping[str, Any] | DeferredRequest) -> BankAnswer | DeferredRequest:
-    """What a repeat is answered with: the same as the first request."""
+    """The answer for a repeat: the first one."""
     return known if isinstance(known, DeferredRequest) else BankAnswer(known, 0)

@@ -1,4 +1,4 @@
-"""Orders: payments that a caller may initiate, and what their banks are sent (specification, Payment flow)."""
+"""Payment orders: what a caller may initiate, and the request to the bank (specification, Payment flow)."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class PaymentOrder:
 
     @property
     def one_time_caller(self) -> Caller | None:
-        """The caller whose consent this order uses up, if it is of that kind."""
+        """The caller whose one-time consent this order spends, if any."""
         return self.caller if self.caller and self.caller.consent.consent_type == "one_time" else None
 
     @property
     def required_request_claim(self) -> RequestIdClaim:
-        """What it claims its X-Request-Id by, where an order is made."""
+        """The claim of its X-Request-Id."""
         assert self.request_claim is not None, "only orders accepted by an earlier version have none"
         return self.request_claim
 

@@ -43,7 +43,7 @@ class PaymentLookup:
 
 @dataclass(frozen=True, slots=True)
 class PaymentStatus:
-    """Records the reports of banks, and answers the queries of TPPs."""
+    """Records reports of banks and answers queries of TPPs."""
 
     store: Store
     clock: Clock
@@ -57,7 +57,7 @@ class PaymentStatus:
     bank_client: BankClient
 
     def record_report(self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim) -> Success:
-        """A bank reports a status. Answers ``status``; what comes after a final status is ignored.
+        """Record a bank's report; one after a final status is ignored.
 
         A report on a payment that this bank did not answer with is refused, but kept for a while: it may have
         overtaken the answer.
@@ -98,7 +98,7 @@ class PaymentStatus:
         return PaymentLookup(caller.client, caller.consent, caller.items[0])
 
     def require_payment(self, lookup: PaymentLookup, query: Mapping[str, str]) -> Payment:
-        """The payment, if the caller may know of it; a spent bearer may know of its own only.
+        """The payment, if it is the caller's; a spent bearer sees only its own.
 
         Raises:
             Refusal: there is no such payment of this client's.

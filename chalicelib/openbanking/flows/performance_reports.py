@@ -1,4 +1,4 @@
-"""Banks of version 2 report once a day how long consents and payments took (specification, daily_performance)."""
+"""Daily reports of version 2 banks: how long consents and payments took (specification, daily_performance)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from chalicelib.statistics.day_records import DailyReport, DailyReports, DayOutO
 
 @dataclass(frozen=True, slots=True)
 class PerformanceReports:
-    """Takes the reports."""
+    """Stores the reports."""
 
     store: Store
     bank_idempotency: BankIdempotency
     reports: DailyReports
 
     def record_report(self, bank: Bank, request: DailyPerformance, claim: BankIdempotencyClaim) -> Success:
-        """Keep a day's report; a later one for the same day replaces it. Raises: Refusal."""
+        """Store a day's report; a later one for the same day replaces it. Raises: Refusal."""
         stored: Success | None = self.bank_idempotency.find_answer(claim, self.store.get(*claim.key))
         if stored is not None:
             return stored

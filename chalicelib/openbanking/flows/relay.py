@@ -1,4 +1,4 @@
-"""The relay: a TPP's call for a PSU's data, passed to the bank and answered (specification, Get data flow)."""
+"""The relay: passes a TPP's call for a PSU's data to the bank (specification, Get data flow)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chalicelib.statistics import current_call
 
 @dataclass(frozen=True, slots=True)
 class AuthorizedCall:
-    """A call that its caller may make: the consent, and the webhook that the bank's version has for it."""
+    """A permitted call: the consent, and the bank's webhook for it."""
 
     consent: Consent
     webhook: Webhook
@@ -38,7 +38,7 @@ class RelayRequest:
 
 @dataclass(frozen=True, slots=True)
 class Relay:
-    """Passes calls on to banks."""
+    """Relays calls to banks."""
 
     tpp_authentication: TppAuthentication
     banks: Banks

@@ -1,4 +1,4 @@
-"""Tokens: a code for a first pair, a refresh token for the next, and the end of a consent (decisions, points 5 and 6).
+"""Tokens: exchange of codes and refresh tokens, and the end of a consent (decisions, points 5 and 6).
 
 A code redeemed twice, or a refresh token used after its successor, has been stolen or leaked: the consent ends, with
 everything that came of it, and the bank is told.
@@ -44,7 +44,7 @@ _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 @dataclass(frozen=True, slots=True)
 class TokenFlow:
-    """The steps that make and end tokens."""
+    """Issues and revokes tokens."""
 
     store: Store
     clock: Clock
@@ -165,7 +165,7 @@ class TokenFlow:
         return answer
 
     def end_consent(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
-        """End a consent, effective on the very next call, and have bank and TPP told; one that has ended stays so.
+        """End a consent from the next call on and notify bank and TPP; an ended consent stays as it is.
 
         ``client`` is the consent's, if it was read already.
         """
@@ -179,7 +179,7 @@ class TokenFlow:
     # -- inside
 
     def _write(self, operations: list[Operation]) -> None:
-        """Apply the writes of a new pair; when the answer was lost, find out whether they were applied.
+        """Write a new pair; after a lost answer find out whether it was written.
 
         A TPP told to try again would use its code a second time, and that is an attack.
         """
@@ -191,7 +191,7 @@ class TokenFlow:
                 raise
 
     def _record_revoked_event(self, consent: Consent, by: EndedBy, client: Client | None) -> RecordedDeliveries:
-        """The event that tells a consent's client of its end."""
+        """The event that notifies a client of its consent's end."""
         client = client or self.tpp_events.find_client(consent.client_id)
         data = ConsentRevoked(consent_id=consent.consent_id, bic=consent.bic, revoked_by=by)
         return self.tpp_events.record(client, "consent.revoked", data)
@@ -239,13 +239,13 @@ def describe_consent(consent: Consent) -> ConsentAnswer:
 
 
 def _read_consent_and_grant(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:
-    """The consent and the grant at the head of what was read."""
+    """The consent and the grant, the first two items read."""
     consent, grant = [*found, None, None][:2]
     return Consent.from_item(consent) if consent else None, Grant.from_item(grant) if grant else None
 
 
 def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | None) -> None:
-    """What does not burn a code: another redirect URI, a wrong verifier."""
+    """Check redirect URI and verifier; a mismatch does not use up the code."""
     if redirect_uri is not None and redirect_uri != grant.redirect_uri:
         raise refusals.REDIRECT_URI_OTHER()
     if (grant.code_challenge is None) != (verifier is None):

@@ -1,4 +1,4 @@
-"""Who calls: a TPP by its Client ID and, for a PSU's data, by the bearer of a consent (decisions: TPP-facing API)."""
+"""Authentication of TPPs: by Client ID, and for a PSU's data by the bearer of a consent (decisions: TPP-facing API)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class TppCredentials:
 
     @property
     def token(self) -> OpaqueToken | None:
-        """The parts of the bearer: consent, token and bank. It is not verified here."""
+        """The bearer's parts: consent, token and bank; not verified."""
         return OpaqueToken.parse(self.bearer or "", parts=3)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A client with the consent of its bearer, the bearer's record, and what else was asked for in the same read."""
+    """A client, the consent and record of its bearer, and other items of the same read."""
 
     client: Client
     consent: Consent
@@ -49,7 +49,7 @@ class TppAuthentication:
         self._clock = clock
 
     def authenticate_client(self, credentials: TppCredentials) -> Client:
-        """The active client that calls, which has shown its secret if it has one. Raises: Refusal."""
+        """The calling client: active, and with its secret if it has one. Raises: Refusal."""
         return self.authenticate_client_and_read(credentials, [])[0]
 
     def authenticate_client_and_read(
@@ -62,7 +62,7 @@ class TppAuthentication:
         return client, found
 
     def identify_client(self, credentials: TppCredentials) -> Client:
-        """The active client that a request names: a secret need not come, but must be right if it does.
+        """The active client that a request names; a secret is optional, but must be right.
 
         It says who is meant, not who calls.
 
@@ -77,7 +77,7 @@ class TppAuthentication:
     def authenticate_bearer(
         self, credentials: TppCredentials, keys: Sequence[Key] = (), *, or_spent: bool = False
     ) -> Caller:
-        """The active client that calls, the valid consent of its bearer, and the items under ``keys``.
+        """The calling client, the valid consent of its bearer, and the items under ``keys``.
 
         The bearer proves who calls: a secret is not asked for. ``or_spent`` lets the bearer of a spent one-time consent
         pass.
@@ -106,12 +106,12 @@ class TppAuthentication:
         return require_active_client(found[0]), found[1:]
 
     def _check_secret(self, client: Client, credentials: TppCredentials) -> None:
-        """Raises: Refusal, also for a secret of a client that has none."""
+        """Check the secret. Raises: Refusal, also for a secret that the client does not have."""
         if not client.accepts_secret(credentials.secret, self._clock.time()):
             raise refusals.SECRET_WRONG()
 
     def _consent(self, client: Client, token: OpaqueToken, item: Item | None, access: Item | None) -> Consent | None:
-        """The consent in force, or spent, that a bearer of this client stands for."""
+        """The consent of a bearer of this client, in force or spent."""
         now = self._clock.time()
         if item is None or access is None or not token.matches(access["digest"]) or access["expires_at"] <= now:
             return None
@@ -122,7 +122,7 @@ class TppAuthentication:
 
 
 def require_client_id(client_id: str | None) -> str:
-    """The Client ID of a request that has to name one. Raises: Refusal."""
+    """The Client ID of a request. Raises: Refusal, if there is none."""
     if not client_id:
         raise refusals.CLIENT_MISSING()
     if len(client_id) > CLIENT_ID_LENGTH:

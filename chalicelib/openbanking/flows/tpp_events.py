@@ -1,4 +1,4 @@
-"""Events to TPPs: recorded in the transaction of what they are about, and sent signed.
+"""Events to TPPs: recorded in the transaction of their cause, and sent signed.
 
 A client without an Events URL is told nothing. An event's body is made once, when it happens; its signature at every
 attempt anew, for it bears on the time of sending.
@@ -34,7 +34,7 @@ class TppEvents:
     outbox: Outbox
 
     def record(self, client: Client | None, event: EventType, data: EventData) -> RecordedDeliveries:
-        """The delivery of an event, for the transaction of what it tells; none for a client that wants no events."""
+        """The delivery of an event, for the transaction of its cause; none for a client without an Events URL."""
         members: Mapping[str, Any] = data
         if client is None or client.events_url is None:
             return RecordedDeliveries()
@@ -49,7 +49,7 @@ class TppEvents:
         )
 
     def find_client(self, client_id: str) -> Client | None:
-        """The client of that id, where a flow has not read it."""
+        """The client, for flows that have not read it."""
         item = self.store.get(*client_key(client_id))
         return Client.from_item(item) if item else None
 

@@ -1,4 +1,4 @@
-"""What banks call: the messages of the bank-facing API, each version in its own spelling (specification, Endpoints)."""
+"""Messages of the bank-facing API, in each version's spelling (specification, Endpoints)."""
 
 from __future__ import annotations
 
@@ -141,4 +141,4 @@ FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
     "payment_id": (Fault.FIELD, Fault.PAYMENT_ID),
     "payment_status": (Fault.FIELD, Fault.PAYMENT_STATUS),
 }
-"""Members, in snake_case, whose absence, or wrong value, has a code of its own."""
+"""Members, in snake_case, whose absence or wrong value has its own error code."""

@@ -1,4 +1,4 @@
-"""Amounts of requests: none has more decimals than its currency has, zeros at the end aside."""
+"""Amounts in requests: no more decimals than the currency, not counting trailing zeros."""
 
 from __future__ import annotations
 

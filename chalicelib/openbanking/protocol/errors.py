@@ -84,7 +84,7 @@ ADDITIONAL: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """What one fault is called in version 1 and in version 2, there perhaps with an additional error.
+    """The codes of one fault in version 1 and version 2, there possibly with an additional error.
 
     ``status`` stands where the version 2 code goes with another HTTP status than in its table.
     """
@@ -141,9 +141,9 @@ OauthError = Literal[
 FrontDoorError = Literal[
     "unsupported_response_type", "request_not_supported", "request_uri_not_supported", "registration_not_supported"
 ]
-"""What more an authorization request can be refused with (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
+"""Further errors of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope"]
-"""What a refused caller is asked for: a client's secret, or a bearer, perhaps with the error of RFC 6750 §3.1."""
+"""The challenge of a refusal: a client secret, or a bearer, possibly with an error of RFC 6750 §3.1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The members of answers that the tables know: renamed to snake_case, and identifiers made text.
+"""Members of answers that the tables have: renamed to snake_case, identifiers made text.
 
 Everything else in an answer, at every depth, stays as the bank wrote it, keys that are data too.
 """
@@ -20,7 +20,7 @@ Spelling = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class _KnownMember:
-    """A member of a table: its name, its rule if it identifies something, and the table of what is inside it."""
+    """A member of a table: its name, its rule if it is an identifier, and the table of its own members."""
 
     name: str
     rule: IdRule | None
@@ -38,12 +38,12 @@ def normalise(model: Model, answer: dict[str, Any], *, spell: Spelling, repeated
 
 
 Place = tuple[Any, str | int] | None
-"""Where something stands: the place of what is around it, and its own name or number. Written out only when needed."""
+"""A path to a member: the path of its parent, and its name or index. Formatted only when needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Normaliser:
-    """One way through an answer, along its tables."""
+    """One pass over an answer, along its tables."""
 
     spell: Spelling
     repeated: list[str]
@@ -95,7 +95,7 @@ def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMe
 
 
 def _annotation_parts(annotation: Any) -> Iterator[Any]:
-    """Everything that an annotation is made of: a list's entries, the branches of a union, the rules of a type."""
+    """The parts of an annotation: entries of a list, branches of a union, rules of a type."""
     yield annotation
     for argument in get_args(annotation):
         yield from _annotation_parts(argument)

@@ -1,4 +1,4 @@
-"""Payments as data: kinds, schemes, ids, and what is said of their fate (specification, Enumerations)."""
+"""Payments as data: kinds, schemes and ids (specification, Enumerations)."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def schemes_schema(names: Iterable[str]) -> dict[str, Any]:
 
 
 def possible_schemes(known: Collection[str], kind: Kind, offered: Iterable[str]) -> list[str]:
-    """Those of a bank's schemes that its version has and a kind of payment can go by."""
+    """The bank's schemes that its version and the kind of payment allow."""
     excluded = {"SWIFT"} if kind in WITHOUT_SWIFT else set()
     return [name for name in offered if name in known and name not in excluded]
 
 
 def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
-    """The scheme of a payment: the one that was given, else the currency's default. Raises: Refusal."""
+    """The scheme of a payment: the given one, or the currency's default. Raises: Refusal."""
     chosen = given or _DEFAULTS.get(currency)
     if chosen is None:
         raise refusals.SCHEME_MISSING()

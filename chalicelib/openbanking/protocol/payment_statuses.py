@@ -1,4 +1,4 @@
-"""Where payments can stand, and how each version spells it (specification, Enumerations).
+"""Payment statuses, and how each version spells them (specification, Enumerations).
 
 The neutral form of a status is its ISO 20022 code. A version reads what banks report into that form and writes it in
 its own, so that a report counts whichever version the bank speaks by then.
@@ -52,7 +52,7 @@ class Statuses:
         return self.spelled.get(neutral, self.other)
 
     def first_status(self, answered: object) -> Status:
-        """The status of a payment that a bank has just answered with; what the version does not have does not count."""
+        """The first status of a payment from the bank's answer; an unknown one is ignored."""
         return answered if isinstance(answered, str) and answered in self.meanings else self.first
 
     def may_follow(self, current: Status, new: Status) -> bool:

@@ -1,4 +1,4 @@
-"""Every refusal, once: its fault, which decides code and status, its sentence, and what else its answer carries.
+"""Every refusal: its fault, which decides code and status, its sentence, and further members of its answer.
 
 Flows raise a row by calling it: ``raise refusals.STATE_USED()``. Documents and tests take codes and sentences from the
 same rows. Refusals of members that do not fit their model are made of the model's problems: see ``errors``.

@@ -106,4 +106,4 @@ NOT_SUPPORTED: Mapping[str, FrontDoorError] = {
 """Parameters of a front door that would change what is asked for, with their errors (OpenID Connect Core §3.1.2.6)."""
 
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {"scopes": (Fault.SCOPES_MISSING, Fault.SCOPES_NOT_CORRECT)}
-"""Members whose absence, or wrong value, has a code of its own."""
+"""Members whose absence or wrong value has its own error code."""

@@ -1,4 +1,4 @@
-"""What TPPs are told without asking: the events that are sent to a client's Events URL (Standard Webhooks).
+"""Events to TPPs, sent to a client's Events URL (Standard Webhooks).
 
 An event has ``type``, ``timestamp`` (when it happened) and ``data``, of one of the types below. Members without a value
 are left out.
@@ -26,7 +26,7 @@ EndedBy = Literal["tpp", "bank", "operator", "service"]
 """Who may end a consent."""
 
 EXPIRING_SECONDS = 7 * 24 * 3600
-"""So long before its end a consent is announced to expire."""
+"""Seconds before its end at which a consent is announced to expire."""
 
 
 class ConsentAuthorised(TypedDict):

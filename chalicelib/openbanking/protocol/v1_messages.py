@@ -1,4 +1,4 @@
-"""Version 1 messages: what is sent to a bank, and what its answers are held against (specification, Version 1)."""
+"""Version 1 messages: requests to banks, and models of their answers (specification, Version 1)."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ _MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code
 
 
 class Receiver(InCurrency):
-    """Who gets the money: an IBAN, or an account number with its sort code. An empty text counts as absent."""
+    """The payee: an IBAN, or an account number with its sort code. An empty string counts as absent."""
 
     amount: Amount[10]
     currency: Currency
