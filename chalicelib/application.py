@@ -1,4 +1,4 @@
-"""The Chalice application, with what Chalice itself answers put into the service's own formats."""
+"""The Chalice application; answers of Chalice itself get the service's own formats."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from chalicelib.openbanking.protocol import refusals
 
 _HEADERS = {"X-Content-Type-Options": "nosniff"}
 _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
-"""A year (RFC 6797), for this host alone: what is beside it or below it is not the service's to decide."""
+"""A year (RFC 6797), for this host only, not for its subdomains."""
 
 
 class Application(Chalice):
-    """Chalice that keeps the current request per thread and never answers in a format of its own."""
+    """Chalice with one current request per thread and no answers in its own format."""
 
     _local = threading.local()
 
@@ -77,7 +77,7 @@ def _server_timing(known: str, milliseconds: float) -> str:
 
 
 def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
-    """What Chalice refused before, or outside, a view, in the format of the interface that ``route`` belongs to."""
+    """A refusal of Chalice before or outside a view, in the format of ``route``'s interface."""
     given = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("x-request-id", "")
     request_id = given if is_uuid(given) else new_uuid()
     response = card_api.refusal(status) if route in card_api.ROUTES else _open_banking_answer(route, status, request_id)

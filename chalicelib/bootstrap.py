@@ -1,4 +1,4 @@
-"""Where the rooms are put together: one hub per process, made on first use, replaced as a whole by tests."""
+"""Puts the rooms together: one hub per process, made on first use, replaced as a whole by tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Hub(Infrastructure):
-    """All of the service for one stage: what is shared, and the rooms. Each part is made when it is first asked for."""
+    """The service of one stage: shared infrastructure and the rooms. Each part is made on first use."""
 
     @cached_property
     def delivery(self) -> DeliveryContainer:
@@ -49,7 +49,7 @@ class Hub(Infrastructure):
         return WebsiteContainer(self, self.delivery, self.statistics, self.openbanking, lambda: self.cards.flows.portal)
 
     def _senders(self) -> Senders:
-        """What sends each kind of delivery. A room that is not loaded yet is loaded with its first delivery."""
+        """The sender of each kind of delivery; a room is loaded with its first delivery."""
         return {
             **self.openbanking.senders(),
             "card_event": Sender(self._send_card_event),
@@ -86,6 +86,6 @@ def hub() -> Hub:
 
 
 def use(replacement: Hub | None) -> None:
-    """Make ``replacement`` the process's hub; ``None`` has the next call read the environment again."""
+    """Make ``replacement`` the process's hub; ``None`` makes the next call read the environment again."""
     global _hub
     _hub = replacement

@@ -1,1 +1,1 @@
-"""Delivery: what other parties have to be told, recorded with its cause and sent until it has arrived."""
+"""Delivery: messages to other parties, recorded with their cause and sent until they arrive."""

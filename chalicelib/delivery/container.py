@@ -1,4 +1,4 @@
-"""The parts of delivery, wired: what records deliveries, queues them, attempts them, and reads them back."""
+"""Wires delivery: outbox, queue, worker and journal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Senders = Mapping[Kind, Sender]
 
 
 class DeliveryContainer:
-    """``senders`` says who sends each kind of delivery; it is called when the first one is attempted."""
+    """``senders`` gives the sender of each kind; it is called at the first attempt."""
 
     def __init__(self, shared: Infrastructure, senders: Callable[[], Senders]) -> None:
         self.shared = shared

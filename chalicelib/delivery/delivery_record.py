@@ -1,4 +1,4 @@
-"""Delivery records: what is to be sent to whom, and how far that has come.
+"""Delivery records: what is sent to whom, and its state.
 
 One item collection per delivery: the item ``record``, and what is sent or was answered, in parts (see ``bodies``). A
 record is *due* until its receiver has it (*delivered*) or the last attempt is over (*failed*). A worker that takes it
@@ -22,9 +22,9 @@ from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 TABLE = "deliveries"
 RECORD, BODY = "record", "body"
 CLAIMED_SECONDS = 60
-"""How long an attempt may last, twice as long as a function runs; afterwards its worker is taken for dead."""
+"""Seconds that an attempt may last, twice a function's time-out; then its worker counts as dead."""
 HISTORY = 20
-"""So many attempts are kept in a record, the latest."""
+"""The number of latest attempts that a record holds."""
 
 _HEADERS = ("sent", "received")
 
@@ -93,35 +93,35 @@ class Delivery:
 
     @property
     def last(self) -> Mapping[str, Any]:
-        """The latest attempt that has ended; empty before there is one."""
+        """The latest finished attempt; empty before the first."""
         return self.history[-1] if self.history else {}
 
     @property
     def latency(self) -> int | None:
-        """How long the latest attempt took that has ended, in milliseconds; ``None`` before there is one."""
+        """Milliseconds of the latest finished attempt; ``None`` before the first."""
         return self.last.get("milliseconds")
 
     @property
     def concerned_bank(self) -> str:
-        """The BIC, where a bank is concerned: of a call to it, always."""
+        """The BIC of the bank concerned, if any; always for a call to a bank."""
         assert self.bic is not None, "it concerns a bank"
         return self.bic
 
     @property
     def concerned_client(self) -> str:
-        """The Client ID, where a client is concerned: of a client's event or call, always."""
+        """The Client ID of the client concerned, if any; always for its events and calls."""
         assert self.client_id is not None, "it concerns a client"
         return self.client_id
 
     @property
     def concerned_manager(self) -> int:
-        """The programme manager's id, where one is concerned: of a card event, always."""
+        """The id of the programme manager concerned, if any; always for a card event."""
         assert self.manager_id is not None, "it concerns a programme manager"
         return self.manager_id
 
     @property
     def lane(self) -> str:
-        """What it shares the slots of its receiver with (see ``slots``)."""
+        """The lane whose slots it shares (see ``slots``)."""
         return f"{self.receiver}#{PLANS[self.kind].lane}"
 
     def is_running(self, now: int) -> bool:
@@ -134,12 +134,12 @@ def record_key(delivery_id: str) -> tuple[str, Item]:
 
 
 def part_key(delivery_id: str, name: str, number: int = 0) -> tuple[str, Item]:
-    """Where a part of ``BODY``, or of an answer, stands."""
+    """The key of a part of ``BODY``, or of an answer."""
     return TABLE, {"delivery_id": delivery_id, "part": f"{name}#{number:03}"}
 
 
 def put_delivery(delivery: Delivery) -> Put:
-    """The write of a new delivery, which is due at once."""
+    """The write of a new delivery, due at once."""
     members = {name: getattr(delivery, name) for name in Delivery.__dataclass_fields__}
     item = {name: value for name, value in members.items() if value is not None} | {"history": []}
     item |= DUE.entry(delivery.delivery_id)
@@ -149,7 +149,7 @@ def put_delivery(delivery: Delivery) -> Put:
 
 
 def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> tuple[Delivery, Update]:
-    """The delivery with an attempt begun, and the write of it, which fails for all but one that has read the same.
+    """The delivery with a new attempt, and its write, which fails for all but one worker.
 
     ``sending`` is false for one that comes too late to send anything.
     """
@@ -170,12 +170,12 @@ def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> 
 
 
 def update_due_time(delivery: Delivery, until: int) -> Update:
-    """The write that has a delivery wait which nobody has claimed."""
+    """The write that postpones an unclaimed delivery."""
     return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_is_unchanged(delivery))
 
 
 def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
-    """The write that takes an attempt back that was not made: it does not count."""
+    """The write that takes back an attempt that was not made and does not count."""
     return Update(
         *record_key(claimed.delivery_id),
         set={"due_at": until, "attempts": claimed.attempts - 1, "sending": False},
@@ -185,7 +185,7 @@ def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
 
 
 def update_retry(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Update:
-    """The write that ends an attempt in vain and has the next one be due at ``until``."""
+    """The write of a failed attempt; the next one is due at ``until``."""
     return Update(
         *record_key(claimed.delivery_id),
         set={"due_at": until, "history": _history(claimed, entry), "sending": False},
@@ -197,7 +197,7 @@ def update_retry(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Upd
 def update_end(
     claimed: Delivery, state: Literal["delivered", "failed"], entry: Mapping[str, Any], answer: Item | None, now: int
 ) -> Update:
-    """The write of a delivery's end. ``entry`` is the last attempt's, ``answer`` what a caller is answered with."""
+    """The write of a delivery's end. ``entry`` is the last attempt's; ``answer`` is for the caller."""
     plan = PLANS[claimed.kind]
     changes: Item = {"state": state, f"{state}_at": now, "sending": False, "history": _history(claimed, entry)}
     changes |= {"answer": answer} if answer else {}
@@ -212,7 +212,7 @@ def update_end(
 
 
 def update_revival(delivery: Delivery, now: int) -> list[Update]:
-    """The writes that make a delivery due once more, with all its attempts before it."""
+    """The writes that make a delivery due again, with all its attempts."""
     plan = PLANS[delivery.kind]
     expires_at = now + plan.lasts + plan.kept
     changes = {
@@ -235,7 +235,7 @@ def update_revival(delivery: Delivery, now: int) -> list[Update]:
 
 
 def _is_unchanged(delivery: Delivery) -> ConditionBase:
-    """The condition that nobody has taken, ended or revived a delivery since it was read."""
+    """The condition that a delivery is unchanged since it was read."""
     condition = Attr("state").eq(delivery.state)
     for name in ("due_at", "claimed_by", "delivered_at", "failed_at"):
         value = getattr(delivery, name)
@@ -252,7 +252,7 @@ def _history(claimed: Delivery, entry: Mapping[str, Any]) -> Sequence[Mapping[st
 
 
 def _pack_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An entry of a history as it is stored: headers as one text, for a page of records has thousands of them."""
+    """A stored history entry: headers are one string, since a page of records has thousands."""
     return {**entry, **{name: jsontext.dumps(entry[name]) for name in _HEADERS if name in entry}}
 
 

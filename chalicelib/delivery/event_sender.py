@@ -1,4 +1,4 @@
-"""Events, whoever gets them: what their bodies are, and one attempt at sending one (https://www.standardwebhooks.com)."""
+"""Bodies of events, and one signed attempt to send one (https://www.standardwebhooks.com)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def body(event: str, happened_at: int, data: Mapping[str, Any]) -> str:
 
 
 def post(outbound: Outbound, address: str, secrets: Sequence[str], dispatch: Dispatch, now: int) -> Delivered:
-    """Post an event, signed with ``secrets`` (newest first); only a status from 200 to 299 counts as arrived.
+    """Post an event, signed with ``secrets`` (newest first); a status from 200 to 299 means delivered.
 
     Raises:
         Undeliverable.

@@ -1,4 +1,4 @@
-"""What runs without a caller: the queue's consumer and the sweeper's schedule."""
+"""The queue's consumer and the sweeper's schedule."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from chalicelib.foundation import log
 from chalicelib.foundation.metrics import Metrics
 
 Measure = Callable[[], AbstractContextManager[object]]
-"""Measures what happens inside."""
+"""Measures the calls inside."""
 
 delivery_jobs = Blueprint(__name__)
 
 
 @delivery_jobs.on_sqs_message(queue=hub().delivery.queue.name, batch_size=1, name="deliver")
 def deliver(event: SQSEvent) -> dict[str, Any] | None:
-    """One delivery per message; a failing receiver is data, and raises nothing.
+    """Handle one delivery per message; a failing receiver is no error.
 
     A message that comes alone comes again when this raises. Of several, which are sent beside each other, those come
     again that the answer names: it needs ``ReportBatchItemFailures``, and so does whoever has more than one sent here.
@@ -46,7 +46,7 @@ def attempt_all(worker: Worker, measure: Measure, metrics: Metrics, event: SQSEv
 
 
 def _attempt(worker: Worker, measure: Measure, delivery_id: str) -> bool:
-    """Make an attempt in a thread of its own, which log lines of no other delivery come from; whether it was made."""
+    """Attempt a delivery in its own thread, for its own log context; answers whether it was attempted."""
     with _measure_attempt(measure):
         try:
             worker.attempt(delivery_id)
@@ -58,7 +58,7 @@ def _attempt(worker: Worker, measure: Measure, delivery_id: str) -> bool:
 
 @contextmanager
 def _measure_attempt(measure: Measure) -> Iterator[None]:
-    """Measure an attempt; what its log lines had in common is over with it."""
+    """Measure an attempt, then clear the log context."""
     try:
         with measure():
             yield
@@ -68,7 +68,7 @@ def _measure_attempt(measure: Measure) -> Iterator[None]:
 
 @delivery_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")
 def sweep(event: Any) -> None:
-    """Every minute: queue what was never queued, was lost, or is due again."""
+    """Every minute: queue deliveries that were never queued, were lost, or are due again."""
     queued = hub().delivery.sweeper.sweep()
     if queued:
         log.info("swept", queued=queued)

@@ -1,4 +1,4 @@
-"""The journal of deliveries: what is due, arrived or failed, and how it is sent again by hand (decisions: Delivery).
+"""The journal of deliveries: lists by state, and manual resending (decisions: Delivery).
 
 What tells somebody something, an event or the end of a consent, may be sent again as often as one likes: its receiver
 knows the id. A question or a payment may not: its caller was told an outcome.
@@ -34,12 +34,12 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 
 BACKLOG = 20_000
-"""With so many messages in the queue it gets no more: what is due stays due, and copies of it would only pile up."""
+"""The queue length at which the sweeper adds nothing: due deliveries stay due."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweeper:
-    """Looks through the index of due times."""
+    """Queues due deliveries from the index of due times."""
 
     store: Store
     clock: Clock
@@ -48,7 +48,7 @@ class Sweeper:
     metrics: Metrics
 
     def sweep(self) -> int:
-        """Queue the deliveries whose time has come, those first that have waited longest; answers how many.
+        """Queue due deliveries, the oldest first; answers how many.
 
         How long the first has waited is measured though there be no room: then above all somebody wants to know.
         """
@@ -60,43 +60,43 @@ class Sweeper:
 
 
 ClientKind = Literal["event", "relay", "payment"]
-"""What a client's owner may see of deliveries; the revocation of a token is between this service and the bank."""
+"""The kinds of deliveries that a client's owner may see; revocations concern only service and bank."""
 
 LATEST = 50
 CLIENT_KINDS: Collection[ClientKind] = get_args(ClientKind)
 PAGE = 25
-"""So many deliveries stand on a page of a client's."""
+"""Deliveries on a page of a client."""
 LOOKED_THROUGH = 1000
-"""So many deliveries of a client are looked through at most, the latest, however few of them are asked for."""
+"""The latest deliveries of a client that a page may look through."""
 _ID_LENGTH = 64
 _BATCH = 100
-"""So many records are read by one call; as many rows of an index are looked at first."""
+"""Records per read, and rows of an index that are looked at first."""
 _READ_AHEAD = 4 * _BATCH
 _REVIVED_TOGETHER = 20
-"""So many deliveries are made due by one transaction, which holds 100 writes at most."""
+"""Deliveries per transaction, which holds 100 writes at most."""
 _TRIES = 5
-"""So often a failed delivery is looked at that others change."""
+"""Tries for a failed delivery that others change."""
 _PAUSE = 5
-"""The attempt that ``Store.wait`` is told: it waits 0.4 s on average."""
+"""The attempt number for ``Store.wait``, which then waits 0.4 s on average."""
 _END_OF_TIME = 2**40
-"""Later than anything can be due, in Unix seconds."""
+"""A Unix second after all due times."""
 
 
 class UnknownDelivery(LookupError):
-    """There is no delivery of that id, or it is not kept any more."""
+    """No delivery has this id, or it has expired."""
 
 
 class NotResendable(Exception):
-    """A delivery is not sent again; the message says why."""
+    """A delivery cannot be sent again; the message says why."""
 
 
 class SearchTooWide(ValueError):
-    """No index leads to what was asked for; the message says what has to be given as well."""
+    """No index fits the search; the message says which other criterion it needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """A bank, a client, a programme manager, whose deliveries are looked for; ``None`` is any."""
+    """The bank, client or programme manager of a search; ``None`` is any."""
 
     bic: str | None = None
     client_id: str | None = None
@@ -112,7 +112,7 @@ ANYBODY = Party()
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Where deliveries are looked for, and which of those that are found there count; ``None`` is any."""
+    """A search: the index to read, and the filter of its rows; ``None`` is any."""
 
     index: ShardedIndex
     owner: str
@@ -142,7 +142,7 @@ class ClientPage:
 
 
 class Journal:
-    """Reads deliveries, and has them sent again."""
+    """Lists deliveries and sends them again."""
 
     def __init__(self, store: Store, clock: Clock, outbox: Outbox) -> None:
         self._store = store
@@ -190,7 +190,7 @@ class Journal:
         return Delivery.from_item(item)
 
     def resend(self, delivery_id: str, looks: int = 8) -> bool:
-        """Send a notification once more, now, with all its attempts before it; one that is due anyway, just now.
+        """Send a notification again now, with all its attempts; one that is due is only queued.
 
         While an attempt is under way, or others change the delivery, it is looked at again, up to ``looks`` times,
         which takes half a second each. Answers whether it is sent: not when the attempt that was under way succeeded.
@@ -213,7 +213,7 @@ class Journal:
         raise NotResendable("an attempt is under way, and others follow if it fails")
 
     def resend_failed(self, since: int, concerned: Party = ANYBODY) -> int:
-        """Send all notifications once more that have failed since a time, in Unix seconds; answers how many.
+        """Send again all notifications that failed since a Unix second; answers how many.
 
         Questions and payments are passed over, and so is what somebody else sends again at the same time. Those that
         the queue has no room for are left to the sweeper.
@@ -234,7 +234,7 @@ class Journal:
     # -- inside
 
     def _find(self, search: _Search, since: int) -> Iterator[Delivery]:
-        """What a search finds, in the order of its index's time; read as far as it is asked for."""
+        """The deliveries of a search in the order of its index, read lazily."""
         until, size = _END_OF_TIME, _BATCH
         while True:
             rows = self._rows(search, since, until, size)
@@ -253,20 +253,20 @@ class Journal:
         )
 
     def _select(self, search: _Search, rows: Sequence[Item], ahead: int = _READ_AHEAD) -> Iterator[Delivery]:
-        """Those that a search wants; ``ahead`` records are read at first, and more and more together later."""
+        """The matching deliveries; reads ``ahead`` records at first, and growing batches later."""
         while rows:
             read = self._read([row["delivery_id"] for row in rows[:ahead]])
             yield from (delivery for delivery in read.values() if search.matches(delivery))
             rows, ahead = rows[ahead:], min(2 * ahead, _READ_AHEAD)
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
-        """Deliveries by their ids, in the order asked for, without those that are gone."""
+        """Deliveries by id, in the given order, without missing ones."""
         keys = [record_key(delivery_id) for delivery_id in ids]
         read = together([partial(self._store.batch_get, batch) for batch in pieces(keys, _BATCH)])
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
     def _send_now(self, delivery: Delivery) -> bool:
-        """Make a notification due now, unless an attempt is under way or it has changed since it was read."""
+        """Make a notification due now, unless an attempt is running or it has changed since it was read."""
         now = self._clock.time()
         if delivery.is_running(now):
             return False
@@ -278,7 +278,7 @@ class Journal:
         return True
 
     def _revive(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
-        """Make failed deliveries due once more; answers the ids of those that nobody else did it for."""
+        """Make failed deliveries due again; answers the ids of those changed here."""
         try:
             self._store.transact([write for delivery in deliveries for write in update_revival(delivery, now)])
         except (ConditionFailed, Conflict):
@@ -286,7 +286,7 @@ class Journal:
         return [delivery.delivery_id for delivery in deliveries]
 
     def _revive_alone(self, delivery: Delivery) -> bool:
-        """The same for one delivery, which is looked at again as long as it has failed and others are in the way."""
+        """The same for one delivery; retried while it has failed and others interfere."""
         for attempt in range(_TRIES):
             if delivery.state != "failed":
                 return False
@@ -298,7 +298,7 @@ class Journal:
 
 
 def _searches(concerned: Party, state: State | None) -> Sequence[_Search]:
-    """The indexes that lead to deliveries: what is due or has failed is rare, so a state goes before an owner."""
+    """The indexes of a search: due and failed deliveries are rare, so a state is preferred to an owner."""
     if state == "due":
         return [_Search(DUE, "", concerned, state, newest_first=False)]
     if state == "failed":

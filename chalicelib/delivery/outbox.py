@@ -1,4 +1,4 @@
-"""The outbox: what flows hand over to be sent, in the transaction of what causes it.
+"""The outbox: deliveries that flows record in the transaction of their cause.
 
 The queue carries a delivery's id and nothing else. The sweeper replaces a message that was never sent or got lost.
 """
@@ -34,7 +34,7 @@ class RecordedDeliveries:
 
 
 class Outbox:
-    """Records deliveries, and hurries them along through the queue."""
+    """Records deliveries and queues them."""
 
     def __init__(self, bodies: SealedBodies, queue: Queue, clock: Clock) -> None:
         self._bodies = bodies
@@ -92,7 +92,7 @@ class Outbox:
         return RecordedDeliveries((delivery_id,), (put_delivery(delivery), *first))
 
     def dispatch(self, recorded: RecordedDeliveries) -> None:
-        """Queue what was recorded. When the queue fails, the sweeper will do it: nothing is lost."""
+        """Queue recorded deliveries. If the queue fails, the sweeper does it later: nothing is lost."""
         if recorded.delivery_ids:
             log.info("deliveries recorded", delivery_ids=recorded.delivery_ids)
             self.queue(recorded.delivery_ids)
@@ -103,7 +103,7 @@ class Outbox:
         return sum(sum(together(wave)) for wave in pieces(batches, WIDTH))
 
     def queue_later(self, delivery_id: str, delay: int) -> None:
-        """Queue a delivery that is due in ``delay`` seconds; one that is due much later is left to the sweeper."""
+        """Queue a delivery with a delay in seconds; a long delay is left to the sweeper."""
         if delay > Queue.LONGEST_DELAY:
             return
         try:

@@ -1,4 +1,4 @@
-"""What comes of an attempt: it arrived, it failed, or it was not made."""
+"""Outcomes of an attempt: delivered, failed, or not made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.dynamodb.store import Operation
 
 Keep = Callable[[Sequence[Operation]], None]
-"""Writes an outcome, in one transaction with what else has to be written because of it.
+"""Writes an outcome in one transaction with its other effects.
 
 Raises ``Undeliverable`` when what arrived turns out to be of no use: then the attempt failed, and nothing was written.
 """
@@ -17,7 +17,7 @@ Raises ``Undeliverable`` when what arrived turns out to be of no use: then the a
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """What the caller of an asynchronous call is answered with: an HTTP status, and JSON."""
+    """The answer to the caller of a deferred call: an HTTP status and JSON."""
 
     status: int
     text: str
@@ -25,7 +25,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The receiver has it. ``status`` is its HTTP status."""
+    """The receiver accepted it with this HTTP ``status``."""
 
     status: int
     answer: StoredAnswer | None = None
@@ -66,20 +66,20 @@ class Undeliverable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """What a sender is given: the delivery, and its body."""
+    """A sender's input: the delivery and its body."""
 
     delivery: Delivery
     body: str
 
 
 def not_in_time(dispatch: Dispatch) -> Undeliverable:
-    """The end of a delivery that nobody waits for."""
+    """The end of a delivery without a caller."""
     return Undeliverable("it could not be sent in time", final=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """What sends one kind of delivery.
+    """Sends one kind of delivery.
 
     Attributes:
         send: answers when the receiver has it. Raises: Undeliverable.

@@ -1,4 +1,4 @@
-"""Headers as a delivery keeps them: those known to be harmless with their values, of all others the names.
+"""Headers in a delivery's record: values of harmless ones, only names of all others.
 
 What is kept is bounded: a message takes 4 KB at most, and the 20 attempts of a record, with two messages each, 160 KB
 of the 400 KB that an item may have.
@@ -37,12 +37,12 @@ HARMLESS = frozenset(
         "x-request-id",
     }
 )
-"""The headers whose values are shown: they say how a message was carried, never on whose behalf or by what right."""
+"""The headers whose values are recorded: they describe transport, never identity or authority."""
 MOST, NAME_LENGTH, VALUE_LENGTH = 32, 64, 128
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 _SEPARATORS = re.compile(r"[ .,]+")
 _PART_LENGTH = 16
-"""So long is whatever between the separators in a credential is worth something by itself."""
+"""The least length of a part of a credential that is secret by itself."""
 
 
 def record_headers(exchange: CapturedHeaders) -> dict[str, dict[str, str]]:
@@ -53,7 +53,7 @@ def record_headers(exchange: CapturedHeaders) -> dict[str, dict[str, str]]:
 
 
 def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The first headers of a message. Those that say back a secret, as a receiver may do anywhere, are not told."""
+    """The first headers of a message, without those that repeat a secret."""
     for name in [*headers][:MOST]:
         lower, value = name.lower(), headers[name]
         if not _NAME.fullmatch(lower) or _contains_secret(lower, secrets):

@@ -1,4 +1,4 @@
-"""When a delivery is attempted, and when that ends: one plan per kind, as data (decisions: Delivery)."""
+"""Delivery plans: when each kind is attempted, and when that ends (decisions: Delivery)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ PLANS: Mapping[Kind, DeliveryPlan] = {
 
 
 def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> int | None:
-    """Seconds from the end of one attempt to the next; ``None`` when there is no next one.
+    """Seconds until the next attempt; ``None`` after the last.
 
     What the receiver asks for (``Retry-After``) is honoured within twice the slot.
     """
@@ -70,7 +70,7 @@ def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> in
 
 
 def put_off(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
-    """Seconds until a delivery is looked at again that was not attempted; the longer it has waited, the longer."""
+    """Seconds until a postponed delivery is tried again; they grow with its waiting time."""
     wait = min(max(age // 4, _SHORTEST_PUT_OFF), plan.put_off)
     return max(_add_jitter(wait), min(retry_after or 0, plan.put_off), 1)
 

@@ -1,4 +1,4 @@
-"""What is sent and what was answered, sealed, and in parts that fit into an item each."""
+"""Sealed bodies and answers, in parts that fit into an item each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SealedBodies:
         self._vault = vault
 
     def seal(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
-        """The writes that keep ``text`` under ``name``: all but the first may be made ahead (see ``ahead``)."""
+        """The writes of ``text`` under ``name``: all but the first may be made ahead (see ``write_ahead``)."""
         whole = self._vault.seal(text, _context(delivery_id, name))
         return [
             Put(TABLE, part_key(delivery_id, name, number)[1] | {"sealed": piece, "expires_at": expires_at})
@@ -29,7 +29,7 @@ class SealedBodies:
         ]
 
     def write_ahead(self, parts: Sequence[Put]) -> Put:
-        """Write all parts but the first, which is left for the transaction that makes them count; answers it.
+        """Write all parts but the first, which is answered for the caller's transaction.
 
         A transaction holds 4 MB at most. Parts whose first is never written are found by nobody, and expire.
         """
@@ -39,7 +39,7 @@ class SealedBodies:
         return first
 
     def open(self, delivery_id: str, name: str, count: int, first: Item | None = None) -> str:
-        """The text that was kept in ``count`` parts; ``first`` is the first of them, if it was read already.
+        """The text of ``count`` parts; ``first`` is the first of them, if already read.
 
         Raises:
             Unsealable: a part is gone or altered.

@@ -1,4 +1,4 @@
-"""How many deliveries go to one receiver at the same time: so few that one which hangs cannot hold up all workers.
+"""Slots: they limit parallel deliveries to a receiver, so that a hanging one cannot occupy all workers.
 
 A receiver has ``SLOTS`` items for each lane: notices, questions, payments. An attempt holds one of them until it ends
 or, when its worker died, until the slot's time is over. After an attempt that failed and was long the slot rests,
@@ -35,7 +35,7 @@ class Slot:
         return {"delivery_id": f"receiver#{self.lane}", "part": f"slot#{self.number}"}
 
     def take(self, now: int) -> Update:
-        """The write by which an attempt takes the slot; it fails while another one holds it."""
+        """The write that takes the slot for an attempt; it fails while another one holds it."""
         return Update(
             TABLE,
             self.key,
@@ -44,7 +44,7 @@ class Slot:
         )
 
     def free(self, at: int) -> Update:
-        """The write that has the slot be free from ``at`` on.
+        """The write that frees the slot at ``at``.
 
         It has no condition: when the holder's time was over and another attempt has the slot, then for a moment the
         receiver gets one delivery more than it should, and that is better than an outcome that cannot be written.
@@ -54,7 +54,7 @@ class Slot:
 
 
 def any_slot(lane: str) -> Slot:
-    """A slot to try without looking: mostly it is free."""
+    """A random slot to try without a read: mostly it is free."""
     return Slot(lane, random.randrange(SLOTS))
 
 

@@ -1,4 +1,4 @@
-"""The delivery worker: one attempt at one delivery, and what comes after it.
+"""The delivery worker: one attempt at one delivery, and its outcome.
 
 An attempt begins with one transaction, that the delivery and a slot of its lane are taken, and ends with one, that its
 outcome is written and the slot is free. What a worker leaves behind that dies in between is due again when its time is
@@ -47,7 +47,7 @@ from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_h
 from chalicelib.foundation.identifiers import new_id
 
 _TURNS = (2, 3, 3, 3, 3)
-"""How long to wait for a slot of a receiver that is quick, as ``Store.wait`` counts: half a second in all."""
+"""Tries to get a slot of a quick receiver, as ``Store.wait`` counts: half a second in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Worker:
         return None
 
     def carry_out(self, attempt: Attempt) -> None:
-        """Send, and write down what came of it."""
+        """Send, and record the outcome."""
         delivery = attempt.delivery
         try:
             arrived = self._send(attempt)
@@ -140,7 +140,7 @@ class Worker:
     # -- inside
 
     def _succeed(self, attempt: Attempt, arrived: Delivered) -> None:
-        """End a delivery that has arrived, unless its outcome cannot be kept."""
+        """End a delivery that has arrived, unless its outcome cannot be stored."""
         entry = self._history_entry(attempt, arrived.status)
         try:
             self._end(attempt, "delivered", entry, arrived.answer, arrived.keep)
@@ -150,7 +150,7 @@ class Worker:
             log.info("delivered", **_log_fields(attempt.delivery))
 
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
-        """The slots to try: first any, since mostly it is free, then those that were seen to be free.
+        """The slots to try: first a random one, then those that a read shows as free.
 
         What had to wait before only takes what it has seen to be free: many would write to the same few items. Where
         slots come and go quickly it is worth waiting a moment. When it is too late for another attempt, none is needed.
@@ -167,12 +167,12 @@ class Worker:
             yield from read_free_slots(self._store, delivery.lane, now).free
 
     def _has_claimed(self, claimed: Delivery) -> bool:
-        """Whether an attempt has begun although the storage did not say so."""
+        """Whether an attempt's first write succeeded although its answer was lost."""
         item = self._store.get(*record_key(claimed.delivery_id))
         return item is not None and item.get("claimed_by") == claimed.claimed_by
 
     def _postpone(self, delivery: Delivery, now: int) -> None:
-        """All slots of the receiver are taken: the delivery waits a little."""
+        """Postpone a delivery, since all slots of the receiver are taken."""
         delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None)
         try:
             self._store.transact([update_due_time(delivery, now + delay)])
@@ -212,7 +212,7 @@ class Worker:
                 self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _return(self, attempt: Attempt, reason: str, delay: int | None = None) -> None:
-        """Take an attempt back that was not made: it does not count, and the delivery waits a little."""
+        """Take back an attempt that was not made, and postpone the delivery."""
         delivery, now = attempt.delivery, self._clock.time()
         delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None) if delay is None else delay
         log.info("delivery put off", **_log_fields(delivery), reason=reason)
@@ -220,7 +220,7 @@ class Worker:
             self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _fail(self, attempt: Attempt, failure: Undeliverable) -> None:
-        """End a delivery in vain. When it cannot be found out what its caller is to be told, it ends another time."""
+        """End a failed delivery; retried later if its caller's answer cannot be determined."""
         try:
             last = self._last_words(attempt, failure)
         except StoreError as error:
@@ -231,7 +231,7 @@ class Worker:
         self._end(attempt, "failed", entry, last.answer, last.keep, resting=self._was_long(attempt))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
-        """The failure that tells the caller of an asynchronous call how it ended, also where the last one does not.
+        """The failure for the caller of a deferred call, also if the last one names none.
 
         Raises: StoreError.
         """
@@ -286,7 +286,7 @@ class Worker:
         return True
 
     def _was_long(self, attempt: Attempt) -> bool:
-        """Whether an attempt has cost a worker time; a refused connection, for example, costs none."""
+        """Whether an attempt took a worker's time; a refused connection takes none."""
         return self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
     def _history_entry(self, attempt: Attempt, status: int | None, error: str | None = None) -> Mapping[str, Any]:
@@ -298,7 +298,7 @@ class Worker:
         )
 
     def _report(self, delivery: Delivery, defect: BaseException) -> None:
-        """Put an id into the dead-letter queue, whose alarm calls a person: an attempt met a defect of ours."""
+        """Put an id into the dead-letter queue, whose alarm calls a person: the attempt met a defect."""
         log.defect("delivery met a defect", defect)
         try:
             self._dead.send(delivery.delivery_id)
@@ -307,12 +307,12 @@ class Worker:
 
 
 def _claim_of(claimed: Delivery) -> str:
-    """The name of the attempt that has a delivery."""
+    """The name of the attempt that claims a delivery."""
     assert claimed.claimed_by is not None, "it was claimed"
     return claimed.claimed_by
 
 
 def _log_fields(delivery: Delivery) -> dict[str, Any]:
-    """What log lines say of a delivery."""
+    """The log members of a delivery."""
     names = ("kind", "topic", "receiver", "attempts")
     return {name: getattr(delivery, name) for name in names}

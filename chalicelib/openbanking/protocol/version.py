@@ -1,4 +1,4 @@
-"""What makes a version of the protocol between the service and banks: one object that says all that is its own.
+"""A version of the bank protocol: one object with everything that is specific to it.
 
 A version is declared in a module of its own (``v1``, ``v2``) and registered in ``versions``. Nobody else asks which
 version a bank has: they ask its object for what they need.
@@ -27,7 +27,7 @@ BANK_ROOT = "/bank"
 
 @dataclass(frozen=True, slots=True)
 class ErrorForm(Generic[E]):
-    """How a version tells banks that their call is refused (specification, Errors).
+    """The error format of a version (specification, Errors).
 
     Attributes:
         status: the HTTP status of a refusal.
@@ -86,17 +86,17 @@ class Version:
 
     @property
     def cancel_path(self) -> str:
-        """Where a PSU comes back without a consent."""
+        """The cancel address of a PSU who gives no consent."""
         return f"{self.base}/cancel/{{secret}}"
 
     @property
     def answers_status_queries(self) -> bool:
-        """Whether its banks are asked where a payment stands; else what they have reported counts."""
+        """Whether its banks are asked for a payment's status; otherwise their reports count."""
         return bool(self.payment_status)
 
     @property
     def reports_performance(self) -> bool:
-        """Whether its banks report every day how long consents and payments took (specification, daily_performance)."""
+        """Whether its banks send daily performance reports (specification, daily_performance)."""
         return "report_day" in self.calls
 
     @property
@@ -110,7 +110,7 @@ class Version:
         return self.relayed.get(call.name) if isinstance(call, RelayedCall) else self.payments.get(call.kind)
 
     def in_spelling(self, members: Mapping[str, T]) -> dict[str, T]:
-        """Members that are in snake_case, as its banks' calls spell them."""
+        """Snake_case members in the spelling of its banks' calls."""
         return {self.spell(name): value for name, value in members.items()}
 
 

@@ -14,7 +14,7 @@ VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1.VE
 """The versions by their numbers, oldest first."""
 
 TPP_ERRORS: ErrorForm[Error] = v2.VERSION.errors
-"""How TPPs are refused, whichever version their bank has: as version 2 refuses banks."""
+"""The error format for TPPs, whatever their bank's version: that of version 2."""
 
 
 def version_below(route: str) -> Version | None:
@@ -26,7 +26,7 @@ def version_below(route: str) -> Version | None:
 
 
 def error_form(route: str) -> ErrorForm[Any]:
-    """How a request at a route is refused."""
+    """The error format of a route."""
     version = version_below(route)
     return version.errors if version else TPP_ERRORS
 

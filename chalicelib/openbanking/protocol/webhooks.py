@@ -1,4 +1,4 @@
-"""Webhooks, which the service calls at a bank, and the TPP calls that lead there (specification, Service to bank).
+"""Webhooks of banks, and the TPP calls that lead to them (specification, Service to bank).
 
 A row of ``RELAYED`` is a question about a PSU's data, a row of ``PAYMENTS`` a payment to be initiated. Which webhook
 stands behind a row is declared by each version (``v1``, ``v2``): its path, the scope it needs, the model of its request
@@ -18,13 +18,13 @@ from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.scopes import Scope, Service
 
 CountedUnder = Service | Literal["authorization"]
-"""Whose calls are counted together: those of a service, and those that give or end a PSU's consent."""
+"""The services that calls are counted under, and the consent steps."""
 PAYMENT_SERVICE: CountedUnder = "PISP"
-"""What payments and their status are counted under."""
+"""The service that payments and their status are counted under."""
 
 
 class UnusableAnswer(ValueError):
-    """An answer that has the right form and yet says nothing that can be used; the message says why."""
+    """An answer of the right form that cannot be used; the message says why."""
 
 
 class FundsConfirmation(TypedDict):
@@ -42,12 +42,12 @@ class TokenEnded(RevokeToken):
 
 
 class Acknowledgement(OpenMessage):
-    """An answer that says nothing but success."""
+    """An answer with nothing but success."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """How banks of a version answer webhooks (specification, Events and Errors).
+    """The answer format of a version's webhooks (specification, Events and Errors).
 
     Attributes:
         spell: how they may spell the members of an answer, besides snake_case.
@@ -112,16 +112,16 @@ class Webhook:
     form: AnswerForm | None = None
 
     def model_of_answer(self, request: Mapping[str, Any]) -> type[OpenMessage]:
-        """The model that the answer to ``request`` is held against."""
+        """The model of the answer to ``request``."""
         return self.expected(request) if self.expected else self.answer
 
     def is_within(self, scopes: Collection[str]) -> bool:
-        """Whether the scope that it needs is among the names of ``scopes``."""
+        """Whether ``scopes`` has the scope that it needs."""
         return self.scope is not None and self.scope.name in scopes
 
     @property
     def service(self) -> CountedUnder:
-        """What it is counted under. Raises: LookupError, for a row that does not say."""
+        """The service that it is counted under. Raises: LookupError, if the row has none."""
         if self.scope is not None:
             return self.scope.service
         if self.part_of is None:
@@ -131,7 +131,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class RelayedCall:
-    """One question of a TPP that is answered by a bank; ``service`` is what it is counted under."""
+    """A TPP's call that a bank answers; it is counted under ``service``."""
 
     name: str
     method: Literal["GET", "POST"]
@@ -141,7 +141,7 @@ class RelayedCall:
 
 @dataclass(frozen=True, slots=True)
 class PaymentCall:
-    """One way to initiate a payment; ``body_bytes`` is the longest body that it takes."""
+    """A kind of payment initiation; ``body_bytes`` is its longest body."""
 
     kind: Kind
     path: str

@@ -1,1 +1,1 @@
-"""One record and its rules in each module; partition keys are spelled here only."""
+"""One record and its rules per module; partition keys are spelled only here."""

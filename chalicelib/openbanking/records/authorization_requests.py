@@ -25,13 +25,13 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 TABLE = "authorizations"
 LIFETIME = 30 * 60
 KEPT = 400 * 24 * 3600
-"""How long a used state is remembered, in seconds: longer than any consent that came of it."""
+"""Seconds that a used state is remembered: longer than any consent that followed."""
 
 Status = Literal["open", "approved", "cancelled"]
 
 
 class StateUsed(Exception):
-    """The client has used this state before; ``authorization`` is what stands there."""
+    """The client has used this state before; ``authorization`` is the stored request."""
 
     def __init__(self, authorization: AuthorizationRequest) -> None:
         self.authorization = authorization
@@ -40,7 +40,7 @@ class StateUsed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewAuthorizationRequest:
-    """What a TPP asks for, checked. A state that only the bank is to see is not returned to the TPP."""
+    """A TPP's validated request. A state that the service made for the bank is not returned to the TPP."""
 
     client_id: str
     bic: str
@@ -101,14 +101,14 @@ class AuthorizationRequest:
 
     @property
     def returned_state(self) -> dict[str, str]:
-        """The ``state`` for the TPP; empty where it knows of none."""
+        """The ``state`` for the TPP; empty if it sent none."""
         return {"state": self.state} if self.returns_state else {}
 
     def is_open(self, now: int) -> bool:
         return self.status == "open" and now < self.valid_until
 
     def has_request_url(self, url: str) -> bool:
-        """Whether ``url`` is the address that this request was given, however its query is escaped or ordered."""
+        """Whether ``url`` is this request's address, however its query is escaped or ordered."""
         return _canonical(url) == _canonical(self.request_url)
 
 
@@ -169,7 +169,7 @@ class AuthorizationRequests:
         return AuthorizationRequest.from_item(item)
 
     def cancel_credential(self, authorization: AuthorizationRequest) -> str:
-        """What the cancel address ends in."""
+        """The last part of the cancel address."""
         return self._vault.unseal(authorization.cancel_sealed, _context(authorization.authorization_id))
 
     def update_to_approve(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
@@ -184,7 +184,7 @@ class AuthorizationRequests:
     def update_to_cancel(
         self, authorization: AuthorizationRequest, error: str, description: str
     ) -> tuple[AuthorizationRequest, Update]:
-        """An open request with its end, and the write of it; one that has ended keeps its end."""
+        """End an open request: its new state and the write; an ended request stays as it is."""
         ended = replace(authorization, status="cancelled", error=error, error_description=description)
         changes = {name: getattr(ended, name) for name in ("status", "error", "error_description")}
         key = authorization_key(authorization.authorization_id)

@@ -1,4 +1,4 @@
-"""Answers that a bank may fetch again: a repeated ``X-Request-Id`` with the same body (decisions: Bank-facing API)."""
+"""Answers for repeats of a bank: the same ``X-Request-Id`` with the same body (decisions: Bank-facing API)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ A = TypeVar("A", bound=Mapping[str, object])
 
 @dataclass(frozen=True, slots=True)
 class BankIdempotencyClaim:
-    """One request of one bank: the place of its answer, and the digest of its body."""
+    """A bank's request: the name of its stored answer and the digest of its body."""
 
     name: str
     body_digest: str
@@ -46,7 +46,7 @@ class BankIdempotency:
         self._clock = clock
 
     def find_answer(self, claim: BankIdempotencyClaim, item: Item | None) -> Any:
-        """The answer that ``item`` keeps, of the type that the claim's call has; ``None`` when there is none.
+        """The answer stored in ``item``, of the type of the claim's call; ``None`` if there is none.
 
         Raises:
             Refusal: the request id was used with another body.
@@ -58,7 +58,7 @@ class BankIdempotency:
         return jsontext.loads(self._vault.unseal(item["answer"], claim.name))
 
     def put_answer(self, claim: BankIdempotencyClaim, answer: Mapping[str, object]) -> Put:
-        """The write that keeps an answer, for the transaction of its cause; it fails for all but the first."""
+        """The write of an answer, for the transaction of its cause; it fails for all but the first."""
         now = self._clock.time()
         item = {
             "claim": claim.name,
@@ -69,7 +69,7 @@ class BankIdempotency:
         return Put(TABLE, item, absent("claim") | Attr("expires_at").lte(now))
 
     def store_answer(self, claim: BankIdempotencyClaim, answer: A) -> A:
-        """Keep an answer by itself; answers the one that is kept, maybe a parallel request's. Raises: Refusal."""
+        """Store an answer on its own; answers the stored one, perhaps a parallel request's. Raises: Refusal."""
         operation = self.put_answer(claim, answer)
         try:
             self._store.put(TABLE, operation.item, operation.condition)

@@ -1,4 +1,4 @@
-"""What a bank (ASPSP) is: its record, what an operator may say of one, and the rules that both obey."""
+"""A bank (ASPSP): its record, the operator's input, and the rules of both."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at")
 
 
 class InvalidBank(ValueError):
-    """A bank's member that cannot be accepted; the message says which and why."""
+    """A member of a bank is invalid; the message names it and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewBank:
-    """What an operator says of a bank. ``public_keys`` are PEM; ``scopes`` and ``schemes`` default to all."""
+    """An operator's description of a bank. ``public_keys`` are PEM; ``scopes`` and ``schemes`` default to all."""
 
     bic: str
     name: str
@@ -92,7 +92,7 @@ class Bank:
         return any(credential.matches(entry["digest"]) for entry in self.api_keys)
 
     def api_key(self, now: int) -> Item:
-        """The API key that the service shows the bank: the newest whose time has come."""
+        """The API key that the service sends to the bank: the newest that is already in use."""
         return next((entry for entry in reversed(self.api_keys) if entry["active_from"] <= now), self.api_keys[0])
 
     @classmethod
@@ -114,7 +114,7 @@ class Bank:
 
 
 def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> Bank:
-    """The record that an operator's words make, without API keys.
+    """The record of an operator's description, without API keys.
 
     Args:
         new: what the operator says.

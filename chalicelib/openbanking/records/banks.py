@@ -1,4 +1,4 @@
-"""The banks' table: what requests ask of it, cached for at most a minute, and what the operator does with it."""
+"""The table of banks: reads, cached for at most a minute, and the operator's changes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ CACHED_SECONDS = 60
 
 
 class UnknownBank(LookupError):
-    """There is no bank of that BIC."""
+    """No bank has this BIC."""
 
 
 class BankExists(Exception):
-    """A bank of that BIC is registered already."""
+    """A bank with this BIC is already registered."""
 
 
 @dataclass(slots=True)
 class _Cached:
-    """A bank as it was read, with what was made of it: opened API keys by their digests, loaded public keys."""
+    """A bank as read, with its opened API keys by digest and its loaded public keys."""
 
     bank: Bank
     read_at: int
@@ -42,7 +42,7 @@ class _Cached:
 
 
 class Banks:
-    """The banks. What an operator changes holds everywhere after a minute at the latest."""
+    """The banks. An operator's change takes effect everywhere within a minute."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
         self._store = store
@@ -60,7 +60,7 @@ class Banks:
         return cached.bank if cached and (cached.bank.active or not active) else None
 
     def outbound_key(self, bank: Bank) -> str:
-        """The API key that the service shows the bank."""
+        """The API key that the service sends to the bank."""
         cached = self._read_cached(bank.bic) or _Cached(bank, self._clock.time())
         entry = cached.bank.api_key(self._clock.time())
         if entry["digest"] not in cached.opened:
@@ -86,7 +86,7 @@ class Banks:
         ]
 
     def list_registered(self) -> list[Bank]:
-        """All banks, switched on or not, by BIC; one that was added in this moment may not be among them yet."""
+        """All banks by BIC, active or not; one that was just added may be missing."""
         keys = [bank_key(row["bic"]) for row in self._rows()]
         found = [item for piece in pieces(keys, 100) for item in self._store.batch_get(piece)]
         return [Bank.from_item(item) for item in found if item]
@@ -94,7 +94,7 @@ class Banks:
     # -- what the operator does
 
     def add(self, new: NewBank) -> tuple[Bank, str]:
-        """Register a bank; answers it and its API key, which is not shown again.
+        """Register a bank; answers it and its API key, which is shown only once.
 
         Raises:
             InvalidBank, BankExists.
@@ -124,7 +124,7 @@ class Banks:
         return self._change(self.get(bic), changes)
 
     def rotate_api_key(self, bic: str, overlap: int = 0) -> str:
-        """Make a new API key: accepted from the bank at once, shown to it after ``overlap`` seconds.
+        """Make a new API key: accepted from the bank at once, sent to it after ``overlap`` seconds.
 
         The one before it stays accepted until the next rotation.
         """
@@ -135,12 +135,12 @@ class Banks:
         return key
 
     def add_public_key(self, bic: str, pem: str) -> Bank:
-        """Accept signatures of one more key; at most two are active. Raises: InvalidBank."""
+        """Accept signatures of another key; at most two are active. Raises: InvalidBank."""
         bank = self.get(bic)
         return self._change(bank, {"public_keys": [*bank.public_keys, pem]})
 
     def remove_public_key(self, bic: str, kid: str) -> Bank:
-        """Accept signatures of a key no more. Raises: InvalidBank."""
+        """Stop accepting signatures of a key. Raises: InvalidBank."""
         bank = self.get(bic)
         left = [pem for pem in bank.public_keys if signatures.key_id(signatures.load_public_key(pem)) != kid]
         if len(left) == len(bank.public_keys):
@@ -148,7 +148,7 @@ class Banks:
         return self._change(bank, {"public_keys": left})
 
     def remove(self, bic: str) -> None:
-        """Forget a bank. Its consents stay, and no call of theirs reaches it any more. Raises: UnknownBank."""
+        """Remove a bank. Its consents stay, but their calls no longer reach it. Raises: UnknownBank."""
         try:
             self._store.delete(TABLE, {"bic": bic.upper()}, Attr("bic").exists())
         except ConditionFailed:
@@ -224,7 +224,7 @@ def bank_key(bic: str) -> tuple[str, Item]:
 
 
 def spellings(bic: str) -> tuple[str, ...]:
-    """The BICs that a bank may be registered under, none for what is no BIC: 8 characters also mean the head office."""
+    """The BICs that name the same bank, none for an invalid one: 8 characters also mean the head office."""
     if len(bic) not in (8, 11):
         return ()
     if len(bic) == 8:

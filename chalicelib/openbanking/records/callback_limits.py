@@ -1,4 +1,4 @@
-"""How often the shared callback page may have a bank asked: anybody can open it (decisions: /payments/callback).
+"""Limits of the public callback page's queries to banks (decisions: /payments/callback).
 
 A bank is asked about a payment at most once in ten seconds, within a day of its order, and at most so many times an
 hour for one IP address. The first two are kept in the payment's own item, the third in a counter that begins anew with
@@ -24,14 +24,14 @@ _HOUR = 3600
 
 
 class CallbackLimits:
-    """Makes the writes that count a question; no address can be read from them."""
+    """Makes the writes that count a query; they do not reveal the address."""
 
     def __init__(self, keyring: Keyring, clock: Clock) -> None:
         self._keyring = keyring
         self._clock = clock
 
     def put_counts(self, payment: Payment, address: str) -> list[Operation]:
-        """The writes that count a question about a payment for an address; they fail when one limit is reached."""
+        """The writes that count a query about a payment from an address; they fail at a limit."""
         now = self._clock.time()
         rested = Attr("asked_at").not_exists() | Attr("asked_at").lte(now - BETWEEN_SECONDS)
         return [

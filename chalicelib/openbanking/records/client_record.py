@@ -1,4 +1,4 @@
-"""A client's record: what is kept of a TPP, and of every change to it (specification, Web interface records)."""
+"""A client's record: a TPP and its changes (specification, Web interface records)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chalicelib.foundation.identifiers import matches, new_secret, new_uuid
 
 TABLE = "clients"
 OPERATOR = "operator"
-"""Who changes a client by command line; in the web interface it is a user, by email."""
+"""The author of changes by command line; in the web interface the author is a user's email."""
 CLIENT_ID_LENGTH = 64
 
 Action = Literal["updated", "activated", "deactivated", "client secret rotated", "events secret rotated"]
@@ -23,7 +23,7 @@ _DETAILS = ("title", "callback_urls", "registration_number", "events_url")
 
 @dataclass(frozen=True, slots=True)
 class ClientSecret:
-    """A secret that a client proves itself by; ``valid_until`` (Unix seconds) is ``None`` for the newest."""
+    """A client secret; ``valid_until`` (Unix seconds) is ``None`` for the newest."""
 
     digest: str = field(repr=False)
     made_at: int
@@ -55,7 +55,7 @@ class Client:
 
     @classmethod
     def from_item(cls, item: Item) -> Client:
-        """Also of an item of before clients had several addresses and secrets."""
+        """Read an item, also an old one with a single address and secret."""
         created_at = item["created_at"]
         secrets = item.get("secrets", ())
         if digest := item.get("secret_digest"):
@@ -75,7 +75,7 @@ class Client:
         )
 
     def as_item(self) -> Item:
-        """The item that stands for it; what is absent is left out."""
+        """The stored item, without absent members."""
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}
         members |= {
             "callback_urls": list(self.callback_urls),
@@ -86,16 +86,16 @@ class Client:
 
     @property
     def callback_url(self) -> str:
-        """Where PSUs come back to unless a request says otherwise."""
+        """The default callback address."""
         return self.callback_urls[0]
 
     @property
     def has_secret(self) -> bool:
-        """Whether it proves itself by a secret."""
+        """Whether the client has a secret."""
         return bool(self.secrets)
 
     def accepts_secret(self, secret: str | None, now: int) -> bool:
-        """Whether ``secret`` is one of this client's; a client without one accepts its absence only."""
+        """Whether ``secret`` is one of this client's; a client without a secret accepts only none."""
         if secret is None or not self.secrets:
             return secret is None and not self.secrets
         return any(matches(secret, each.digest) and each.is_valid(now) for each in self.secrets)
@@ -103,7 +103,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A client, with the secrets that were just made for it, in clear: neither is shown again.
+    """A client with its new secrets in clear: they are shown only once.
 
     ``secret`` is what the client shows the service. ``events_secret`` is what it verifies events with (``whsec_`` and
     the base64 of 256 random bits). One that was not made, or is not in use any more, is ``None``. With ``repeated`` an
@@ -118,7 +118,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What makes a new client itself. Where it is worked out and not drawn, the same request makes the same client."""
+    """The identity of a new client. A derived identity makes repeats of a request yield the same client."""
 
     client_id: str
     secret: str = field(repr=False)
@@ -126,7 +126,7 @@ class Identity:
 
     @classmethod
     def generate(cls) -> Identity:
-        """A new one, by chance."""
+        """A random identity."""
         return cls(new_uuid(), new_secret(), event_signing.new_secret())
 
 
@@ -151,7 +151,7 @@ class ClientChange:
 
     @classmethod
     def between(cls, before: Client, after: Client, at: int, by: str, action: Action) -> ClientChange:
-        """What makes ``after`` of ``before``."""
+        """The change from ``before`` to ``after``."""
         old, new = _details(before), _details(after)
         changed = [name for name in _DETAILS if old[name] != new[name]]
         known = {name: {each: members[each] for each in changed} for name, members in (("before", old), ("after", new))}
@@ -167,12 +167,12 @@ class ClientChange:
 
 
 def client_key(client_id: str) -> tuple[str, Item]:
-    """Where a client stands, for a read of several records together."""
+    """A client's key, for a read of several records."""
     return TABLE, {"client_id": client_id}
 
 
 def change_key(client_id: str, revision: int) -> tuple[str, Item]:
-    """Where the change stands that made a revision: under a name too long for anybody to give as a Client ID."""
+    """The key of the change that made a revision: too long to be a Client ID."""
     return TABLE, {"client_id": f"{client_id}/change/{revision:0{CLIENT_ID_LENGTH}}"}
 
 
@@ -181,6 +181,6 @@ def _details(client: Client) -> dict[str, Any]:
 
 
 def _old_until(secrets: Sequence[ClientSecret | EventSecret]) -> dict[str, Any]:
-    """Until when the secret before the newest is good, if it still is."""
+    """The end of the previous secret's validity, if it is still valid."""
     ends = [timestamp(secret.valid_until) for secret in secrets if secret.valid_until is not None]
     return {"old_secret_until": ends[0]} if ends else {}

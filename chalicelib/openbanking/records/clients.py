@@ -1,4 +1,4 @@
-"""Clients: TPPs as this service knows them (specification, Web interface records; decisions: Clients, users, banks).
+"""Clients: registered TPPs (specification, Web interface records; decisions: Clients, users, banks).
 
 A change is written with its entry in the client's history, on the revision that was read: of two at once the second is
 made again of what the first one left, or refused where somebody has decided by what they saw.
@@ -37,13 +37,13 @@ from chalicelib.openbanking.records.client_record import (
 TITLE_LENGTH = 128
 MOST_CALLBACK_URLS = 10
 HISTORY_LENGTH = 50
-"""So many changes of a client are shown, the latest."""
+"""The number of latest changes that are shown."""
 _REPEATED_SECONDS = 600
-"""So long a request to register a client may be repeated; afterwards its secrets are not shown again."""
+"""Seconds in which a repeated registration shows the secrets again."""
 
 
 class InvalidClient(ValueError):
-    """A client's member that cannot be accepted: ``member`` names it, the message says why."""
+    """A member of a client is invalid: ``member`` names it, the message says why."""
 
     def __init__(self, member: str, message: str) -> None:
         self.member = member
@@ -51,19 +51,19 @@ class InvalidClient(ValueError):
 
 
 class UnknownClient(LookupError):
-    """There is no client of that id, or it is not this owner's."""
+    """No client has this id, or it is not this owner's."""
 
 
 class ClientExists(Exception):
-    """A client of that id is registered already."""
+    """A client with this id is already registered."""
 
 
 class ClientChanged(Exception):
-    """Somebody else changed the client after it was looked at."""
+    """The client was changed after it was read."""
 
 
 class Details(TypedDict, total=False):
-    """What can be changed of a client; ``events_url`` is ``None`` where events are to be sent no more."""
+    """The changeable members of a client; ``events_url`` is ``None`` to stop events."""
 
     title: str
     callback_urls: Sequence[str]
@@ -85,7 +85,7 @@ class Clients:
         return f"{self._settings.public_url}/authorize/callback"
 
     def web_callback(self, client: Client) -> str:
-        """Where PSUs come back to from a request of the web interface: to its own page if that is the client's, too."""
+        """The callback address for the web interface's requests: its own page if the client uses it."""
         return self.default_callback if self.default_callback in client.callback_urls else client.callback_url
 
     def create(
@@ -134,14 +134,14 @@ class Clients:
         return Registered(client, plain, itself.events_secret if client.events_url else None)
 
     def get(self, client_id: str, owner: str | None = None) -> Client:
-        """A client, of ``owner`` if one is named. Raises: UnknownClient."""
+        """A client, of ``owner`` if given. Raises: UnknownClient."""
         item = self._store.get(*client_key(client_id)) if 0 < len(client_id) <= CLIENT_ID_LENGTH else None
         if item is None or owner not in (None, item["owner"]):
             raise UnknownClient(f"no client has the id {client_id}")
         return Client.from_item(item)
 
     def all(self, owner: str | None = None) -> list[Client]:
-        """All clients of one user, or (for the operator) of everybody."""
+        """All clients of one user, or of everybody."""
         if owner is None:
             return [Client.from_item(item) for item in self._store.scan(TABLE) if "owner" in item]
         return [Client.from_item(item) for item in self._store.each(TABLE, ("owner", owner), index="owner")]
@@ -158,18 +158,18 @@ class Clients:
         return self._change_members(client_id, owner, "activated", active=True)
 
     def deactivate(self, client_id: str, owner: str | None = None) -> Client:
-        """Every call of the client is refused from now on. Raises: UnknownClient."""
+        """Refuse every call of the client from now on. Raises: UnknownClient."""
         return self._change_members(client_id, owner, "deactivated", active=False)
 
     def set_registration_number(self, client_id: str, number: str) -> Client:
-        """Say what banks show as the TPP's number. Raises: UnknownClient, InvalidClient."""
+        """Set the registration number that banks show. Raises: UnknownClient, InvalidClient."""
         checked = _check_text("registration_number", number, TITLE_LENGTH)
         return self._change_members(client_id, None, "updated", registration_number=checked)
 
     def update(
         self, client_id: str, *, owner: str | None = None, revision: int | None = None, **details: Unpack[Details]
     ) -> Registered:
-        """Change what is named of a client, with an events secret if it gets its first Events URL.
+        """Change the given members of a client; its first Events URL brings an events secret.
 
         The events secrets stay without an address, so that events which start again are verified as before.
 
@@ -200,7 +200,7 @@ class Clients:
     def rotate_secret(
         self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
     ) -> Registered:
-        """Make a new client secret; the one before it is good for ``overlap`` seconds more.
+        """Make a new client secret; the old one stays valid for ``overlap`` seconds.
 
         At most two are good: one that was still ending because of an earlier rotation ends now. A client without a
         secret gets its first, and needs it at once. With the ``secret`` of before, a repeat is answered as such for ten
@@ -226,7 +226,7 @@ class Clients:
     def rotate_events_secret(
         self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
     ) -> Registered:
-        """Make a new events secret; for ``overlap`` seconds events are signed with the one before it, too.
+        """Make a new events secret; for ``overlap`` seconds the old one signs too.
 
         Without an overlap the old secret ends at once: that is for one in wrong hands. At most two are in use: one that
         was still ending because of an earlier rotation ends now. A repeat with the ``secret`` of before is answered as
@@ -251,7 +251,7 @@ class Clients:
         return self._change(client_id, owner, "events secret rotated", apply_change)
 
     def events_secrets(self, client: Client) -> list[str]:
-        """The secrets that an event of this moment is signed with, in clear, newest first.
+        """The secrets that sign events now, in clear, newest first.
 
         Raises: Unsealable.
         """
@@ -259,7 +259,7 @@ class Clients:
         return event_signing.in_use(self._vault, secrets, context, self._clock.time())
 
     def _made_before(self, client: Client, owner: str, itself: Identity) -> Registered:
-        """What an earlier request made of it, with those of the secrets that are in use. Raises: ClientExists."""
+        """The client that an earlier request made, with its secrets in use. Raises: ClientExists."""
         if client.owner != owner or self._clock.time() - client.created_at >= _REPEATED_SECONDS:
             raise ClientExists(client.client_id)
         secret = itself.secret if client.accepts_secret(itself.secret, self._clock.time()) else None
@@ -267,11 +267,11 @@ class Clients:
         return Registered(client, secret, itself.events_secret if is_signing else None, repeated=True)
 
     def _rotated_at(self, client: Client) -> int:
-        """When the newest events secret was made by a rotation, as far as is known."""
+        """The time of the latest rotation of the events secret, if known."""
         return next((each.at for each in self.history(client) if each.action == "events secret rotated"), 0)
 
     def _check_recent(self, made_at: int) -> None:
-        """Whether a secret may be shown to who repeats the request that made it. Raises: InvalidClient."""
+        """Whether a repeat may show the secret again. Raises: InvalidClient."""
         if self._clock.time() - made_at >= _REPEATED_SECONDS:
             raise InvalidClient("secret", "this secret was made already, and is not shown again")
 
@@ -329,7 +329,7 @@ class Clients:
         ]
 
     def _check_details(self, details: Details) -> Iterator[tuple[str, Any]]:
-        """Members as they are kept. Raises: InvalidClient."""
+        """Validate and normalize members. Raises: InvalidClient."""
         if "title" in details:
             yield "title", _check_title(details["title"])
         if "callback_urls" in details:
@@ -339,7 +339,7 @@ class Clients:
             yield "events_url", None if url is None else self._check_address("events_url", url)
 
     def _check_owner_may(self, client: Client, updated: Client) -> None:
-        """The operator has approved what PSUs see, and where they are sent. Raises: InvalidClient."""
+        """Refuse changes that need the operator's approval. Raises: InvalidClient."""
         if self._settings.is_sandbox or not client.active:
             return
         for member, name in (("title", "title"), ("callback_urls", "Callback URLs")):
@@ -351,7 +351,7 @@ class Clients:
                 )
 
     def _callback_urls(self, urls: Sequence[str]) -> tuple[str, ...]:
-        """Checked; the default one for none. Raises: InvalidClient."""
+        """Validate a Callback URL; the default for none. Raises: InvalidClient."""
         checked = tuple(
             self._check_address("callback_url", url, "callback_urls") for url in urls or [self.default_callback]
         )

@@ -1,4 +1,4 @@
-"""Consents and their tokens: what a PSU allowed, and the credentials that prove it (decisions: Authorization flow).
+"""Consents and their tokens (decisions: Authorization flow).
 
 One item collection per consent. The item ``consent`` says who may do what until when; a relayed call reads it, so it
 holds nothing else. ``grant`` is the state of its credentials: the code, and which refresh token is current. Each access
@@ -34,7 +34,7 @@ TABLE = "consents"
 ACCESS_LIFETIME = 3600
 NOTIFY = ShardedIndex(TABLE, "notify", "notify_shard", "notify_at")
 REPEAT_WINDOW = 60
-"""For so many seconds a rotated refresh token fetches the same pair again: the answer may have been lost."""
+"""Seconds in which a rotated refresh token gets the same pair again, since the answer may have been lost."""
 
 Accounts = Mapping[str, Sequence[str]]
 
@@ -74,7 +74,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The state of a consent's credentials: its code, its current refresh token, and how the last pair came about."""
+    """The state of a consent's credentials: its code, its current refresh token, and the origin of the last pair."""
 
     consent_id: str
     redirect_uri: str
@@ -104,7 +104,7 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True)
 class NewConsent:
-    """A consent about to be written, with the two credentials that leave the service once."""
+    """A new consent with its write and the two credentials that leave the service once."""
 
     consent: Consent
     grant: Grant
@@ -122,7 +122,7 @@ def grant_key(consent_id: str) -> tuple[str, Item]:
 
 
 def token_key(kind: Literal["access", "refresh"], credential: OpaqueToken) -> tuple[str, Item]:
-    """Where a token stands. A refresh token names consent and token; a bearer names the bank as well."""
+    """The key of a token. A refresh token names consent and token; a bearer also names the bank."""
     return TABLE, {"consent_id": credential.ids[0], "part": f"{kind}#{credential.ids[1]}"}
 
 
@@ -168,23 +168,23 @@ class Consents:
         return NewConsent(Consent.from_item(item), Grant.from_item(grant), operations, code, bank_token)
 
     def bank_token(self, consent: Consent) -> str:
-        """What the bank knows the PSU by: ``X-Auth-Token``."""
+        """The bank's token for the PSU: ``X-Auth-Token``."""
         return self._vault.unseal(consent.bank_token_sealed, _context(consent.consent_id, "bank_token"))
 
     def first_pair(self, consent: Consent) -> tuple[TokenPair, list[Operation]]:
-        """Tokens for a code that has not been redeemed; the transaction fails for all but one.
+        """Issue tokens for a code; the transaction fails for all but the first use.
 
         Its first operation is the condition on the consent, its second the change of the grant.
         """
         return self._put_pair(consent, {"code_redeemed_at": self._clock.time()}, Attr("code_redeemed_at").not_exists())
 
     def next_pair(self, consent: Consent, refresh_id: str) -> tuple[TokenPair, list[Operation]]:
-        """Tokens for the current refresh token; the transaction, of the same form, fails for all but one."""
+        """Issue tokens for the current refresh token; the transaction fails for all but the first use."""
         rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
         return self._put_pair(consent, rotation, Attr("refresh_id").eq(refresh_id))
 
     def repeated_pair(self, grant: Grant, refresh_id: str) -> TokenPair | None:
-        """The pair that a rotated refresh token led to, if it may still be fetched again."""
+        """The pair that a rotated refresh token led to, within the repeat window."""
         if grant.previous_refresh_id != refresh_id or grant.rotated_at is None or grant.pair_sealed is None:
             return None
         if self._clock.time() - grant.rotated_at > REPEAT_WINDOW:
@@ -192,7 +192,7 @@ class Consents:
         return TokenPair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
 
     def update_revoked(self, consent: Consent, by: EndedBy) -> Update:
-        """The write that revokes a consent and with it every token of it."""
+        """The write that revokes a consent and all its tokens."""
         return Update(
             *consent_key(consent.consent_id),
             set={"status": "revoked", "ended_at": self._clock.time(), "ended_by": by},
@@ -201,7 +201,7 @@ class Consents:
         )
 
     def update_spent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
-        """The writes by which one ``attempt`` at a payment uses a one-time consent up; they fail for all but one.
+        """The writes that spend a one-time consent for one ``attempt``; they fail for all but one.
 
         The bearer that it came with lives on until the consent's end, to read its own payment's status.
         """
@@ -216,7 +216,7 @@ class Consents:
         ]
 
     def update_unspent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
-        """The writes that undo ``spending``: the bank was provably never reached."""
+        """The writes that undo ``update_spent``: the bank was never reached."""
         return [
             Update(
                 *consent_key(consent.consent_id),
@@ -228,7 +228,7 @@ class Consents:
         ]
 
     def update_next_notice(self, item: Item) -> Update:
-        """The write that goes with the event that a consent's ``item`` has next; it fails for all but one.
+        """The write that goes with the next event of a consent's ``item``; it fails for all but one.
 
         After ``consent.expiring`` comes ``consent.expired``, and after that nothing.
         """
@@ -263,14 +263,14 @@ class Consents:
 
 
 def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
-    """The event that a new consent has first: one too short for an announcement just expires."""
+    """The first event of a new consent; a short consent has no announcement."""
     announced_at = valid_until - EXPIRING_SECONDS
     event, at = ("consent.expiring", announced_at) if announced_at >= now else ("consent.expired", valid_until)
     return {"notify": event, NOTIFY.time: at, **NOTIFY.entry(consent_id)}
 
 
 def notice_due(item: Item, now: int) -> EventType | None:
-    """The event that a consent's TPP is to be sent now, if any."""
+    """The event that is due for a consent's TPP, if any."""
     due = item["status"] == "authorised" and item.get(NOTIFY.time, now + 1) <= now
     event: EventType | None = item["notify"] if due else None
     return event

@@ -1,4 +1,4 @@
-"""Idempotency keys of TPPs: a payment that is asked for twice reaches the bank once (decisions: Idempotency-Key).
+"""Idempotency keys of TPPs: a repeated payment reaches the bank once (decisions: Idempotency-Key).
 
 A claim is written before the bank is called and holds the answer afterwards, a failure's as well, sealed, for 24 hours.
 """
@@ -23,12 +23,12 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 TABLE = "idempotency"
 KEPT = 24 * 3600
 RUNNING_SECONDS = 30
-"""An attempt that has not ended after so many seconds never will: its instance is gone, and its outcome unknown."""
+"""Seconds after which an unfinished attempt counts as lost and its outcome as unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKeyClaim:
-    """One attempt at one request: ``name`` is where its answer is kept, ``attempt`` tells it from parallel ones.
+    """One attempt at a request: ``name`` is the key of its answer, ``attempt`` tells parallel ones apart.
 
     ``consent_id`` is the consent that it is made with, if any: a spent bearer is answered its own payment only.
     """
@@ -45,7 +45,7 @@ class IdempotencyKeyClaim:
         return cls(f"tpp#{client_id}#{path}#{digest(key)}", digest(body), consent_id, new_id())
 
     def has_same_consent(self, item: Item) -> bool:
-        """Whether a kept claim was made with the same consent."""
+        """Whether a stored claim was made with the same consent."""
         return item.get("consent_id") == self.consent_id
 
     @property
@@ -55,7 +55,7 @@ class IdempotencyKeyClaim:
 
 @dataclass(frozen=True, slots=True)
 class DeferredRequest:
-    """A request that is carried out later; ``request_id`` is where its outcome can be asked for."""
+    """A deferred request; ``request_id`` names its outcome."""
 
     request_id: str
 
@@ -69,7 +69,7 @@ class IdempotencyKeys:
         self._metrics = metrics
 
     def find_outcome(self, claim: IdempotencyKeyClaim, item: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
-        """The answer that ``item`` keeps, or that the request was accepted; ``None`` when the key is free.
+        """The answer stored in ``item``, or that the request was accepted; ``None`` if the key is free.
 
         Raises:
             Refusal: the one that ``item`` keeps; or the key was used with another body, the first request is still
@@ -88,7 +88,7 @@ class IdempotencyKeys:
         raise refusals.NEVER_ENDED()
 
     def count_unknown_outcome(self) -> None:
-        """Count a payment of which nobody here knows what became of it: a person has to ask the bank."""
+        """Count a payment with an unknown outcome: a person has to ask the bank."""
         self._metrics.write({"UnknownOutcomes": 1})
 
     def put_claim(self, claim: IdempotencyKeyClaim) -> Put:
@@ -97,7 +97,7 @@ class IdempotencyKeys:
         return Put(TABLE, self._item(claim, now), absent("claim") | Attr("expires_at").lte(now))
 
     def put_deferred(self, claim: IdempotencyKeyClaim, accepted: DeferredRequest) -> Put:
-        """The write that claims a key for a request that is carried out later: repeats are told where."""
+        """The write that claims a key for a deferred request; repeats get its address."""
         put = self.put_claim(claim)
         outcome = self._vault.seal(jsontext.dumps({"accepted": accepted.request_id}), claim.name)
         return replace(put, item={**put.item, "outcome": outcome})
@@ -107,7 +107,7 @@ class IdempotencyKeys:
         return self._put_outcome(claim, {"answer": answer})
 
     def first_answer(self, request_id: str) -> tuple[str, int]:
-        """What the answer to a request, and every repeat of it, says of its time: ``Refusal.first``."""
+        """The time and id of the first request, for its refusal and repeats: ``Refusal.first``."""
         return request_id, self._clock.time()
 
     def put_refusal(self, claim: IdempotencyKeyClaim, refusal: Refusal) -> Put:

@@ -1,4 +1,4 @@
-"""Payments: what was initiated at which bank, and every status it has had (decisions: payments/status).
+"""Payments and their status history (decisions: payments/status).
 
 One item per payment, under its bank and payment_id. A bank may report on a payment before the service has written down
 that the bank answered with it: such a report is kept under the same key for 15 minutes and applied when the payment is
@@ -24,12 +24,12 @@ from chalicelib.openbanking.protocol.versions import VERSIONS, translate_status
 TABLE = "payments"
 EARLY_SECONDS = 15 * 60
 HISTORY = 200
-"""So many changes of status are kept: the first, and the latest."""
+"""The number of stored status changes: the first one and the latest."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentStatusReport:
-    """A status, and when it was reported, in Unix seconds."""
+    """A status and the Unix second of its report."""
 
     status: Status
     at: int
@@ -66,11 +66,11 @@ class Payment:
 
     @property
     def version(self) -> Version:
-        """The version that it was ordered in: its status stays in that version's spelling."""
+        """The version of the order; the status keeps that version's spelling."""
         return VERSIONS[self.api_version]
 
     def is_of_one_order_with(self, other: Payment) -> bool:
-        """Whether a bank that answers with both has been asked for one payment."""
+        """Whether two answers of a bank are about the same order."""
         known = {self.order_digest, other.order_digest} - {None}
         return len(known) <= 1 and self._order_key() == other._order_key()
 
@@ -78,7 +78,7 @@ class Payment:
         return self.request_id.lower(), self.client_id, self.consent_id
 
     def with_report(self, report: PaymentStatusReport) -> Payment:
-        """The payment after a report: the same when its status may not follow, or says nothing new."""
+        """The payment after a report; unchanged if the status may not follow or is not new."""
         if not self.version.statuses.may_follow(self.status, report.status):
             return self
         first, *later = (*self.history, report)
@@ -86,12 +86,12 @@ class Payment:
 
 
 def payment_key(bic: str, payment_id: str) -> tuple[str, Item]:
-    """Where a payment stands, for a read of several records together."""
+    """A payment's key, for a read of several records."""
     return TABLE, {"payment": f"{bic}#{digest(payment_id)}"}
 
 
 def is_early(item: Item) -> bool:
-    """Whether an item keeps reports on a payment that has not been written yet."""
+    """Whether an item holds early reports on a payment that is not stored yet."""
     return "early" in item
 
 
@@ -132,7 +132,7 @@ class Payments:
         )
 
     def put_payment(self, payment: Payment, found: Item | None = None) -> Put:
-        """The write of a new payment in place of ``found``, with the reports that came early, if that is what it is."""
+        """The write of a new payment in place of ``found``, with the early reports in it, if any."""
         if found is None:
             return Put(TABLE, _item(payment), absent("payment"))
         reports = self.early_reports(found) if is_early(found) else ()
@@ -145,12 +145,12 @@ class Payments:
         return Put(TABLE, _item(replace(payment, revision=found["revision"] + 1)), _at_revision(found["revision"]))
 
     def early_reports(self, item: Item) -> Sequence[PaymentStatusReport]:
-        """The reports that an item keeps and that still count."""
+        """The early reports in an item that still count."""
         reports = [PaymentStatusReport(**entry) for entry in item["early"]]
         return [report for report in reports if report.at > self._clock.time() - EARLY_SECONDS]
 
     def update_payment(self, before: Payment, after: Payment) -> Update:
-        """The write that takes a payment from one state to the next."""
+        """The write of a payment's next state."""
         return Update(
             *payment_key(before.bic, before.payment_id),
             set={"status": after.status, "history": [entry.as_item() for entry in after.history]},
@@ -159,7 +159,7 @@ class Payments:
         )
 
     def put_early_report(self, bic: str, payment_id: str, report: PaymentStatusReport, found: Item | None) -> Put:
-        """The write that keeps a report on a payment that is not known yet, beside those that stand there."""
+        """The write that adds an early report on an unknown payment."""
         kept = [*(self.early_reports(found) if found else ()), report][-HISTORY:]
         table, key = payment_key(bic, payment_id)
         item = {

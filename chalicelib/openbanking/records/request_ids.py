@@ -1,4 +1,4 @@
-"""The X-Request-Ids of payments: one id stands for one order at a bank (decisions: X-Request-Id).
+"""X-Request-Ids of payments: one id for one order at a bank (decisions: X-Request-Id).
 
 A bank may answer an order whose id it has seen with the payment of the first. So an id is claimed, by bank and id, for
 24 hours, before the bank is called. The same order again, from the same client, with the same path, consent and body,
@@ -23,7 +23,7 @@ KEPT = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class RequestId:
-    """The id that a request came with, or that was made for it, and the digest of the request's body."""
+    """A request's id, sent or made, and the digest of the body."""
 
     text: str
     is_callers: bool
@@ -36,7 +36,7 @@ class RequestId:
 
 @dataclass(frozen=True, slots=True)
 class RequestIdClaim:
-    """What an order claims its id by: ``name`` has bank and id, ``order_digest`` stands for everything that is asked.
+    """The claim of an id: ``name`` has bank and id, ``order_digest`` identifies the whole order.
 
     ``is_callers`` is false for an id that was made here: no other order can have it before its answer tells it.
     """
@@ -54,7 +54,7 @@ class RequestIdClaim:
 
     @classmethod
     def from_members(cls, members: Mapping[str, str]) -> RequestIdClaim:
-        """The claim of an order that was accepted for later, from what its delivery keeps."""
+        """The claim of a deferred order, from its delivery."""
         return cls(members["name"], members["order_digest"])
 
     def as_members(self) -> dict[str, str]:
@@ -78,11 +78,11 @@ class RequestIdClaims:
         return self._update(claim, attempt, absent("claim") | ended | mine)
 
     def update_to_note(self, claim: RequestIdClaim, attempt: str) -> Update:
-        """The write that has an id stand for an order that was sent with it; for ids that were made here."""
+        """The write that records an order under an id that the service made."""
         return self._update(claim, attempt, None)
 
     def update_to_release(self, claim: RequestIdClaim) -> Update:
-        """The write that undoes ``update_to_claim``: the order was provably never sent by this attempt."""
+        """The write that undoes ``update_to_claim``: this attempt never sent the order."""
         return Update(*claim.key, add={"sendings": -1}, condition=Attr("order_digest").eq(claim.order_digest))
 
     def _update(self, claim: RequestIdClaim, attempt: str, condition: ConditionBase | None) -> Update:
