@@ -1,1 +1,1 @@
-"""What every other room stands on: settings, storage, keys, time, fields and HTTP. Knows nothing of banking."""
+"""The foundation of all rooms: settings, storage, keys, time, fields and HTTP. Knows nothing of banking."""

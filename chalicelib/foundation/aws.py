@@ -27,7 +27,7 @@ _CONFIG = Config(
     user_agent="causeway",  # botocore would assemble and clean a long one for every call
 )
 _HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))
-"""For queues: a caller waits for them, and what they do not take is sent by the sweeper."""
+"""For queues: a caller waits for them, and the sweeper sends what they do not accept."""
 
 
 def client(service: str) -> Any:
@@ -59,14 +59,14 @@ class Kms:
 
 
 class Secrets:
-    """JSON secrets in Secrets Manager. Whoever reads them often keeps what was read (see ``keyring``)."""
+    """JSON secrets in Secrets Manager; frequent readers cache them (see ``keyring``)."""
 
     @cached_property
     def _client(self) -> Any:
         return client("secretsmanager")
 
     def get(self, name: str) -> dict[str, Any]:
-        """The members of a secret; empty when it holds nothing yet."""
+        """The members of a secret; empty for a new one."""
         try:
             answer = self._client.get_secret_value(SecretId=name)
         except ClientError as error:
@@ -119,13 +119,13 @@ class Queue:
         self._client.send_message(QueueUrl=self._url, MessageBody=body, DelaySeconds=delay)
 
     def send_all(self, bodies: Sequence[str]) -> list[str]:
-        """Queue up to ``BATCH`` messages in one call; answers those that were not taken."""
+        """Queue up to ``BATCH`` messages in one call; answers those that were not accepted."""
         entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
         answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
         return [bodies[int(failed["Id"])] for failed in answer.get("Failed", ())]
 
     def count_messages(self) -> int:
-        """About how many messages could be received now."""
+        """The approximate number of visible messages."""
         name = "ApproximateNumberOfMessages"
         answer = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=[name])
         return int(answer["Attributes"][name])

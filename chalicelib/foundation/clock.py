@@ -1,4 +1,4 @@
-"""Time, as something that is handed in, so that tests can move it."""
+"""Time as a parameter, so that tests can move it."""
 
 from __future__ import annotations
 

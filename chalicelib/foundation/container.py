@@ -1,4 +1,4 @@
-"""What all rooms share: settings, clock, storage, keys, and the ways to the outside."""
+"""Shared infrastructure of all rooms: settings, clock, storage, keys, and outbound clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chalicelib.foundation.settings import Settings
 
 
 class Infrastructure:
-    """The shared parts of one stage; each is made when it is first asked for."""
+    """The shared parts of one stage, each made on first use."""
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self.settings = settings

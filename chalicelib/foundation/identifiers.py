@@ -26,7 +26,7 @@ class OpaqueToken:
 
     @classmethod
     def parse(cls, text: str, parts: int) -> OpaqueToken | None:
-        """Take a credential of ``parts`` identifiers apart; ``None`` when it has not that shape."""
+        """Parse a credential of ``parts`` identifiers; ``None`` if it has another shape."""
         if not _CREDENTIAL.fullmatch(text):
             return None
         ids, _, secret = text.partition(".")
@@ -34,7 +34,7 @@ class OpaqueToken:
         return cls(found, digest(secret)) if len(found) == parts else None
 
     def matches(self, stored: object) -> bool:
-        """Whether the secret is the one whose digest was stored; in constant time."""
+        """Whether the secret matches a stored digest; in constant time."""
         return isinstance(stored, str) and hmac.compare_digest(self.digest, stored)
 
 
@@ -45,7 +45,7 @@ def new_credential(*ids: str) -> tuple[str, str]:
 
 
 def new_id() -> str:
-    """A unique identifier of 22 characters that is safe in a URL and tells nothing."""
+    """A unique random identifier of 22 URL-safe characters."""
     return secrets.token_hex(11)
 
 

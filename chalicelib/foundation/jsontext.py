@@ -1,4 +1,4 @@
-"""JSON without loss: digits stay as they were written, and nothing that is not JSON gets in.
+"""Lossless, strict JSON: digits stay as written, and only valid JSON is accepted.
 
 Numbers with a fraction or an exponent become a ``Decimal`` that is written again as it was read. ``NaN`` and
 ``Infinity`` are refused, as are repeated members (two readers could take different ones) and nesting deeper than the
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import simplejson
 
 DEPTH = 100
-"""How deep lists and objects may be nested."""
+"""The greatest nesting of lists and objects."""
 
 _CONTAINERS = frozenset((dict, list))
 
@@ -24,7 +24,7 @@ class InvalidJson(ValueError):
 
 
 class Number(Decimal):
-    """A decimal number that remembers its spelling: ``1e5`` and ``0.0000001`` stay what they were."""
+    """A decimal number that keeps its spelling: ``1e5`` and ``0.0000001`` stay as written."""
 
     __slots__ = ("text",)
     text: str
@@ -64,7 +64,7 @@ def dumps(value: Any) -> str:
 
 
 def _is_utf_8(text: str) -> bool:
-    """Whether ``text`` has a form in UTF-8: JSON may have half a character, escaped, which has none."""
+    """Whether ``text`` can be encoded in UTF-8: JSON may have an escaped lone surrogate, which cannot."""
     try:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:

@@ -50,12 +50,12 @@ def set_level(level: str) -> None:
 
 
 def bind(**members: Any) -> None:
-    """Give every following line of this request these members."""
+    """Add members to every following line of this request."""
     logger().thread_safe_append_keys(**members)
 
 
 def request_id() -> str | None:
-    """The request that the lines written now belong to."""
+    """The request id of the current log context."""
     bound: str | None = logger().thread_safe_get_current_keys().get("request_id")
     return bound
 
@@ -73,7 +73,7 @@ def warning(event: str, **members: Any) -> None:
 
 
 def audit(event: str, **members: Any) -> None:
-    """Write a line whatever the level is."""
+    """Write a line regardless of the level."""
     line = logging.getLogger(_NAME)
     line.handle(line.makeRecord(_NAME, logging.INFO, "", 0, event, (), None, extra=members))
 

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.foundation import aws, log
 
 _FINAL = {"BadRequestException", "MessageRejected"}
-"""Errors of SES about this one mail; all others may pass."""
+"""Errors of SES that concern this mail; all others may be temporary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Mail:
 
 
 class MailFailed(Exception):
-    """A mail was not taken; ``final`` when it never will be. The message names no address."""
+    """A mail was not accepted; ``final`` if a repeat is useless. The message names no address."""
 
     def __init__(self, reason: str, *, final: bool = False) -> None:
         self.final = final
@@ -33,10 +33,10 @@ class MailFailed(Exception):
 
 
 class Mailer(Protocol):
-    """What takes mails."""
+    """Sends mails."""
 
     def send(self, mail: Mail, mail_id: str) -> None:
-        """Send a mail; one that comes again has the same ``mail_id``. Raises: MailFailed."""
+        """Send a mail; a repeat has the same ``mail_id``. Raises: MailFailed."""
 
 
 class SesMailer:

@@ -1,4 +1,4 @@
-"""Figures for CloudWatch: lines of the log in its embedded metric format (EMF), which it turns into metrics by itself.
+"""Metrics for CloudWatch: log lines in the embedded metric format (EMF).
 
 A metric is counted for the stage as a whole, and once more for what it is about: a bank, a service, a function.
 """
@@ -22,14 +22,14 @@ _output: Callable[[str], None] = _print_line
 
 
 def set_output(output: Callable[[str], None]) -> None:
-    """Have lines of figures handed to ``output``; at first they go to standard output, where CloudWatch reads them."""
+    """Write metric lines to ``output`` instead of standard output, where CloudWatch reads them."""
     global _output
     _output = output
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Writes the figures of a stage."""
+    """Writes the metrics of a stage."""
 
     stage: str
 
@@ -41,7 +41,7 @@ class Metrics:
         at: int | None = None,
         **about: str,
     ) -> None:
-        """One set of figures, of at most 100 names.
+        """Write a set of at most 100 metrics.
 
         Args:
             counts: numbers by the metric's name.

@@ -1,4 +1,4 @@
-"""Calls made at the same time: a wave of them takes as long as one."""
+"""Parallel calls: a batch takes as long as one call."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 WIDTH = 32
-"""So many calls are under way at the same time; the clients of ``aws`` have connections for all of them."""
+"""The most parallel calls; the clients of ``aws`` have as many connections."""
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """What ``calls`` answer, in their order. All are made; the first failure, if there is one, is raised at the end.
+    """The results of ``calls``, in order. All are made; the first failure is raised at the end.
 
     A call must not make others in this way: it would wait for the place that it takes itself.
     """
@@ -29,7 +29,7 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def pieces(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """``whole`` in pieces of ``size``, the last one perhaps shorter: what one call, or one wave of them, can take."""
+    """Split ``whole`` into pieces of ``size``; the last one may be shorter."""
     return (whole[start : start + size] for start in range(0, len(whole), size))
 
 

@@ -1,4 +1,4 @@
-"""Settings: everything that the environment decides, read once, in one place."""
+"""Settings: read from the environment once, in one place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
 
 
 class InvalidSetting(Exception):
-    """A variable of the environment has a value that cannot be used; the message names the variable."""
+    """An environment variable has an invalid value; the message names it."""
 
     def __init__(self, variable: str, reason: str) -> None:
         self.variable = variable
@@ -86,12 +86,12 @@ class Settings:
 
     @property
     def public_path(self) -> str:
-        """The path that all of the service's own addresses begin with: a stage's name, mostly nothing."""
+        """The path prefix of the service's addresses: a stage's name, usually empty."""
         return urlsplit(self.public_url).path
 
     @property
     def is_sandbox(self) -> bool:
-        """Whether there are demonstration banks, and TPPs may do everything by themselves."""
+        """Whether there are demonstration banks, and TPPs need no approval."""
         return self.stage != "prod"
 
     @property
@@ -101,7 +101,7 @@ class Settings:
 
     @property
     def code_lifetime(self) -> int:
-        """How long an authorization code lives: a person may copy it by hand in the local stage."""
+        """Seconds that an authorization code is valid: longer in the local stage, where people copy it by hand."""
         return 600 if self.is_local else 60
 
 

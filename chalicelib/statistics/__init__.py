@@ -1,1 +1,1 @@
-"""Statistics: how well the interfaces of banks work, as this service measures it and as the banks report it."""
+"""Statistics: availability and performance of banks, measured by this service and reported by banks."""

@@ -1,4 +1,4 @@
-"""What is counted of a bank's calls by service: how many, how many failed, and how long they took."""
+"""Counts of a bank's calls by service: requests, failures and latencies."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from chalicelib.foundation.dynamodb.store import Item
 
 
 def round_half_up(number: Decimal, places: int) -> Decimal:
-    """With so many decimal places."""
+    """Round to a number of decimal places."""
     return number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 
 def percent(part: int, whole: int) -> Decimal | None:
-    """With three decimal places; ``None`` of nothing."""
+    """Percentage to three decimals; ``None`` if the whole is zero."""
     return round_half_up(Decimal(100 * part) / whole, 3) if whole else None
 
 
@@ -28,7 +28,7 @@ MAIN_PERCENTILE = 95  # the one that is told where there is room for one
 
 @dataclass(slots=True)
 class Histogram:
-    """How often something took how long.
+    """A histogram of durations.
 
     Attributes:
         buckets: how many took at most ``2 ** (bucket / 8)`` milliseconds and more than the bucket before allows; the
@@ -56,13 +56,13 @@ class Histogram:
 
     @property
     def average(self) -> Decimal | None:
-        """Milliseconds with one decimal place; ``None`` when nothing was counted."""
+        """The mean in milliseconds to one decimal; ``None`` if empty."""
         if not self.count:
             return None
         return round_half_up(Decimal(self.microseconds) / 1000 / self.count, 1)
 
     def percentile(self, percent: int) -> Decimal | None:
-        """So many milliseconds, with one decimal place, were enough for ``percent`` of 100; ``None`` without any."""
+        """The ``percent``-th percentile in milliseconds to one decimal; ``None`` if empty."""
         wanted = math.ceil(self.count * percent / 100)
         found = 0
         for bucket in sorted(self.buckets):
@@ -87,7 +87,7 @@ class Histogram:
 Service = Literal["AISP", "PISP", "CBPII", "authorization"]
 SERVICES: tuple[Service, ...] = ("AISP", "PISP", "CBPII", "authorization")
 Blamed = Literal["bank", "caller", "hub"]
-"""Who is to blame for a failure: the bank (ASPSP); the TPP, or its user, whose request was refused; this service."""
+"""The cause of a failure: the bank (ASPSP), the TPP or its user, or this service."""
 
 
 @dataclass(slots=True)
@@ -112,7 +112,7 @@ class CallCounts:
 
     @property
     def bank_requests(self) -> int:
-        """Requests that the bank was sent."""
+        """Requests to the bank."""
         return self.answered + self.unanswered
 
     @property
@@ -137,7 +137,7 @@ class CallCounts:
         return total
 
     def to_item(self) -> Item:
-        """What is not zero."""
+        """The counts that are not zero."""
         return {name: number for name in COUNTED if (number := getattr(self, name))}
 
     @classmethod
@@ -150,7 +150,7 @@ COUNTED = tuple(each.name for each in fields(CallCounts))  # what is counted, by
 
 @dataclass(slots=True)
 class Latencies:
-    """How long requests of TPPs took in this service, without the bank, and requests to the bank at the bank."""
+    """Latencies: of TPPs' requests in this service without the bank, and of requests to the bank."""
 
     hub: Histogram = field(default_factory=Histogram)
     bank: Histogram = field(default_factory=Histogram)

@@ -1,4 +1,4 @@
-"""The parts of statistics, wired: what was measured and reported of banks, and the records of their days."""
+"""Wires statistics: measurements, reports of banks, and day records."""
 
 from __future__ import annotations
 

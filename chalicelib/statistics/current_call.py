@@ -1,4 +1,4 @@
-"""The request under way: which bank it concerns, what banks were asked for it, and whose fault it is if it fails.
+"""The current request: its bank, its requests to banks, and the cause of its failure.
 
 It is noted where it is known, far inside, for whoever began to measure it: passed along from one to the other it would
 get lost just when something fails. What nobody measures notes nothing: the operator's test of a bank, for example.
@@ -15,7 +15,7 @@ from typing import Literal
 from chalicelib.statistics.call_counts import Blamed, Service
 
 Outcome = Literal["answered", "unanswered", "not_asked"]
-"""What became of a request to a bank, named as in ``CallCounts``."""
+"""The outcome of a request to a bank, named as in ``CallCounts``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class BankRequest:
 
 @dataclass(slots=True)
 class CurrentCall:
-    """What is known of a request so far.
+    """The measurements of the current request.
 
     Attributes:
         at: the Unix second that it began in.
@@ -51,7 +51,7 @@ class CurrentCall:
 
     @property
     def bank_seconds(self) -> float:
-        """For how long it waited for banks."""
+        """The seconds spent waiting for banks."""
         return sum(exchange.seconds for exchange in self.exchanges)
 
 
@@ -60,7 +60,7 @@ _current: ContextVar[CurrentCall | None] = ContextVar("current_call", default=No
 
 @contextmanager
 def track_call(call: CurrentCall) -> Iterator[None]:
-    """Has what is noted inside, in this thread, be of ``call``."""
+    """Make ``call`` the current one in this thread."""
     before = _current.set(call)
     try:
         yield
@@ -69,13 +69,13 @@ def track_call(call: CurrentCall) -> Iterator[None]:
 
 
 def record_concern(bic: str, service: Service) -> None:
-    """Note that a TPP wants something of a bank."""
+    """Record which bank and service a TPP's call concerns."""
     if (call := _current.get()) is not None:
         call.concern = (bic, service)
 
 
 def clear_concern() -> None:
-    """Note that a TPP is told again what it was told before: that was counted then."""
+    """Record that the answer is a repeat, which was counted before."""
     if (call := _current.get()) is not None:
         call.concern = None
 
@@ -86,6 +86,6 @@ def record_bank_request(bic: str, service: Service, at: int, outcome: Outcome, s
 
 
 def record_failure(fault: Blamed) -> None:
-    """Note whose fault a failure is; of several that a request meets, the first counts."""
+    """Record the cause of a failure; the first one counts."""
     if (call := _current.get()) is not None and call.fault is None:
         call.fault = fault

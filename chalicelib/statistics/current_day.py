@@ -1,4 +1,4 @@
-"""Today so far: what is counted of a bank on a day that is not over, for a page that may be asked for often."""
+"""Today so far: a bank's counts on the current day, cached for a public page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chalicelib.statistics.hourly_counters import (
 CACHED_SECONDS = 60  # so long today's figures are not read again; instances tell theirs once a minute
 SETTLED_SECONDS = 900  # so long an hour is not read again that had been over as long: few counters come so late
 PAGES = 3
-"""So many answers of DynamoDB, of 1 MB each, are read for an hour at most; the whole day is a few seconds' work."""
+"""The most pages of 1 MB that are read for an hour; a whole day takes a few seconds."""
 REMEMBERED = 16  # today's hours are remembered of so many banks, those that were asked for last
 
 
@@ -37,7 +37,7 @@ class DayToDate:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What all instances have counted in an hour until it was read."""
+    """The counts of all instances in an hour, and when they were read."""
 
     hour: Hour
     read_at: int
@@ -49,7 +49,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _CachedDay:
-    """A bank's day so far, and the hours that it was made of."""
+    """A bank's day so far and its hours."""
 
     so_far: DayToDate
     hours: Mapping[int, _Reading]
@@ -62,7 +62,7 @@ class CurrentDay:
         self._known: dict[str, _CachedDay] = {}
 
     def of_bank(self, bic: str) -> DayToDate:
-        """What is counted of a bank that is registered, up to a minute ago: one Query for each hour, as a rule."""
+        """A registered bank's counts up to a minute ago: usually one Query for each hour."""
         now, known = self._clock.time(), self._known.pop(bic, None)
         if (
             known is None
@@ -92,7 +92,7 @@ class CurrentDay:
 
 
 def _summarize_today(counters: Sequence[HourlyCounters], day: date, now: int, *, is_whole: bool) -> Summary:
-    """Of an unfinished day; whether the interface was up is not known from a part of the counters."""
+    """Summarize an unfinished day; from a part of the counters the availability is unknown."""
     hours = hours_of(day)
     tallies, latencies = sum_by_service(hourly for hourly in counters if hourly.hour in hours)
     total, latency = CallCounts.total(tallies.values()), Latencies.total(latencies.values())

@@ -24,7 +24,7 @@ OLDEST_DAYS = 35
 
 
 class DayOutOfRange(ValueError):
-    """A day that no report is taken for; the message says why."""
+    """A report's day is out of range; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class DailyReports:
         self._clock = clock
 
     def put_report(self, report: DailyReport) -> Put:
-        """The write that keeps a report. Raises: DayOutOfRange, for a day to come, or too long ago."""
+        """The write of a report. Raises: DayOutOfRange, for a future day or one too long ago."""
         today = self._clock.now().date()
         if report.day > today:
             raise DayOutOfRange("date must not be in the future")
@@ -81,7 +81,7 @@ def _subject(bic: str) -> str:
 
 TABLE = "statistics"
 Reported = Literal["received", "missing", "not_expected"]
-"""Whether the bank's own report of the day (daily_performance) is there; banks of version 1 have none to make."""
+"""Whether the bank reported the day (daily_performance); version 1 banks do not report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +124,16 @@ class DayRecord:
 
     @property
     def unavailability_minutes(self) -> Decimal:
-        """With two decimal places."""
+        """Round to two decimals."""
         return round_half_up(Decimal(self.down_seconds) / 60, 2)
 
     @property
     def availability(self) -> Decimal | None:
-        """Percent of the day that the interface was not down, with three decimal places; ``None``: it was not asked."""
+        """Percent of the day that the interface was up, to three decimals; ``None`` if it was not used."""
         return percent(DAY_SECONDS - self.down_seconds, DAY_SECONDS) if self.total.bank_requests else None
 
     def to_item(self) -> Item:
-        """The latencies are one text: to read maps of maps of numbers from DynamoDB takes ten times as long."""
+        """The latencies are one string: nested maps of numbers take ten times as long to read."""
         latencies = {name: self.latencies[name].to_item() for name in SERVICES if name in self.latencies}
         item: Item = {
             "subject": quarter_subject(quarter_of(self.day)),
@@ -152,7 +152,7 @@ class DayRecord:
         return {name: value for name, value in item.items() if value is not None}
 
     def put(self) -> Put:
-        """The write that keeps the record, in place of one of the same day."""
+        """The write of the record, which replaces one of the same day."""
         return Put(TABLE, self.to_item())
 
     @classmethod
@@ -172,7 +172,7 @@ class DayRecord:
 
 
 def _as_lengths(spans: Iterable[Span]) -> str:
-    """Seconds up, seconds down, in turns: ``36000,120``. A day of ups and downs, each of a second, has to fit, too."""
+    """Alternating seconds up and down: ``36000,120``. A day that changes every second still fits."""
     edges = [0, *(second for span in spans for second in span)]
     return ",".join(str(later - earlier) for earlier, later in pairwise(edges))
 
@@ -183,7 +183,7 @@ def _from_lengths(text: str) -> tuple[Span, ...]:
 
 
 def quarter_subject(quarter: str) -> str:
-    """The partition that the records of a quarter like ``2026-Q4`` stand in, those of all banks."""
+    """The partition of all banks' records of a quarter like ``2026-Q4``."""
     return f"quarter#{quarter}"
 
 
@@ -195,13 +195,13 @@ class DayRecords:
         self.store.put(TABLE, record.to_item())
 
     def of_bank(self, bic: str, since: date, until: date) -> list[DayRecord]:
-        """Those of one bank, both ends included, in the order of days: one query for each quarter."""
+        """The records of one bank, both ends included, in order: one query per quarter."""
         bounds = "part", f"{bic}#{since.isoformat()}", f"{bic}#{until.isoformat()}"
         parts = together([partial(self._rows, quarter, bounds) for quarter in DayRange(since, until).quarters])
         return [DayRecord.from_item(item) for items in parts for item in items]
 
     def of_all(self, since: date, until: date) -> Iterator[DayRecord]:
-        """Those of every bank, both ends included: quarter by quarter, bank by bank, in the order of days."""
+        """The records of all banks, both ends included, by quarter, bank and day."""
         for quarter in DayRange(since, until).quarters:
             for item in self.store.each(TABLE, ("subject", quarter_subject(quarter))):
                 if since.isoformat() <= item["day"] <= until.isoformat():
@@ -213,7 +213,7 @@ class DayRecords:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was measured in some time.
+    """The figures of a period.
 
     Attributes:
         seconds: of the time that it is known of whether the interface was up; none when the bank was not asked.
@@ -229,7 +229,7 @@ class Summary:
 
     @property
     def availability(self) -> Decimal | None:
-        """Percent, with three decimal places."""
+        """Percentage to three decimals."""
         return percent(self.seconds - self.down_seconds, self.seconds)
 
     @property
@@ -239,7 +239,7 @@ class Summary:
 
 
 def summarize(records: Iterable[DayRecord]) -> Summary:
-    """What was measured on several days together."""
+    """The figures of several days together."""
     records = list(records)
     known = [record for record in records if record.availability is not None]
     return Summary(

@@ -1,4 +1,4 @@
-"""UTC days: their hours and seconds, the quarters that they belong to, and how they are written."""
+"""UTC days: their hours, seconds, quarters and notation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.foundation.clock import Clock
 HOUR_SECONDS = 3600
 DAY_SECONDS = 24 * HOUR_SECONDS
 Span = tuple[int, int]
-"""From … until before …."""
+"""A span: start included, end excluded."""
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _QUARTER = re.compile("([12][0-9]{3})-Q([1-4])")
 
@@ -32,7 +32,7 @@ class DayRange:
 
     @property
     def quarters(self) -> list[str]:
-        """All that have days of it."""
+        """The quarters of the range."""
         found: list[str] = []
         first = self.since
         while first <= self.until:
@@ -42,7 +42,7 @@ class DayRange:
 
 
 def yesterday(clock: Clock) -> date:
-    """The latest day that is over."""
+    """The latest finished day."""
     return clock.now().date() - timedelta(days=1)
 
 
@@ -51,13 +51,13 @@ def day_of(second: int) -> date:
 
 
 def hours_of(day: date) -> range:
-    """The Unix seconds that the hours of a day begin at."""
+    """The Unix seconds at which a day's hours begin."""
     midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
     return range(midnight, midnight + DAY_SECONDS, HOUR_SECONDS)
 
 
 def parse_day(text: str) -> date:
-    """The day that is written like ``2026-11-22``. Raises: ValueError, for what is none."""
+    """Parse a day like ``2026-11-22``. Raises: ValueError."""
     try:
         if _DAY.fullmatch(text):
             return date.fromisoformat(text)
@@ -77,7 +77,7 @@ def quarter_of(day: date) -> str:
 
 
 def days_of_quarter(quarter: str) -> DayRange:
-    """The days of a quarter like ``2026-Q4``. Raises: ValueError, for what is none."""
+    """The days of a quarter like ``2026-Q4``. Raises: ValueError."""
     given = _QUARTER.fullmatch(quarter)
     if given is None:
         raise ValueError(f"{quarter!r} is no quarter: give one like 2026-Q4")

@@ -31,12 +31,12 @@ _COUNTED: Mapping[str, str] = {
     "caller_failures": "Failures by the TPP's or its user's fault",
     "hub_failures": "Failures by this service's fault",
 }
-"""What the members of ``CallCounts`` mean."""
+"""The meanings of ``CallCounts``' members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, what it means, how it is made of a record, and which guideline asks for it, if any does."""
+    """A column: its name, meaning, value for a record, and the guideline that requires it, if any."""
 
     name: str
     meaning: str
@@ -108,7 +108,7 @@ def build_rows(records: Iterable[DayRecord]) -> Iterable[Row]:
 
 
 def as_csv(given: Iterable[Row]) -> str:
-    """The rows under the names of the columns, as RFC 4180 has it; no text is a formula to a spreadsheet."""
+    """The rows as CSV (RFC 4180) with a header; no text can become a spreadsheet formula."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, NAMES)
     writer.writeheader()

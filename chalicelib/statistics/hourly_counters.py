@@ -1,4 +1,4 @@
-"""Slips: what one instance of a function has counted of one bank in an hour, written once; and reading them.
+"""Hourly counters: what one instance counted of a bank in an hour, written once; and their reader.
 
 Slips of an hour are added up in any order and come to the same, so that no instance waits for another: each writes
 counters of its own. To tell when a bank was down the order of its answers matters; the counters keep it to the second.
@@ -41,19 +41,19 @@ class HourlyCounters:
     latencies: dict[Service, Latencies] = field(default_factory=dict)
 
     def tally(self, at: int, service: Service) -> CallCounts:
-        """Where something of the Unix second ``at`` is counted."""
+        """The counts of the minute of a Unix second."""
         return self.minutes.setdefault(at % HOUR_SECONDS // 60, {}).setdefault(service, CallCounts())
 
     def latency(self, service: Service) -> Latencies:
         return self.latencies.setdefault(service, Latencies())
 
     def record_answer(self, at: int) -> None:
-        """A request that was sent in the Unix second ``at`` was answered."""
+        """Record that a request sent in the Unix second ``at`` was answered."""
         minute = at % HOUR_SECONDS // 60
         self.answered_in[minute] = self.answered_in.get(minute, 0) | 1 << at % 60
 
     def record_no_answer(self, at: int) -> None:
-        """A request that was sent in the Unix second ``at`` was not."""
+        """Record that a request sent in the Unix second ``at`` was not answered."""
         seconds = self.unanswered_at.setdefault(at % HOUR_SECONDS // 60, {})
         seconds[at % 60] = seconds.get(at % 60, 0) + 1
 
@@ -80,7 +80,7 @@ class HourlyCounters:
                     yield self.hour + 60 * minute + second, was_answered, missing.get(second, 0)
 
     def to_item(self, counters_id: str) -> Item:
-        """The counts are one text: to read maps of maps of numbers from DynamoDB takes ten times as long."""
+        """The counts are one string: nested maps of numbers take ten times as long to read."""
         counts = {
             "minutes": {
                 str(minute): {service: tally.to_item() for service, tally in tallies.items()}
@@ -123,7 +123,7 @@ class HourlyCounters:
 
 
 def counters_key(bic: str, hour: int) -> tuple[str, str]:
-    """The partition that counters of a bank and hour stand in: its attribute's name and value."""
+    """The partition of a bank's hour: attribute name and value."""
     return "subject", f"calls#{bic}#{datetime.fromtimestamp(hour, UTC):%Y-%m-%dT%H}"
 
 
@@ -157,7 +157,7 @@ class StoredCounters:
     store: Store
 
     def of_hour(self, bic: str, hour: int, most_pages: int | None = None) -> Hour:
-        """What all instances have counted in an hour, from at most ``most_pages`` answers of DynamoDB, of 1 MB each."""
+        """The counts of all instances in an hour, from at most ``most_pages`` pages of 1 MB."""
         whole, has_any, is_whole = HourlyCounters(bic, hour), False, False
         for page in islice(self.store.pages(TABLE, counters_key(bic, hour)), most_pages):
             for item in page.items:
@@ -181,7 +181,7 @@ class HourlyCounterReader:
         return [self._hours[hour].counters for hour in hours if self._hours[hour].has_any]
 
     def read_day(self, day: date, now: int | None = None) -> list[HourlyCounters]:
-        """Those of a UTC day until ``now`` and, if there are any, of hours before it, back to one with an answer."""
+        """The counters of a UTC day until ``now``, and of earlier hours back to one with an answer."""
         counters = self.read_hours([hour for hour in hours_of(day) if now is None or hour <= now])
         for hours in _earlier_hours(day) if counters else ():
             earlier = self.read_hours(hours)
@@ -192,7 +192,7 @@ class HourlyCounterReader:
 
 
 def _earlier_hours(day: date) -> Iterator[Sequence[int]]:
-    """The hours before a day, in the portions that they are read in: mostly the first one tells enough."""
+    """The hours before a day in batches; usually the first batch suffices."""
     last = hours_of(day - timedelta(days=1))
     yield last[-1:]
     yield last[:-1]
@@ -203,7 +203,7 @@ CONSECUTIVE = 5
 
 
 def downtime_spans(counters: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
-    """When a bank was down, as seconds of ``day``: five consecutive requests without an answer.
+    """The downtimes in seconds of ``day``: five consecutive requests without an answer.
 
     It is down from the first of the five until the next request that is answered, or else until midnight
     (EBA/GL/2018/07, guideline 2.4(c)). Requests are in the order of the seconds that they were sent in, those of all
@@ -226,7 +226,7 @@ def downtime_spans(counters: Iterable[HourlyCounters], day: date) -> tuple[Span,
 
 
 def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> Iterator[Span]:
-    """The series of unanswered requests that were long enough, in Unix seconds; one that goes on ends at ``until``."""
+    """The long enough series of unanswered requests, in Unix seconds; an open one ends at ``until``."""
     first, count = 0, 0
     for second, was_answered, unanswered in replies:
         if was_answered:

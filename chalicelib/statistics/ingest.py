@@ -1,4 +1,4 @@
-"""Ingesting days: what was counted of a bank, and what it has reported, become one record of each UTC day.
+"""Ingestion: a bank's counters and reports become one record per UTC day.
 
 A record is worked out of the counters of its day (and of the days before, as far as a series of unanswered requests may
 reach), the bank's own report, and nothing else: whoever does it again, whenever, gets the same record. What was known
@@ -29,9 +29,9 @@ from chalicelib.statistics.hourly_counters import (
 )
 
 AGAIN_DAYS = 2
-"""The last days are ingested by the schedule whatever is there: instances that were frozen write counters late."""
+"""The latest days are always ingested again, since frozen instances write counters late."""
 WATCHED_DAYS = OLDEST_DAYS + 1
-"""The schedule looks after so many days: reports may come until then, and runs may have failed."""
+"""The days that the schedule watches for late reports and failed runs."""
 OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1  # of a day so long ago all counters are there that its record needs
 RUN_SECONDS = 840  # the schedule begins no other bank after so long
 
@@ -45,7 +45,7 @@ class DayRefused(ValueError):
 
 
 class IngestIncomplete(Exception):
-    """Days of these banks could not be ingested; those of all others were."""
+    """Days of these banks could not be ingested; all others were."""
 
     def __init__(self, bics: Sequence[str]) -> None:
         self.bics = tuple(bics)
@@ -71,7 +71,7 @@ class ExpectedBank:
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """A record, and whether it differed from what was there."""
+    """A record, and whether it is new or changed."""
 
     record: DayRecord
     is_new: bool
@@ -84,7 +84,7 @@ def compute_day(
     report: DailyReport | None,
     before: DayRecord | None = None,
 ) -> DayRecord:
-    """The record of a day.
+    """Compute the record of a day.
 
     Args:
         counters: of the day, and of the days before it that ``downtime_spans`` needs; in any order.
@@ -112,13 +112,13 @@ def _missing_report_state(bank: ExpectedBank, day: date, before: DayRecord | Non
 
 @dataclass(frozen=True, slots=True)
 class _StoredDays:
-    """What is kept of some days of a bank."""
+    """Stored records and reports of a bank's days."""
 
     records: dict[date, DayRecord]
     reports: dict[date, DailyReport]
 
     def needs(self, bank: ExpectedBank, day: date) -> bool:
-        """Whether there should be a record that is not there, or a report has come since it was made."""
+        """Whether a record is missing or older than its report."""
         record, report = self.records.get(day), self.reports.get(day)
         if record is None:
             return bank.since <= day and (bank.is_active or report is not None)
@@ -136,7 +136,7 @@ class Ingest:
         self._metrics = metrics
 
     def run(self, banks: Sequence[ExpectedBank]) -> None:
-        """What the schedule does: the days that are due, of all ``banks``; and tell of reports that are missing.
+        """Ingest the due days of all ``banks`` and report missing reports.
 
         Raises: IngestIncomplete, after all that could be done.
         """
@@ -156,7 +156,7 @@ class Ingest:
             raise IngestIncomplete(failed)
 
     def ingest_due(self, bank: ExpectedBank) -> list[Ingested]:
-        """Ingest what is due of a bank: the last days, days without a record, and days whose report came later."""
+        """Ingest a bank's due days: the latest ones, those without a record, and those with a later report."""
         latest = yesterday(self._clock)
         days = list(DayRange(latest - timedelta(days=WATCHED_DAYS - 1), latest))
         known = self._load_days(bank.bic, days)
@@ -164,7 +164,7 @@ class Ingest:
         return self._ingest(bank, due, known)
 
     def ingest_days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
-        """Ingest some days of a bank, whether they are due or not; a day that nothing is known of has no record.
+        """Ingest given days of a bank; a day without counters and report gets no record.
 
         Raises: DayRefused, and then none of them was ingested.
         """
@@ -173,7 +173,7 @@ class Ingest:
         return self._ingest(bank, days, self._load_days(bank.bic, days))
 
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
-        """Whatever is in the way of one bank's days, those of the others are ingested."""
+        """Ingest a bank; a failure does not stop the other banks."""
         try:
             return self.ingest_due(bank)
         except Exception:

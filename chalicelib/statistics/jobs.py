@@ -1,4 +1,4 @@
-"""What is done about statistics without a caller: their schedule."""
+"""The scheduled job of statistics."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ statistics_jobs = Blueprint(__name__)
 
 @statistics_jobs.schedule(Cron(10, 1, "*", "*", "?", "*"), name="ingest")
 def ingest(event: Any) -> None:
-    """Every night at 01:10 UTC: make the records of days, and tell of reports that are missing."""
+    """Every night at 01:10 UTC: compute day records and report missing reports."""
     statistics = hub().statistics
     statistics.ingest.run(statistics.expected_banks())

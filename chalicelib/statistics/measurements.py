@@ -1,4 +1,4 @@
-"""Own measurements: counted in memory, and written down by each instance at most once a minute.
+"""Measurements: counted in memory, written by each instance at most once a minute.
 
 Writing is the last thing that a request does whose turn it is. It never fails the request: the answer waits for it only
 so long, and what could not be written is written the next time, under the names that it had, so that nothing counts
@@ -29,7 +29,7 @@ _OWN_ERROR = 500
 
 @dataclass(slots=True)
 class _Times:
-    """Milliseconds, one for each thing that took so long."""
+    """Durations in milliseconds."""
 
     hub: list[float] = field(default_factory=list)
     bank: list[float] = field(default_factory=list)
@@ -37,13 +37,13 @@ class _Times:
 
 @dataclass(slots=True)
 class CounterBuffer:
-    """Counts by bank and hour, and every single time by bank, service and minute."""
+    """Counts by bank and hour, and single durations by bank, service and minute."""
 
     counters: dict[tuple[str, int], HourlyCounters] = field(default_factory=dict)
     _times: dict[tuple[str, Service, int], _Times] = field(default_factory=dict)
 
     def count(self, call: CurrentCall, seconds: float) -> None:
-        """Count a request that took so many seconds in all, with those to banks that it led to.
+        """Count a request with its total seconds and its requests to banks.
 
         A failure is counted once, at the bank that was asked. An answer that made the request fail has no time: it is
         not what was asked for.
@@ -71,7 +71,7 @@ class CounterBuffer:
         self._blame(call)
 
     def figures(self) -> Iterator[tuple[str, Service, int, CallCounts, _Times]]:
-        """Everything that was counted: bank, service, the Unix second that a minute begins at, counts and times."""
+        """All counts: bank, service, the minute's first Unix second, counts and durations."""
         for (bic, hour), hourly in self.counters.items():
             for minute, tallies in hourly.minutes.items():
                 for service, tally in tallies.items():
@@ -100,7 +100,7 @@ class CounterBuffer:
 
 
 def _fault_by_status(status: int | None) -> Blamed | None:
-    """Whose fault a failure is of which no bank had a part: this service's, or the caller's, who was refused."""
+    """The cause of a failure without a bank: this service, or the refused caller."""
     if status is None or status < _CALLER_ERROR:
         return None
     return "caller" if status < _OWN_ERROR else "hub"
@@ -113,7 +113,7 @@ MAX_UNWRITTEN = 1000  # so many counters that could not be written are kept; the
 
 
 class Measurements:
-    """Counts what is measured; safe to be used by many threads.
+    """Counts measurements; thread-safe.
 
     Args:
         store: where counters are written; asked for when there are some.
@@ -133,7 +133,7 @@ class Measurements:
 
     @contextmanager
     def measure(self) -> Iterator[CurrentCall]:
-        """Count what is noted inside and, if it is time, write down what was counted until now."""
+        """Measure a request and, if it is time, write the counts."""
         call = CurrentCall(self._clock.time(), self._clock.monotonic())
         try:
             with track_call(call):
@@ -142,7 +142,7 @@ class Measurements:
             self._count(call, self._clock.monotonic() - call.started)
 
     def _count(self, call: CurrentCall, seconds: float) -> None:
-        """Count a request, and write if it is time. Whatever fails here does not fail the request."""
+        """Count a request, and write if it is time. A failure here does not fail the request."""
         try:
             if call.concern is not None or call.exchanges:
                 with self._lock:
@@ -155,7 +155,7 @@ class Measurements:
             log.exception("measurements failed")
 
     def write(self) -> None:
-        """Write down what was counted and, of what could not be written before, what is still known."""
+        """Write the counts, and those that could not be written before."""
         with self._lock:
             gathered, self._gathered = self._gathered, CounterBuffer()
             self._unwritten |= {new_id(): hourly for hourly in gathered.counters.values()}
@@ -170,7 +170,7 @@ class Measurements:
             self._drop_oldest()
 
     def _claim_write(self) -> bool:
-        """Whether it is the turn of this request to write; then it is nobody else's for a while."""
+        """Whether this request writes; then no other does for a while."""
         now = self._clock.time()
         with self._lock:
             if now < self._not_before or not (self._gathered.counters or self._unwritten):
@@ -179,7 +179,7 @@ class Measurements:
             return True
 
     def _write_metrics(self, bic: str, service: Service, at: int, tally: CallCounts, times: _Times) -> None:
-        """Under the names that the members of ``CallCounts`` have: ``NotAsked``."""
+        """The metric names of ``CallCounts``' members: ``NotAsked``."""
         self._metrics.write(
             {name.title().replace("_", ""): count for name, count in tally.to_item().items()},
             {"HubTime": times.hub, "BankTime": times.bank},
@@ -196,7 +196,7 @@ class Measurements:
                 self._unwritten.pop(counters_id, None)
 
     def _drop_oldest(self) -> None:
-        """Forget the oldest of what could not be written, when it is too much."""
+        """Drop the oldest unwritten counters above the limit."""
         with self._lock:
             too_old = list(self._unwritten)[:-MAX_UNWRITTEN]
             for counters_id in too_old:

@@ -1,4 +1,4 @@
-"""How events are signed: the headers of Standard Webhooks (https://www.standardwebhooks.com), symmetric scheme v1.
+"""Signing of events: the headers of Standard Webhooks (https://www.standardwebhooks.com), symmetric scheme v1.
 
 Somebody's events are signed with one or two secrets, sealed, from oldest to newest.
 """
@@ -19,17 +19,17 @@ _PREFIX = "whsec_"
 
 
 def new_secret() -> str:
-    """A secret to sign with: ``whsec_`` and the base64 of 256 random bits."""
+    """A new signing secret: ``whsec_`` and the base64 of 256 random bits."""
     return secret_of(secrets.token_bytes(32))
 
 
 def secret_of(key: bytes) -> str:
-    """The secret of a key that was made elsewhere, 24 to 64 bytes."""
+    """The secret of an imported key of 24 to 64 bytes."""
     return _PREFIX + base64.b64encode(key).decode()
 
 
 def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The headers of one attempt; a receiver that knows any of the secrets can verify it.
+    """The headers of one attempt; a receiver verifies them with any of the secrets.
 
     Args:
         keys: ``whsec_`` and the base64 of the key, newest first, at least one.
@@ -67,24 +67,24 @@ class EventSecret:
 
 
 def new_event_secret(vault: Vault, plain: str, context: str) -> EventSecret:
-    """A new secret, as it is kept at the place that ``context`` names."""
+    """A new secret, sealed for ``context``."""
     return EventSecret(vault.seal(plain, context), None)
 
 
 def rotate_secrets(secrets: Sequence[EventSecret], new: EventSecret, now: int, overlap: int) -> tuple[EventSecret, ...]:
-    """The secrets after a rotation: the newest of before is used for ``overlap`` seconds more, others end now."""
+    """The secrets after a rotation: the previous newest stays for ``overlap`` seconds, others end now."""
     kept = [replace(newest, valid_until=now + overlap) for newest in secrets[-1:] if overlap]
     return (*kept, new)
 
 
 def in_use(vault: Vault, secrets: Sequence[EventSecret], context: str, now: int) -> list[str]:
-    """What an event of this moment is signed with, in clear, newest first. Raises: Unsealable."""
+    """The secrets that sign events now, in clear, newest first. Raises: Unsealable."""
     valid = [secret for secret in secrets if secret.valid_until is None or now < secret.valid_until]
     return [vault.unseal(secret.sealed, context) for secret in reversed(valid)]
 
 
 def as_items(secrets: Iterable[EventSecret]) -> list[Item]:
-    """Secrets as an item keeps them."""
+    """Secrets as stored in an item."""
     return [{"sealed": secret.sealed, "valid_until": secret.valid_until} for secret in secrets]
 
 

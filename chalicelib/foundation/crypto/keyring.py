@@ -20,7 +20,7 @@ _KEYS_DERIVED_FROM = 3
 
 
 class Keyring(SecretKeys):
-    """Loads the keys on first use and looks for new ones once a minute."""
+    """Loads the keys on first use and checks for new ones once a minute."""
 
     always_there = "signing_keys"
 
@@ -46,7 +46,7 @@ class Keyring(SecretKeys):
         return signatures.key_id(self._key(pem).public_key())
 
     def rotate_data_key(self) -> int:
-        """Seal with a new data key from now on; what older ones sealed still opens. Answers its id.
+        """Seal with a new data key from now on; values of older keys still open. Answers its id.
 
         Raises:
             SecretChanged: by another operator at the same time.

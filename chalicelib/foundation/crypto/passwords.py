@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 LENGTH = (10, 256)
 _ESTIMATED = 32
-"""So many characters of a password are judged: the rest only makes it better, and looking at it takes seconds."""
+"""The number of characters that are judged: more take seconds and only make a password better."""
 _LONGEST = 4 * LENGTH[1]
-"""So many characters of what was typed are looked at: more than any password has."""
+"""The number of typed characters that are compared: more than any password has."""
 _GUESSABLE = 2
 """zxcvbn's score from which on a password takes more than a million guesses."""
 
 
 def problem(name: str, given: str) -> str | None:
-    """Why the user ``name`` cannot have this password: too short, too long, the email, or among those tried first."""
+    """Why ``name`` cannot have this password: too short, too long, the email, or easily guessed."""
     from zxcvbn import zxcvbn  # few requests need it
 
     password = _normalise(given)
@@ -40,7 +40,7 @@ def hash_password(password: str) -> str:
 
 
 def verify(known: str | None, password: str) -> bool:
-    """Whether a password is the one of a stored hash; never, and after as long a time, without a hash."""
+    """Whether a password matches a stored hash; without a hash false, after the same time."""
     from argon2.exceptions import VerifyMismatchError
 
     nobodys = _nobodys_hash()  # made by whoever comes first, so that its making tells nothing
@@ -51,7 +51,7 @@ def verify(known: str | None, password: str) -> bool:
 
 
 def are_same(one: str, other: str) -> bool:
-    """Whether two that were typed are one password, however a keyboard composed their letters."""
+    """Whether two inputs are the same password, in any Unicode composition."""
     return _normalise(one) == _normalise(other)
 
 
@@ -64,10 +64,10 @@ def _hasher() -> PasswordHasher:
 
 @cache
 def _nobodys_hash() -> str:
-    """What an unknown user's password is compared with."""
+    """The hash that an unknown user's password is compared with."""
     return _hasher().hash("nobody has this password")
 
 
 def _normalise(password: str) -> str:
-    """A password in one spelling, however a keyboard composes its letters (NFKC, NIST SP 800-63B)."""
+    """Normalize a password (NFKC, NIST SP 800-63B)."""
     return unicodedata.normalize("NFKC", password[:_LONGEST])[:_LONGEST]

@@ -1,4 +1,4 @@
-"""Keys that live in one secret, wrapped by the KMS key: made once, loaded on first use, looked at again once a minute.
+"""Keys in one secret, wrapped by the KMS key: made once, loaded on first use, read again once a minute.
 
 What a secret holds is the business of the classes that build on this one; see ``keyring``.
 """
@@ -19,38 +19,38 @@ CACHED_SECONDS = 60
 
 
 class KeyManagement(Protocol):
-    """The part of the KMS that is needed for keys."""
+    """The KMS operations for keys."""
 
     def generate_data_key(self) -> tuple[bytes, bytes]:
         """A new 256-bit key: plain and wrapped."""
 
     def unwrap(self, wrapped: bytes) -> bytes:
-        """The plain key of a wrapped one."""
+        """Unwrap a key."""
 
 
 class SecretStore(Protocol):
-    """Where the secret is kept."""
+    """The storage of the secret."""
 
     def get(self, name: str) -> dict[str, Any]:
-        """The secret's members; empty when nothing was stored yet."""
+        """The secret's members; empty for a new secret."""
 
     def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
         """Replace the secret, if it still is ``replacing``. Raises: SecretChanged."""
 
 
 class SecretChanged(Exception):
-    """Somebody else changed the secret at the same time; theirs holds."""
+    """The secret was changed concurrently; the other change holds."""
 
 
 class NoKeys(Exception):
-    """The keys were never made: ``.venv/bin/python -m infra.admin keys init`` does it."""
+    """There are no keys yet: ``.venv/bin/python -m infra.admin keys init`` makes them."""
 
 
 class SecretKeys(ABC):
     """The keys of one secret; each is unwrapped once."""
 
     always_there: ClassVar[str]
-    """A member that the secret has as soon as its first keys were made."""
+    """A member that every secret with keys has."""
 
     def __init__(self, secrets: SecretStore, kms: KeyManagement, name: str, clock: Clock) -> None:
         self._secrets = secrets
@@ -82,7 +82,7 @@ class SecretKeys(ABC):
         return base64.b64encode(wrapped).decode()
 
     def _unwrap(self, wrapped: str) -> bytes:
-        """The plain key of what ``_new_key`` made."""
+        """Unwrap a key of ``_new_key``."""
         if wrapped not in self._plain:
             self._plain[wrapped] = self._kms.unwrap(base64.b64decode(wrapped))
         return self._plain[wrapped]
@@ -101,7 +101,7 @@ class SecretKeys(ABC):
         return next((entry for entry in self._load()[member] if int(entry["id"]) == number), None)
 
     def _load(self) -> dict[str, Any]:
-        """The secret as it was at most a minute ago. Raises: NoKeys."""
+        """The secret, at most a minute old. Raises: NoKeys."""
         state = self._state  # another thread may replace it at any time
         if not state or self._clock.time() - self._loaded_at >= CACHED_SECONDS:
             try:

@@ -19,7 +19,7 @@ _HASH = hashes.SHA256()
 
 
 class InvalidKey(ValueError):
-    """A key that cannot be used: not PEM, not RSA, or of fewer than 2048 bits."""
+    """An unusable key: not PEM, not RSA, or shorter than 2048 bits."""
 
 
 def sign(key: RSAPrivateKey, body: bytes) -> str:
@@ -37,7 +37,7 @@ def verify(keys: Iterable[RSAPublicKey], body: bytes, signature: str) -> bool:
 
 
 def describe_attempt(keys: Iterable[RSAPublicKey], body: bytes) -> str:
-    """What a signature was held against, in words for a sandbox: the ids of ``keys``, length and digest of ``body``."""
+    """Describe a verification for a sandbox: the ids of ``keys``, length and digest of ``body``."""
     tried = ", ".join(key_id(key) for key in keys) or "none"
     return f"keys tried: {tried}; body received: {len(body)} bytes with the SHA-256 {hashlib.sha256(body).hexdigest()}"
 

@@ -1,4 +1,4 @@
-"""The vault: what has to be sent again is kept as ciphertext, bound to the record that it belongs to.
+"""The vault: stores values that must be sent again as ciphertext, bound to their record.
 
 A sealed value is ``version (1 byte) | data key id (4) | nonce (12) | AES-256-GCM ciphertext``; the additional data are
 the header and the context, so a value moved to another record or attribute does not open.
@@ -19,11 +19,11 @@ _NONCE = 12
 
 
 class Unsealable(Exception):
-    """A sealed value was altered, moved to another record, or sealed with a key that is gone."""
+    """A sealed value was altered, moved to another record, or its key is gone."""
 
 
 class DataKeys(Protocol):
-    """Where the keys come from; see ``keyring``."""
+    """The source of the keys; see ``keyring``."""
 
     def current_data_key(self) -> tuple[int, AESGCM]:
         """The id and cipher to seal with."""

@@ -1,4 +1,4 @@
-"""What can go wrong at the store, and which of DynamoDB's errors means what."""
+"""Errors of the store, and their mapping from DynamoDB's."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _TOO_BUSY = {
 }
 _FAILED_INSIDE = {"InternalServerError", "InternalFailure", "ServiceUnavailable"}
 FAILED_ON_THE_WAY = (NotConnectedError, HTTPClientError, IncompleteReadError, ChecksumError, ResponseParserError)
-"""What botocore raises when no whole answer came."""
+"""Errors of botocore for a missing or incomplete answer."""
 
 
 class StoreError(Exception):
-    """The base of what the store reports."""
+    """The base of the store's errors."""
 
 
 class ConditionFailed(StoreError):
@@ -51,7 +51,7 @@ class ConditionFailed(StoreError):
 
 
 class Conflict(StoreError):
-    """Other writers kept this one from being applied, also after repeats; nothing was written."""
+    """Concurrent writes prevented this one, also after retries; nothing was written."""
 
 
 class StoreUnavailable(StoreError):
@@ -59,7 +59,7 @@ class StoreUnavailable(StoreError):
 
 
 class AnswerLost(StoreUnavailable):
-    """No answer came, or one that says nothing about the request: sending it again may help."""
+    """No answer, or a temporary failure: a repeat may help."""
 
 
 def store_error(error: ClientError) -> StoreError:

@@ -1,4 +1,4 @@
-"""Items as DynamoDB has them, with a type beside every value, and as the store has them: plain dictionaries."""
+"""Conversion of items between DynamoDB's typed values and plain dictionaries."""
 
 from __future__ import annotations
 

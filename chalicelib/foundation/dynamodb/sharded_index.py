@@ -1,4 +1,4 @@
-"""Indexes by time that no single partition carries: rows are spread over shards, and read from all of them at once.
+"""Indexes by time, spread over shards that are read in parallel, so that no partition is hot.
 
 An index's partition attribute is a shard's number, or an owner and a shard's number; its sort attribute is a time. An
 item without the partition attribute is not in the index.
@@ -18,7 +18,7 @@ SHARDS = 8
 
 @dataclass(frozen=True, slots=True)
 class ShardedIndex:
-    """An index ``name`` of ``table`` with the attributes that it goes by."""
+    """The index ``name`` of ``table`` and its key attributes."""
 
     table: str
     name: str
@@ -26,7 +26,7 @@ class ShardedIndex:
     time: str
 
     def entry(self, identifier: str, owner: str = "") -> Item:
-        """The attribute that puts an item into the index, in the shard that its identifier belongs to."""
+        """The attribute that puts an item into its shard of the index."""
         return {self.partition: _value(owner, zlib.crc32(identifier.encode()) % SHARDS)}
 
     def rows(
@@ -39,7 +39,7 @@ class ShardedIndex:
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Item]:
-        """The rows of a time span, in Unix seconds with both ends, in order of time; at most ``limit``.
+        """The rows from one Unix second to another, both included, in order of time; at most ``limit``.
 
         All shards are asked at the same time, and those that have more again together.
         """

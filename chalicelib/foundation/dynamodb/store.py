@@ -75,7 +75,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Set, remove and add attributes of one item; it is made when absent, unless a condition forbids it.
+    """Set, remove and add attributes of one item; creates it, unless a condition forbids that.
 
     A number is added to, a set of numbers or texts gets new members.
     """
@@ -127,7 +127,7 @@ class Which(TypedDict, total=False):
 
 
 def absent(key: str) -> ConditionBase:
-    """The condition that no item stands there yet; ``key`` is the table's partition key."""
+    """The condition that the item does not exist; ``key`` is the table's partition key."""
     return Attr(key).not_exists()
 
 
@@ -145,14 +145,14 @@ class Store:
         self._prefix = prefix
         self._pause = pause
         self.read_sendings = 2
-        """How often a read is sent before its answer counts as lost: more often in work that takes minutes."""
+        """The attempts at a read before its answer counts as lost: more in work that takes minutes."""
 
     def get(self, table: str, key: Item) -> Item | None:
         """One item, strongly consistent."""
         return self.batch_get([(table, key)])[0]
 
     def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
-        """Up to 100 items of any tables in one round trip, strongly consistent, in the order asked for."""
+        """Up to 100 items of any tables in one round trip, strongly consistent, in the given order."""
         if len(keys) > _BATCH:
             raise ValueError(f"at most {_BATCH} items can be read together")
         request: dict[str, Any] = {}
@@ -173,7 +173,7 @@ class Store:
         raise StoreUnavailable("DynamoDB left keys unprocessed")
 
     def put(self, table: str, item: Item, condition: ConditionBase | None = None) -> None:
-        """Write one item whole.
+        """Write a whole item.
 
         Raises:
             ConditionFailed: unless what stands there equals ``item``, which is then this write's own earlier attempt.
@@ -195,7 +195,7 @@ class Store:
         add: Mapping[str, int] | None = None,
         condition: ConditionBase | None = None,
     ) -> Item:
-        """Change one item; answers the item as it stands afterwards. A lost answer is not repaired.
+        """Change one item; answers the new item. A lost answer is not repaired.
 
         Raises: ConditionFailed.
         """
@@ -204,7 +204,7 @@ class Store:
         return unpack(answer["Attributes"])
 
     def delete(self, table: str, key: Item, condition: ConditionBase | None = None) -> None:
-        """Remove one item; removing what is not there succeeds. With a condition a lost answer is not repaired.
+        """Remove one item, which need not exist. With a condition a lost answer is not repaired.
 
         Raises: ConditionFailed.
         """
@@ -255,7 +255,7 @@ class Store:
         return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
     def pages(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Page]:
-        """What ``query`` answers, one page after the other until there are no more; ``limit`` is that of each."""
+        """All pages of a ``query``; ``limit`` is that of each."""
         while True:
             page = self.query(table, partition, **which)
             yield page
@@ -264,7 +264,7 @@ class Store:
             which["after"] = page.next
 
     def each(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Item]:
-        """All rows that ``query`` finds, read page by page as they are needed."""
+        """All rows of a ``query``, read page by page as needed."""
         for page in self.pages(table, partition, **which):
             yield from page.items
 
@@ -334,7 +334,7 @@ class Store:
         return self._call_again_if_lost(lambda: self._call_with_repeats(call, request))
 
     def _call_with_repeats(self, call: Callable[..., T], request: dict[str, Any]) -> T:
-        """Send a request, again while other writers are in the way or the table is too busy."""
+        """Send a request; repeat it after conflicts and throttling."""
         for attempt in range(ATTEMPTS):
             try:
                 return self._call(call, **request)
@@ -345,7 +345,7 @@ class Store:
         raise AssertionError("unreachable")
 
     def _call_again_if_lost(self, send: Callable[[], T]) -> T:
-        """Send once more after a lost answer."""
+        """Repeat a request once after a lost answer."""
         try:
             return send()
         except AnswerLost as failure:
@@ -360,7 +360,7 @@ class Store:
             raise
 
     def wait(self, attempt: int, at_most: float = inf) -> None:
-        """Wait, with jitter and ``at_most`` so many seconds, before the ``attempt``-th repeat of what met others."""
+        """Wait with jitter, ``at_most`` so many seconds, before the ``attempt``-th repeat after a conflict."""
         self._pause(min(random.uniform(0, 0.025 * 2**attempt), at_most))
 
     def _call(self, call: Callable[..., T], **request: Any) -> T:
@@ -391,6 +391,6 @@ def _find_item(items: Iterable[Item], key: Item) -> Item | None:
 
 
 def _was_written(operations: Sequence[Operation], failure: ConditionFailed) -> bool:
-    """Whether the condition of a put failed because its own item stands there already."""
+    """Whether a put's condition failed because its own item is already stored."""
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
     return any(isinstance(put, Put) and put.item == item for put, item in failed)

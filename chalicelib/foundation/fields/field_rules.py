@@ -1,4 +1,4 @@
-"""The rules behind the field vocabulary: how pydantic checks a value, and what JSON Schema can say of it.
+"""The rules of field types: validation by pydantic, and JSON Schema.
 
 A schema never forbids what the check takes. Patterns are those of ECMA-262, exact within Latin-1; where a check knows
 more (letters of every script, check digits), the pattern is wider and the description tells the rest.
@@ -23,13 +23,13 @@ UNPRINTABLE = (
     r"\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
     r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
 )
-"""Inside the brackets of a pattern: controls, formatting, private use, and all spaces but the usual one.
+"""A pattern's character class: controls, formatting, private use, and all spaces but U+0020.
 
 Of the first plane only: beyond it a range is no valid pattern in JavaScript without the flag u.
 """
 
 NO_LETTERS = r"\u00a1-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
-"""Inside the brackets of a pattern: what Latin-1 has beyond ASCII that is no letter."""
+"""A pattern's character class: the non-letters of Latin-1 beyond ASCII."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class TextRule:
 
 
 class _ValueRule:
-    """A value of several JSON types that passes a check; it is kept as it came."""
+    """A value of several JSON types that passes a check and stays unchanged."""
 
     __slots__ = ()
 
@@ -85,7 +85,7 @@ class _ValueRule:
 
 
 NUMERIC = (str, int, Decimal)
-"""How numbers come: in digits, or as a JSON number without a binary fraction. A boolean is no number."""
+"""Accepted numbers: strings of digits, or JSON numbers without binary fractions. A boolean is no number."""
 
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
@@ -123,7 +123,7 @@ class NumberRule(_ValueRule):
 
 
 def _digits(value: Decimal) -> int:
-    """A lower bound of how many digits a number has when it is written without an exponent."""
+    """A lower bound for the digits of a number written without an exponent."""
     _, digits, exponent = value.as_tuple()
     return max(len(digits) + exponent, -exponent) if isinstance(exponent, int) else 0
 
@@ -200,12 +200,12 @@ class DigitsRule(_ValueRule):
 
 
 OR_A_NUMBER = ", or a whole number"
-"""The end of what is said of an identifier."""
+"""The end of an identifier's description."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdRule(_ValueRule):
-    """What identifies something at a bank: a text, or a whole JSON number, which stands for its digits.
+    """An identifier at a bank: a string, or a whole JSON number, which stands for its digits.
 
     Attributes:
         longest: how many characters the text may have.
@@ -232,7 +232,7 @@ class IdRule(_ValueRule):
         return text if text.isprintable() else fault("characters", "must be printable text")
 
     def text(self, value: Any, *, alone: bool = False) -> Any:
-        """A whole number as text, with ``alone`` for one without the member beside it; all else as it is."""
+        """Turn a whole number into text, with ``alone`` if its companion member is absent; others stay."""
         if not isinstance(value, int) or isinstance(value, bool):
             return value
         return str(value) if alone or value < 0 else str(value).zfill(self.width)
@@ -259,7 +259,7 @@ _WHOLE = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class WholeRule(_ValueRule):
-    """A whole number from 1 to ``highest``, as a number or in digits; it becomes an ``int``."""
+    """A whole number from 1 to ``highest``, as a number or digits; becomes an ``int``."""
 
     highest: int
 

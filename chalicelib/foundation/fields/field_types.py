@@ -1,4 +1,4 @@
-"""The field vocabulary: the specification's types as types, so that a message reads like its table.
+"""Field types: the specification's notations as types, so that a message reads like its table.
 
 ``AN[18]`` is printable text of 1 to 18 characters, ``A[3]`` letters, ``N[20]`` up to 20 digits (a JSON number or a
 string of digits), ``Whole[100]`` a number from 1 to 100. Where the specification's letters and numbers mean something,
@@ -69,7 +69,7 @@ class OpenMessage(Message):
 
 
 def _text(check: Callable[[str], str], pattern: str, description: str, example: str) -> Notation:
-    """Texts that pass a check."""
+    """Strings that pass a check."""
 
     def rule(length: int) -> TextRule:
         schema = {"pattern": pattern, "description": description, "examples": [example[:length].strip()]}
@@ -124,14 +124,14 @@ N = Notation(Any, NumberRule)
 Digits = Notation(Any, DigitsRule)
 """An account number or sort code: a string of digits, or a whole JSON number; it is kept as it came."""
 Id = Notation(Any, IdRule)
-"""What identifies something at a bank: printable text, or a whole JSON number, which becomes its digits as text."""
+"""An identifier at a bank: printable text, or a whole JSON number, which becomes its digits as text."""
 Amount = Notation(Any, AmountRule)
 """An amount of money greater than zero: a JSON number or a string, written as digits with an optional decimal dot.
 
 It is kept exactly as it came; ``decimal`` tells its value.
 """
 Whole = Notation(int, WholeRule)
-"""A whole number from 1 to the length in brackets, as a query has it: nothing but digits."""
+"""A whole number from 1 to the length in brackets, in a query: digits only."""
 
 
 def decimal(value: object) -> Decimal:
@@ -141,7 +141,7 @@ def decimal(value: object) -> Decimal:
 
 
 def exact_sum(values: Iterable[object]) -> Decimal:
-    """What accepted ``Amount`` values come to; unlike ``sum``, without rounding to 28 digits."""
+    """The sum of accepted ``Amount`` values; unlike ``sum``, without rounding to 28 digits."""
     return reduce(_EXACT.add, map(_exact, values), Decimal())
 
 
@@ -207,7 +207,7 @@ Timestamp = Annotated[
         json_schema_extra={"format": "date-time"},
     ),
 ]
-"""A point in time as answers have it: ``2026-01-31T09:30:00+00:00``."""
+"""A timestamp in answers: ``2026-01-31T09:30:00+00:00``."""
 Uuid = Annotated[
     str, Field(pattern="^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", json_schema_extra={"format": "uuid"})
 ]

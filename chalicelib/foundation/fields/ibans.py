@@ -1,4 +1,4 @@
-"""IBANs, checked in a few microseconds each: a bulk payment has a thousand of them.
+"""IBAN validation in microseconds: a bulk payment has a thousand of them.
 
 What an IBAN of a country looks like, and which Belgian banks there are, python-stdnum knows. Its own check takes 20
 microseconds and more, because it builds the country's pattern each time; here each is compiled once. The national
@@ -18,7 +18,7 @@ _CHARACTERS = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]"}
 
 
 def is_iban(number: str) -> bool:
-    """Whether ASCII capitals and digits without spaces have a country's structure and pass its checks."""
+    """Whether an IBAN, in capitals without spaces, has its country's structure and passes its checks."""
     country = _country(number[:2])
     if country is None or not country.fits(number):
         return False
@@ -43,7 +43,7 @@ def make_iban(country: str, bban: str) -> str:
 
 
 class _Country(NamedTuple):
-    """How IBANs of a country are written, its letters as digits, and the check of account numbers that it has."""
+    """A country's IBAN structure, its letters as digits, and its check of account numbers, if any."""
 
     fits: Callable[[str], Any]
     digits: str
@@ -71,14 +71,14 @@ _bank = lru_cache(maxsize=1024)(_digits)  # the four letters that many countries
 
 @cache
 def _structures() -> dict[str, str]:
-    """``{"DE": "8!n10!n"}``: what follows the country and the check digits, as the IBAN registry writes it."""
+    """``{"DE": "8!n10!n"}``: the structure after country and check digits, in the IBAN registry's notation."""
     from stdnum import numdb  # the registry is large and few requests need it
 
     return {country: properties["bban"] for _, country, _, properties, _ in numdb.get("iban").prefixes}
 
 
 def _is_belgian(account: str) -> bool:
-    """A bank that exists, and two digits that are the rest of what stands before them divided by 97."""
+    """An existing bank code, and two check digits: the number before them modulo 97."""
     return int(account[-2:]) == (int(account[:-2]) % 97 or 97) and _is_belgian_bank(account[:3])
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a message: problems that name the member and the rule, and never quote the value."""
+"""Problems of a message: they name the member and the rule, and never quote the value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Kind = Literal["missing", "unknown", "type", "length", "characters", "value", "d
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with one member: where (``payments.3.amount``), which kind of fault, and a sentence."""
+    """A problem of one member: its path (``payments.3.amount``), the kind of fault, and a sentence."""
 
     field: str
     kind: Kind
@@ -40,7 +40,7 @@ def fault(kind: Kind, reason: str) -> NoReturn:
 
 
 def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
-    """Pydantic's findings in our words, each place and kind once."""
+    """Pydantic's errors as problems, each path and kind once."""
     seen = set()
     for entry in error.errors(include_url=False, include_input=False):
         place = _place(entry)
@@ -93,12 +93,12 @@ def _place(entry: Any) -> str:
 
 
 def printable_name(place: str) -> str:
-    """A member's name as the caller wrote it, shortened and freed of what cannot be printed."""
+    """A member's name as the caller wrote it, shortened, printable characters only."""
     return "".join(character if character.isprintable() else "?" for character in place)[:128]
 
 
 def _is_mandatory(model: type[BaseModel], location: tuple[int | str, ...]) -> bool:
-    """Whether every member on the way to ``location`` is required by the model it belongs to."""
+    """Whether every member on the path to ``location`` is required."""
     current: Any = model
     for part in location:
         if isinstance(part, int):

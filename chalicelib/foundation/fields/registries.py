@@ -28,7 +28,7 @@ def currency_numbers() -> dict[int, str]:
 
 @cache
 def minor_units() -> dict[int, int]:
-    """How many decimals currencies have, by numeric code: 2 for 978, the euro."""
+    """The decimals of currencies by numeric code: 2 for 978, the euro."""
     return {number: decimals for number, _, decimals in _currencies()}
 
 

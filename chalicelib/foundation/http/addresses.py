@@ -1,4 +1,4 @@
-"""Which addresses the service may send anybody to, or connect to itself."""
+"""Rules for addresses that the service redirects to or connects to."""
 
 from __future__ import annotations
 
