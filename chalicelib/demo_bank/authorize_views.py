@@ -1,4 +1,4 @@
-"""The PSU's way through the bank: arrive, sign in, choose accounts, confirm with a key code, or refuse."""
+"""The PSU's journey at the bank: arrive, sign in, choose accounts, confirm with a key code, or refuse."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ StepView = Callable[[Visit, PsuJourney], Response]
 
 
 def begin_authorization(visit: Visit) -> Response:
-    """``GET /authorize``: show the whole address to the service, and begin a journey."""
+    """``GET /authorize``: pass the whole address to the service, and start a journey."""
     bank = visit.bank
     if not visit.incoming.query:
         return message_page(
@@ -57,7 +57,7 @@ def begin_authorization(visit: Visit) -> Response:
 
 
 def journey_step(step: StepView) -> Callable[[Visit], Response]:
-    """A view for one step of a journey: finds the journey, and answers for one that is over or was taken on."""
+    """Wrap a view of a journey's step: finds the journey and handles one that is over or has moved on."""
 
     @wraps(step)
     def view(visit: Visit) -> Response:
@@ -77,7 +77,7 @@ def journey_step(step: StepView) -> Callable[[Visit], Response]:
 
 @journey_step
 def sign_in(visit: Visit, journey: PsuJourney) -> Response:
-    """Who is the PSU? After too many wrong passwords the bank refuses."""
+    """The PSU signs in; after too many wrong passwords the bank refuses."""
     if journey.state == "consenting":
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
@@ -93,7 +93,7 @@ def sign_in(visit: Visit, journey: PsuJourney) -> Response:
 
 @journey_step
 def choose_accounts(visit: Visit, journey: PsuJourney) -> Response:
-    """Which accounts is the consent for?"""
+    """The PSU chooses the accounts of the consent."""
     if journey.customer is None or journey.state == "consenting":
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
@@ -107,7 +107,7 @@ def choose_accounts(visit: Visit, journey: PsuJourney) -> Response:
 
 @journey_step
 def confirm_consent(visit: Visit, journey: PsuJourney) -> Response:
-    """The key code makes the consent; three wrong ones refuse it."""
+    """The right key code gives the consent; three wrong ones refuse it."""
     if journey.state not in ("confirming", "consenting"):
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
@@ -125,7 +125,7 @@ def confirm_consent(visit: Visit, journey: PsuJourney) -> Response:
 
 @journey_step
 def refuse_consent(visit: Visit, journey: PsuJourney) -> Response:
-    """The PSU says no."""
+    """The PSU refuses."""
     return _refuse_journey(visit, journey, "The customer refused")
 
 
@@ -133,7 +133,7 @@ def refuse_consent(visit: Visit, journey: PsuJourney) -> Response:
 
 
 def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
-    """Give the consent to the service, keep what it answers, and let the PSU go back to the TPP."""
+    """Send the consent to the service, store the answer, and send the PSU back to the TPP."""
     bank = visit.bank
     journey = journeys.claim_submission(bank, journey)
     try:
@@ -186,7 +186,7 @@ def _refuse_journey(visit: Visit, journey: PsuJourney, reason: str) -> Response:
 
 
 def _redirect_to_step(visit: Visit, journey: PsuJourney) -> Response:
-    """To the page of the step that the journey is at."""
+    """Redirect to the page of the journey's current step."""
     return see_other(visit.link(_STEP_PATHS.get(journey.state, "/confirm"), journey=journey.journey_id))
 
 
@@ -199,7 +199,7 @@ def _redirect_to_current_step(visit: Visit, journey_id: str) -> Response:
 
 
 def _redirect_with_error(visit: Visit, journey: PsuJourney, place: str) -> Response:
-    """Back to a page that says what was wrong: pages that a form answers with cannot be gone back to."""
+    """Redirect to a page with the error, since the browser cannot go back to a form's answer."""
     return see_other(visit.link(place, journey=journey.journey_id, again="1"))
 
 

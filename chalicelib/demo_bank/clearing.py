@@ -1,4 +1,4 @@
-"""What the banks do every minute: settle, cancel, report whatever is due, in the order in which it became due.
+"""Clearing: every minute the banks settle, cancel and report what is due, in order.
 
 And once a day, a bank whose version has that call: tell the service how long its customers took to confirm.
 
@@ -20,12 +20,12 @@ from chalicelib.demo_bank.runtime import TABLE, DemoBank, HubUnreachable, NotIns
 from chalicelib.foundation import log
 
 TIME_LIMIT_SECONDS = 20
-"""So long one bank may take: a report to a service that does not answer costs seconds."""
+"""Seconds per bank: a report to an unresponsive service takes long."""
 RETRY_SECONDS = 60
 
 
 def run_due_work(host: Services) -> None:
-    """Do what is due at both banks; one that was never opened has nothing to do."""
+    """Process due work at both banks; an unused bank has none."""
     for profile in PROFILES:
         at = get_bank(profile.name, host)
         try:
@@ -37,7 +37,7 @@ def run_due_work(host: Services) -> None:
 
 
 def process_due_payments(at: DemoBank) -> int:
-    """Do what is due at a bank, as far as the time goes; answers how many payments were looked at.
+    """Process a bank's due work within the time; answers the number of payments.
 
     A payment that fails keeps none waiting: it is put off itself.
     """
@@ -57,7 +57,7 @@ def process_due_payments(at: DemoBank) -> int:
 
 
 def _process_payment(at: DemoBank, due_at: int, order_id: str, deadline: float, is_reachable: bool) -> bool:
-    """One payment; answers whether the service can be reached."""
+    """Process one payment; answers whether the service can be reached."""
     order = orders.find(at, order_id)
     if order is None or not 0 < order.due_at <= at.clock.time():
         at.store.delete(TABLE, orders.due_key(at, due_at, order_id))  # it was taken care of, or cannot be read any more
@@ -82,7 +82,7 @@ _Outcome = Literal["arrived", "refused", "unreachable"]
 
 
 def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bool:
-    """Tell the service every change of status that it has not been told; answers whether it could be reached.
+    """Report every unreported status change; answers whether the service could be reached.
 
     What does not arrive before ``deadline``, on the monotonic clock, stays with the order and is due again later. The
     same holds when the service is told, but that cannot be written down any more: it recognises the repeat.
@@ -103,13 +103,13 @@ def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bo
 
 
 def postpone_reports(bank: DemoBank, order: DemoPaymentOrder) -> None:
-    """Another report showed that the service cannot be reached: those of this order wait too."""
+    """Postpone this order's reports, since the service cannot be reached."""
     if order.reports:
         _record_outcome(bank, order, set(), failed=False)
 
 
 def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, seconds: float) -> _Outcome:
-    """Send one report. What is refused for good counts as arrived: there is nothing left to send."""
+    """Send one report. A permanently refused one counts as delivered."""
     try:
         hub_client.report_status(bank, order.payment_id, report.status, report.request_id, seconds)
     except HubRefusal as refusal:
@@ -124,7 +124,7 @@ def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, 
 
 
 def _record_outcome(bank: DemoBank, order: DemoPaymentOrder, told: set[str], *, failed: bool) -> None:
-    """Write down which reports have arrived; the others are due again after a while, after many failures no more."""
+    """Record delivered reports; others are due again later, up to a number of failures."""
     known: DemoPaymentOrder | None = order
     for _ in range(_TRIES):
         if known is None:

@@ -1,4 +1,4 @@
-"""The consents that customers gave at this bank: which token stands for which customer, accounts and scopes.
+"""Consents at this bank: the token, customer, accounts and scopes of each.
 
 Two records each: ``token#<digest of the token>`` has everything, the token itself sealed, and ``given#<customer>#…``
 lets a customer's consents be listed, newest first. ``days`` has for how many days the service made the latest valid.
@@ -95,19 +95,19 @@ def put_consent(
 
 
 def consent_days(bank: DemoBank) -> int:
-    """For how many days a consent is valid: as the service said of the latest, before the first as agreed."""
+    """The validity of consents in days: that of the latest, or the agreed one before the first."""
     item = bank.store.get(TABLE, bank.key(_DAYS))
     return item["days"] if item else bank.profile.consent_days
 
 
 def put_consent_days(bank: DemoBank, valid_until: int) -> list[Operation]:
-    """The write that keeps for how many days the service makes consents valid, if that is news."""
+    """The write of a new validity of consents in days, if it changed."""
     said = round((valid_until - bank.clock.time()) / _DAY)
     return [Put(TABLE, bank.key(_DAYS) | {"days": said})] if said != consent_days(bank) else []
 
 
 def find_by_token(bank: DemoBank, token: str) -> DemoConsent | None:
-    """The consent that a token stands for, whatever its status."""
+    """The consent of a token, in any status."""
     return get_consent(bank, _record_id(token))
 
 
@@ -127,7 +127,7 @@ def list_consents(bank: DemoBank, customer_id: str) -> list[DemoConsent]:
 
 
 def unseal_token(bank: DemoBank, consent: DemoConsent) -> str | None:
-    """The token itself, to name the consent to the service; ``None`` if it was sealed with a key that is lost."""
+    """The token in clear, for calls to the service; ``None`` if its sealing key is lost."""
     try:
         return bank.unseal(consent.sealed_token, consent.record)
     except Unsealable:
@@ -152,7 +152,7 @@ def revoke(bank: DemoBank, record: str, *, told: bool) -> bool:
 
 
 def revoke_by_token(bank: DemoBank, token: str) -> bool:
-    """The service says that a token's consent has ended."""
+    """End a consent at the service's request."""
     return revoke(bank, _record_id(token), told=True)
 
 

@@ -1,4 +1,4 @@
-"""The bank's own pages outside of a journey: the front page, a customer's consents, accounts and transactions."""
+"""Pages outside a journey: the front page, a customer's consents, accounts and transactions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOT_THERE = {"4202", "RESOURCE_UNKNOWN"}
 
 
 def landing_page(visit: Visit) -> Response:
-    """``GET /``: what this is."""
+    """``GET /``: the front page."""
     people = list(customers.customers_by_id(visit.bank.profile.name).values())
     members = visit.bank.format.reference_members
     return page(visit, "landing.html", customers=people, references=REFERENCES, reference_members=members)
@@ -43,7 +43,7 @@ def list_consents(visit: Visit) -> Response:
 
 
 def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
-    """Whether the customer really wants to end a consent: it cannot be undone."""
+    """Ask the customer to confirm the end of a consent, which cannot be undone."""
     consent = consents.get_consent(visit.bank, visit.field("revoke"))
     if consent is None or consent.customer_id != session.customer.customer_id:
         return _consents_page(visit, session, _UNKNOWN, status=404)
@@ -54,7 +54,7 @@ def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
 
 @require_session
 def revoke_consent(visit: Visit, session: CustomerSession) -> Response:
-    """End a consent: here at once, then at the service; if that cannot be reached, the customer may tell it again."""
+    """End a consent here, then at the service; if that fails, the customer can repeat it."""
     bank = visit.bank
     consent = consents.get_consent(bank, visit.field("consent"))
     if consent is None or consent.customer_id != session.customer.customer_id:

@@ -1,4 +1,4 @@
-"""How long customers took to confirm: written down with every confirmation, and told to the service once a day.
+"""Durations of confirmations: stored with each one, reported to the service once a day.
 
 A bank whose version has that call reports the averages of the day before (daily_performance): of consents from the
 customer's arrival, and of payments from their initiation, each until it was confirmed. Every confirmation is a record
@@ -21,13 +21,13 @@ from chalicelib.foundation.dynamodb.store import Operation, Put
 ConfirmationKind = Literal["consent", "payment"]
 
 SECONDS = 5
-"""So long the service may take to answer."""
+"""Seconds that the service may take to answer."""
 RETRY_SECONDS = 900
 RETENTION_SECONDS = 40 * 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
-    """The write of a confirmation that happens now, for its transaction; none at a bank that has nothing to report."""
+    """The write of a confirmation's duration, for its transaction; none at a bank that does not report."""
     if not bank.profile.protocol.reports_performance:
         return []
     now = bank.clock.time()
@@ -36,7 +36,7 @@ def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_
 
 
 def report_yesterday(bank: DemoBank) -> None:
-    """Tell the service of yesterday, if it has not been told yet; a report that fails is sent again after a while."""
+    """Report yesterday, unless done; a failed report is repeated later."""
     if not bank.profile.protocol.reports_performance:
         return
     day = bank.clock.now().date() - timedelta(days=1)
@@ -58,7 +58,7 @@ def report_yesterday(bank: DemoBank) -> None:
 
 
 def _average_duration(bank: DemoBank, day: date, kind: ConfirmationKind) -> int | None:
-    """Milliseconds; ``None`` if nobody confirmed anything."""
+    """The mean in milliseconds; ``None`` without confirmations."""
     rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", _prefix(day, kind)))
     return round(Fraction(sum(int(row["milliseconds"]) for row in rows), len(rows))) if rows else None
 

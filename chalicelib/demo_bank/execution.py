@@ -1,4 +1,4 @@
-"""Payments carried out: confirmed, settled, rejected, cancelled; and the accounts as they stand with all that is due.
+"""Execution of payments: confirm, settle, reject, cancel; and account statements with due payments settled.
 
 Money leaves an account in the transaction that confirms the payment, as a pending entry or, with an instant scheme, as
 a booked one. Whoever looks at a payment or an account settles first what is due on it.
@@ -30,11 +30,11 @@ _EXPIRED = "The payment was not confirmed in time"
 
 
 class OrderChanged(Exception):
-    """Somebody else took the order on first; whoever gets this looks at it again."""
+    """The order was changed concurrently; read it again."""
 
 
 def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
-    """The statement of an account as of now; what is due on it has been settled."""
+    """The current statement of an account, with due payments settled."""
     now = bank.clock.time()
     entries = ledger.read_entries(bank, account)
     due = [entry for entry in entries if not entry.booked_at and entry.settles_at <= now]
@@ -48,7 +48,7 @@ def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
 
 
 def refresh(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """The order as it stands now: an open one may have expired, a confirmed one may be due."""
+    """The current order: an open one may have expired, a confirmed one may be due."""
     for _ in range(_TRIES):
         now = bank.clock.time()
         try:
@@ -64,23 +64,23 @@ def refresh(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
 
 
 def assign_customer(bank: DemoBank, order: DemoPaymentOrder, customer: Customer) -> DemoPaymentOrder:
-    """The customer of a direct payment is this one. Raises: OrderChanged."""
+    """Record the customer of a direct payment. Raises: OrderChanged."""
     account_id = order.account_id if order.is_fixed else ""
     return save_transition(bank, order, replace(order, customer_id=customer.customer_id, account_id=account_id))
 
 
 def assign_account(bank: DemoBank, order: DemoPaymentOrder, account: CustomerAccount) -> DemoPaymentOrder:
-    """The customer pays from this account. Raises: OrderChanged."""
+    """Record the debtor account. Raises: OrderChanged."""
     return save_transition(bank, order, orders.apply_steps(bank, order, ["checked"], account_id=account.account_id))
 
 
 def cancel(bank: DemoBank, order: DemoPaymentOrder, reason: str) -> DemoPaymentOrder:
-    """No money moves. Raises: OrderChanged."""
+    """Cancel the order; no money moves. Raises: OrderChanged."""
     return save_transition(bank, order, _closed_order(bank, order, "cancelled", reason))
 
 
 def confirm(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """The customer says yes: the money is taken from the account, if it is there. Raises: OrderChanged."""
+    """Confirm the order: debit the account if it has the funds. Raises: OrderChanged."""
     account = order.account(bank)
     assert account is not None, "an account was chosen before"
     for _ in range(_TRIES):
@@ -132,7 +132,7 @@ def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrde
 
 
 def _settle(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """The day has come: the pending entry becomes a booked one, or goes. Raises: OrderChanged."""
+    """Settle a due order: book its pending entry, or remove it. Raises: OrderChanged."""
     if order.test == "TEST-LATE-REJECT":
         gone = ledger.entry_key(bank, order.account_id, _debit_entry(bank, order))
         return save_transition(bank, order, _closed_order(bank, order, "rejected", _LATE), [Delete(TABLE, gone)])
@@ -147,7 +147,7 @@ def _settlement_steps(order: DemoPaymentOrder) -> list[PaymentStep]:
 def _closed_order(
     bank: DemoBank, order: DemoPaymentOrder, state: Literal["rejected", "cancelled"], message: str
 ) -> DemoPaymentOrder:
-    """The order at its end without money; its status is what the browser takes back."""
+    """The order ended without money; the browser takes its status back."""
     after = orders.apply_steps(bank, order, [state], state=state, message=message)
     return replace(after, result=after.status)
 

@@ -1,4 +1,4 @@
-"""Formats: what a version of the protocol changes at a demonstration bank (``format_v1``, ``format_v2``).
+"""Formats: the version-specific part of a demonstration bank (``format_v1``, ``format_v2``).
 
 The rest of the bank does not ask which version it speaks. What the protocol says stands in the version
 (``Profile.protocol``); what these banks make of it stands in the format.
@@ -50,13 +50,13 @@ class WebhookCall:
 
     @property
     def accounts_to_pay_from(self) -> tuple[CustomerAccount, ...]:
-        """The accounts that a payment, or a question about funds, may concern."""
+        """The accounts that payments and funds confirmations may use."""
         return self.consent.accounts_to_pay_from(self.bank) if self.consent else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Format:
-    """How a demonstration bank speaks one version.
+    """The format of one protocol version.
 
     Attributes:
         statuses: what a step of a payment is called. ``undecided`` is a confirmed payment that may still be rejected.

@@ -1,4 +1,4 @@
-"""What is version 1's own at a demonstration bank: statuses, answers about accounts and payments, payment requests."""
+"""Version 1 of a demonstration bank: statuses, account and payment answers, payment requests."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _balance(call: WebhookCall) -> dict[str, Any]:
 
 
 def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
-    """The available balance, for the service to compare; a question in another currency is answered with no."""
+    """The available balance, for the service to compare; another currency is answered with no."""
     request: messages.FundsRequest = call.request
     account = _find_account(call.accounts_to_pay_from, request.account)
     if account.currency != request.instructed_amount.currency:
@@ -72,7 +72,7 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
 def _find_account(
     accounts: Sequence[CustomerAccount], named: messages.AccountRequest | messages.FundsAccount
 ) -> CustomerAccount:
-    """The account that every name in a request is one of. Raises: Refusal."""
+    """The account that all identifiers of a request name. Raises: Refusal."""
     for account in accounts:
         if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
             return account

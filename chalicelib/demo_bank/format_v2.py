@@ -1,4 +1,4 @@
-"""What is version 2's own at a demonstration bank: statuses, answers about accounts and payments, payment requests."""
+"""Version 2 of a demonstration bank: statuses, account and payment answers, payment requests."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _transactions(call: WebhookCall) -> dict[str, Any]:
 
 
 def _is_between(request: messages.TransactionsRequest, entry: StatementEntry, today: date) -> bool:
-    """Whether an entry is of the days asked for; what is pending counts as today's."""
+    """Whether an entry is within the requested days; pending entries count as today's."""
     day = min(entry.booked_on, today).isoformat()
     return (request.date_from or day) <= day <= (request.date_to or day)
 

@@ -1,4 +1,4 @@
-"""What a demonstration bank asks of the service, over its public bank-facing HTTP interface and signed."""
+"""The client of the service's bank-facing API: signed HTTP requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chalicelib.openbanking.protocol.payment_statuses import Status
 
 
 class HubRefusal(Exception):
-    """The service refused: its code and its sentence, for the page that tells the PSU."""
+    """The service refused; code and sentence are for the PSU's page."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         self.status = status
@@ -28,7 +28,7 @@ class HubRefusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """What the service says about an authorization request."""
+    """The service's answer about an authorization request."""
 
     tpp_name: str
     tpp_registration_number: str
@@ -38,7 +38,7 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class SavedConsent:
-    """What the service answers to a consent; ``valid_until`` in Unix seconds."""
+    """The service's answer to a consent; ``valid_until`` in Unix seconds."""
 
     callback_url: str
     access_token: str
@@ -60,7 +60,7 @@ def init_authorization(bank: DemoBank, request_url: str) -> AuthorizationRequest
 def save_consent(
     bank: DemoBank, request_url: str, scopes: Sequence[str], identifiers: Mapping[str, Sequence[str]], request_id: str
 ) -> SavedConsent:
-    """Give the consent; repeated with the same ``request_id`` it fetches the same answer.
+    """Send the consent; a repeat with the same ``request_id`` gets the same answer.
 
     ``identifiers`` has ``ibans``, ``account_ids`` and ``account_numbers``; kinds without any are left out.
 
@@ -83,7 +83,7 @@ def revoke_token(bank: DemoBank, access_token: str) -> None:
 
 
 def report_status(bank: DemoBank, payment_id: str, status: Status, request_id: str, seconds: float) -> None:
-    """Where a payment stands now; a repeat carries the same ``request_id``. The answer may take so many ``seconds``.
+    """Report a payment's status; a repeat carries the same ``request_id``. The time-out is ``seconds``.
 
     Raises:
         HubRefusal, HubUnreachable.
@@ -94,7 +94,7 @@ def report_status(bank: DemoBank, payment_id: str, status: Status, request_id: s
 def report_day(
     bank: DemoBank, day: date, consent_duration: int | None, payment_duration: int | None, seconds: float
 ) -> None:
-    """How long customers took to confirm on average, in milliseconds. The answer may take so many ``seconds``.
+    """Report average confirmation durations in milliseconds. The time-out is ``seconds``.
 
     Raises:
         HubRefusal, HubUnreachable.

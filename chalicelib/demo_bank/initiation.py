@@ -1,4 +1,4 @@
-"""Webhooks about payments: initiation, where the bank checks what the service cannot, and status."""
+"""Payment webhooks: initiation, with checks that only the bank can make, and status."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOO_LONG_SECONDS = 24
 
 
 def initiate_payment(call: WebhookCall, kind: Kind) -> dict[str, Any]:
-    """Take a payment: answers where the customer confirms it. A repeated request gets the payment that it made.
+    """Accept a payment and answer its confirmation page. A repeat gets the same payment.
 
     Raises:
         Refusal: no payment was made.
@@ -43,7 +43,7 @@ def initiate_payment(call: WebhookCall, kind: Kind) -> dict[str, Any]:
 
 
 def get_payment_status(call: WebhookCall, kinds: Collection[Kind]) -> dict[str, Any]:
-    """Where a payment of this consent, or a direct payment, stands now. Raises: Refusal."""
+    """The status of a payment of this consent, or of a direct payment. Raises: Refusal."""
     order = orders.find(call.bank, call.request.payment_id)
     if order is None or order.kind not in kinds:
         raise refusals.PAYMENT_UNKNOWN()
@@ -94,7 +94,7 @@ def _read_instruction(call: WebhookCall, kind: Kind) -> PaymentInstruction:
 
 
 def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> CustomerAccount | None:
-    """The account that the request names; ``None`` when the customer is to choose one. Raises: Refusal."""
+    """The debtor account of a request; ``None`` if the customer chooses it. Raises: Refusal."""
     bank = call.bank
     allowed = call.accounts_to_pay_from if call.consent else _all_accounts(bank)
     if instruction.debtor is None:

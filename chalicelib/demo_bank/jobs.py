@@ -1,4 +1,4 @@
-"""What the demonstration banks do every minute without a caller."""
+"""The scheduled job of the demonstration banks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ demo_bank_jobs = Blueprint(__name__)
 
 @demo_bank_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="settle")
 def settle(event: Any) -> None:
-    """Every minute: settle the payments that are due, cancel those that expired, tell the service what it missed."""
+    """Every minute: settle due payments, cancel expired ones, and send missed reports."""
     from chalicelib.demo_bank import clearing  # the interface registers this job and never runs it
 
     clearing.run_due_work(hub())

@@ -35,16 +35,16 @@ FINISHED: tuple[State, ...] = ("approved", "refused", "failed")
 
 
 class UnknownJourney(LookupError):
-    """There is no such journey, it is over, or it belongs to another browser."""
+    """The journey does not exist, is over, or belongs to another browser."""
 
 
 class PsuJourneyChanged(Exception):
-    """Another submission took the journey on first; whoever gets this looks at it again."""
+    """The journey was changed concurrently; read it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class PsuJourney:
-    """One journey, as it stood when it was read.
+    """A journey as read.
 
     Attributes:
         journey_id: unguessable; in the pages' addresses.
@@ -173,7 +173,7 @@ def claim_submission(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
 
 
 def release_claim(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
-    """The service gave no answer: the same consent may be sent again at once. Raises: PsuJourneyChanged."""
+    """Release the claim after no answer, so that the consent can be sent again. Raises: PsuJourneyChanged."""
     return _update(bank, journey, {"claimed_at": 0}, _claim_condition(journey))
 
 

@@ -1,4 +1,4 @@
-"""The ledger: what has been paid from and to an account, beside the transactions that are made from its number.
+"""The ledger: payments from and to an account, besides its generated transactions.
 
 Every payment is an entry of each account of this bank that it concerns, ``entry#<account>#<time>#<id>``. The balance is
 the sum of the booked entries, what is available the same less what is pending: nothing is counted twice, so nothing can
@@ -91,7 +91,7 @@ def build_statement(account: CustomerAccount, payments: Iterable[PaymentEntry], 
 
 
 def _monthly_reversals(account: CustomerAccount, booked: Iterable[StatementEntry], today: date) -> list[StatementEntry]:
-    """The payments of each month, reversed on the first of the next."""
+    """Reversals: each month's payments come back on the first of the next month."""
     sums: dict[date, int] = defaultdict(int)
     for entry in booked:
         sums[first_of_month(entry.booked_on, -1)] += entry.amount

@@ -1,4 +1,4 @@
-"""Payment orders: one record per initiated payment, every step a conditional write, every change of status reported.
+"""Payment orders: one record per payment, conditional writes, and reports of every status change.
 
 ``open`` → ``confirmed`` → ``settled`` or ``rejected``; instant payments go from ``open`` straight to ``settled``; from
 ``open`` also → ``rejected`` (no funds) and ``cancelled`` (refused, expired). Three kinds of records: ``payment#<id>``
@@ -41,7 +41,7 @@ _ID_LENGTH = 18
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """A change of status that the service has to be told; repeats carry the same ``request_id``."""
+    """A status change to report; repeats carry the same ``request_id``."""
 
     status: Status
     request_id: str
@@ -58,7 +58,7 @@ class Credit:
 
 @dataclass(frozen=True, slots=True)
 class DemoPaymentOrder:
-    """One payment order, as it stood when it was read. Times in Unix seconds, amounts in minor units.
+    """A payment order as read. Times in Unix seconds, amounts in minor units.
 
     Attributes:
         content: digest of the request, to tell a repeat from another payment.
@@ -115,7 +115,7 @@ class DemoPaymentOrder:
 
     @property
     def due_at(self) -> int:
-        """When something has to be done next; 0 for never."""
+        """When it is due next; 0 for never."""
         times = [self.confirm_by] if self.state == "open" else [self.settles_at] if self.state == "confirmed" else []
         return min([*times, *([self.report_at] if self.reports else [])], default=0)
 

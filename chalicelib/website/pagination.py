@@ -23,14 +23,14 @@ class ListPage:
 
 
 def paginate(rows: Sequence[Any], asked: str) -> ListPage:
-    """The page that was asked for; the nearest one for a number that is out of range."""
+    """The requested page, or the nearest one."""
     pages = max(1, -(-len(rows) // PAGE))
     number = clamp_page_number(asked, pages)
     return ListPage(rows[(number - 1) * PAGE : number * PAGE], number, pages, len(rows))
 
 
 def clamp_page_number(asked: str, last: int) -> int:
-    """The number from 1 to ``last`` that is nearest to what was asked for; 1 for what is no number."""
+    """The requested number within 1 to ``last``; 1 if it is no number."""
     if not (asked.isascii() and asked.isdigit()):
         return 1
     digits = asked.lstrip("0")

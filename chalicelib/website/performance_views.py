@@ -1,4 +1,4 @@
-"""Performance: how well the interface of a bank, and this service, worked on the days that somebody asks for."""
+"""The performance page: availability and latency of a bank and of this service on chosen days."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ DAYS = 30  # so many days are shown unless others are asked for
 LONGEST = 366  # so many days at most
 SPANS = (DAYS, 90, 365)  # the ranges that a link leads to
 TIMED_SERVICES: Sequence[Service] = ("AISP", "PISP", "CBPII")
-"""The services whose average time at the bank is told, as in the statistics that regulation asks for."""
+"""The services with an average time at the bank, as regulation requires."""
 _QUOTED = 40  # so much of a BIC that does not exist is shown again
 
 FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
     "csv": ("text/csv; charset=utf-8", export.as_csv),
     "json": (JSON, export.as_json),
 }
-"""What the days can be downloaded as: content type, and what writes them."""
+"""Download formats: content type and writer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerformanceQuery:
-    """What somebody asks for: one of the banks, and days; or what is wrong with that, by field.
+    """The requested bank and days, or the errors by field.
 
     ``latest`` is the latest day that can be asked for.
     """
@@ -59,7 +59,7 @@ def show_performance(visit: Visit) -> Response:
 
 
 def _read_query(visit: Visit) -> PerformanceQuery:
-    """What the query says; the first bank, and the latest days that are over, where it says nothing."""
+    """Parse the query; the defaults are the first bank and the latest finished days."""
     errors: dict[str, str] = {}
     bic = visit.field("bic").strip().upper()
     banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank["name"].casefold())

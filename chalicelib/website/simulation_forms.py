@@ -1,4 +1,4 @@
-"""The simulator's forms on a card's page: what they offer, what one that was sent means, and what came of it.
+"""The simulator's forms on a card's page: choices, parsing, and results.
 
 An offer's value is a number and the currency that its amounts are in: ``000000000012.978``.
 """
@@ -36,11 +36,11 @@ _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
 """The states of authorizations, those first that a shop is the likeliest to collect of."""
 
 FieldReader = Callable[[str], str]
-"""Gives what somebody wrote into a field."""
+"""Returns the input of a field."""
 
 
 class InvalidForm(ValueError):
-    """Fields cannot be what they are; ``errors`` has a sentence for each, by its name, in the form's order."""
+    """Fields are invalid; ``errors`` has a sentence for each by name, in the form's order."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         self.errors = errors
@@ -78,7 +78,7 @@ def build_defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
 
 
 def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> dict[str, Any]:
-    """The members of the request that a form means. Raises: InvalidForm, with every field that is wrong."""
+    """The request of a submitted form. Raises: InvalidForm, with every wrong field."""
     given = {field.name: written(field.name).strip() for field in simulation.fields}
     errors = {field.name: _field_problem(field, given[field.name]) for field in simulation.fields}
     found: dict[str, Any] = {}
@@ -106,7 +106,7 @@ def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> 
 
 
 def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
-    """What the service says of a form's fields, as sentences by their names; empty if it is about something else."""
+    """The service's errors by field; empty if they concern something else."""
     labels = {field.name: field.label for field in simulation.fields}
     parts = [part.partition(" ") for part in message.split("; ")]
     if not all(name in labels for name, *_ in parts):
@@ -115,7 +115,7 @@ def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
 
 
 def _field_problem(field: FormField, text: str) -> str:
-    """What is wrong with a field without knowing the others; empty if nothing is."""
+    """The error of a single field; empty if there is none."""
     if not text:
         return "" if field.optional or field.kind == "check" else f"{field.label} is missing."
     if field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
@@ -135,7 +135,7 @@ def _implied_members(simulation: Simulation, found: Mapping[str, Any], currency:
 
 
 def _is_number_offer(field: FormField) -> bool:
-    """Whether the field's values are a number and a currency."""
+    """Whether the field is an amount with a currency."""
     return field.offer not in (None, "currencies")
 
 
@@ -194,7 +194,7 @@ Members = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """What the page says; ``good`` where whoever asked got what was asked for."""
+    """The result's text; ``good`` if the request succeeded."""
 
     title: str
     told: str
@@ -242,7 +242,7 @@ def _authorization_result(action: str, data: Members, shown: Members) -> Simulat
 
 
 def _approval_text(action: str, data: Members, shown: Members) -> str:
-    """What an approval comes to.
+    """The approved amount in words.
 
     The card says what is held for it; the answer alone does not say whether its amount has the fees in it.
     """

@@ -1,4 +1,4 @@
-"""The simulator's forms, as data: what is asked for each of its actions.
+"""The simulator's forms as data: the fields of each action.
 
 A form's choices are either always the same or offers: what the card's page has of a kind at the time, such as the
 authorizations that are held.
@@ -17,12 +17,12 @@ from chalicelib.cards.protocol.states import DISPUTE_OPENED, DISPUTE_STEPS
 Kind = Literal["amount", "choice", "offer", "text", "secret", "check"]
 Offer = Literal["currencies", "accounts", "held", "known", "cleared", "collected", "addresses"]
 Choices = Mapping[str, str]
-"""Values with what people read."""
+"""Values with labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field: the member of the request that it becomes, and what people read.
+    """A field: the request member and its label.
 
     ``optional`` ones may be left empty, and then say nothing; what a secret was is never shown again. Without a default
     the first of what is on offer is chosen. ``digits`` is how many a secret has.
@@ -41,7 +41,7 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """One form.
+    """A form.
 
     Attributes:
         is_of_card: whether the request names the card, where it names no authorization.

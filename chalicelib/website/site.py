@@ -1,4 +1,4 @@
-"""What stands at the addresses of the web interface, and who may go there; the first page and the terms."""
+"""The pages of the web interface by address, and who may open them; the first page and the terms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chalicelib.website.pages import Visit, error_page, message_page, page
 
 
 def show_home(visit: Visit) -> Response:
-    """``GET /``: what this is and, for a user, what to do next."""
+    """``GET /``: the introduction and, for a user, the next steps."""
     clients = visit.website.openbanking.clients.all(visit.email) if visit.email else []
     journeys = visit.website.journeys.list_latest(visit.email) if visit.email else []
     return page(
@@ -118,7 +118,7 @@ def answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 
 def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:
-    """The page for what went wrong; nothing of the error itself is shown."""
+    """The error page, without details of the error."""
     if isinstance(error, WrongMethod):
         what = f"This address takes {error.allowed} only."
         return error_page(website, "Not possible here", what, "Begin at the start page.", status=405)
@@ -139,5 +139,5 @@ def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Excepti
 
 
 def _return_address(incoming: Incoming) -> str:
-    """The page that somebody wanted to see, to come back to."""
+    """The requested page, to return to after signing in."""
     return incoming.route.format(**incoming.uri) + (f"?{urlencode(incoming.query)}" if incoming.query else "")

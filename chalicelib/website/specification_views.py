@@ -113,7 +113,7 @@ def _client_choices(visit: Visit, email: str) -> Sequence[ClientChoice]:
 
 
 def _payment_callback(visit: Visit, client: Client) -> str:
-    """Where a client's payments may end: at its own Callback URL, or at this service's page for payments."""
+    """A client's ``callback_url`` for payments: its own, or this service's page."""
     clients = visit.website.openbanking.clients
     own = clients.web_callback(client)
     return _payment_callback_page(visit) if own == clients.default_callback else own
@@ -124,7 +124,7 @@ def _payment_callback_page(visit: Visit) -> str:
 
 
 def _access_token(visit: Visit, journey: Journey) -> str:
-    """The token of a journey while it is worth something."""
+    """The access token of a journey while it is valid."""
     if journey.stage != "tokens" or (journey.access_valid_until or 0) <= visit.website.shared.clock.time():
         return ""
     return visit.website.journeys.unseal_secrets(journey).get("access_token", "")

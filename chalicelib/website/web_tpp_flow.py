@@ -1,4 +1,4 @@
-"""The web interface as a TPP: it authorizes for its users' clients, exchanges codes, refreshes tokens, ends consents.
+"""The web interface as a TPP: authorization, tokens and revocation for its users' clients.
 
 It goes the way of any TPP. What it shows before a request runs is what then runs: ``state`` and code verifier are
 worked out of the draft that the page carries.
@@ -33,7 +33,7 @@ Step = Literal["exchange", "refresh", "end"]
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationChoice:
-    """What a user chose to ask a bank for. ``draft`` is a secret of this one request."""
+    """A user's choices for a request. ``draft`` is a secret of this request."""
 
     owner: str
     client: Client
@@ -46,7 +46,7 @@ class AuthorizationChoice:
 
 @dataclass(frozen=True, slots=True)
 class WebTppFlow:
-    """The steps of a user's journey, in the order in which they are taken."""
+    """The steps of a user's journey, in order."""
 
     settings: Settings
     clock: Clock
@@ -71,7 +71,7 @@ class WebTppFlow:
         return body
 
     def begin_authorization(self, choice: AuthorizationChoice) -> str:
-        """Run the request; answers the address at the bank, and the same one to a second click. Raises: Refusal."""
+        """Run the request; answers the bank's address, the same for a second click. Raises: Refusal."""
         if not choice.client.active:
             raise refusals.CLIENT_INACTIVE()
         body = self.request_body(choice)
@@ -101,7 +101,7 @@ class WebTppFlow:
             raise
 
     def receive_callback(self, owner: str, query: Mapping[str, str]) -> Journey | None:
-        """The browser is back from the bank; ``None`` when the state is not one of this user's journeys.
+        """Handle the return from the bank; ``None`` if the state is none of this user's journeys.
 
         A code is exchanged at once, unless its client has a secret, which only the user knows; and once, however often
         the page is loaded.
@@ -173,7 +173,7 @@ class WebTppFlow:
         return self.journeys.record_end(journey)
 
     def _refresh_token(self, journey: Journey) -> str:
-        """Raises: JourneyChanged, when the journey has no tokens, or none any more."""
+        """The tokens of a journey. Raises: JourneyChanged, if it has none."""
         if journey.stage != "tokens":
             raise JourneyChanged
         return self.journeys.unseal_secrets(journey)["refresh_token"]

@@ -1,1 +1,1 @@
-"""What the web interface keeps: users, sessions, journeys, links for one use."""
+"""Records of the web interface: users, sessions, journeys and one-time links."""

@@ -1,4 +1,4 @@
-"""How often somebody may try to sign in, to register, or to have events sent: counters per account and per address.
+"""Attempt limits for sign-in, registration and resending: counters per account and per address.
 
 An attempt is counted before it is judged, by a conditional write: of many at the same time no more than allowed go
 through. A success is taken off again, and so are the failures before it that it proves to be the owner's own. Counters
@@ -54,7 +54,7 @@ Subjects = Sequence[tuple[str, str]]
 
 
 class TooManyAttempts(Exception):
-    """Nothing was tried. ``retry_after`` is in seconds."""
+    """A limit is reached. ``retry_after`` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
@@ -71,7 +71,7 @@ class AttemptCounters:
         self.browsers = KnownBrowsers(keyring, clock)
 
     def count(self, subjects: Subjects) -> None:
-        """Count one attempt for each of ``subjects``, or, when one of them has none left, for none.
+        """Count one attempt for each of ``subjects``, or for none if one is at its limit.
 
         Raises: TooManyAttempts.
         """
@@ -87,7 +87,7 @@ class AttemptCounters:
             raise TooManyAttempts(1) from None
 
     def record_success(self, subjects: Subjects) -> None:
-        """Take an attempt off again that was successful."""
+        """Uncount a successful attempt."""
         now = self._clock.time()
         try:
             self._store.transact([_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects])

@@ -1,4 +1,4 @@
-"""Journeys: authorizations that users began in the web interface, and how far each has come.
+"""Journeys: authorizations that users started in the web interface, and their progress.
 
 A journey is found by its user and ``state``, which begins with a time, so that the latest are found together. Its code
 verifier, code and tokens are sealed. The code is exchanged by whoever marks the journey first, so that a page that is
@@ -29,7 +29,7 @@ _PREFIX = "journey#"
 
 
 class JourneyChanged(Exception):
-    """Another request changed the journey at the same time."""
+    """The journey was changed concurrently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Journeys:
         self._clock = clock
 
     def begin(self, owner: str, state: str, members: Mapping[str, Any], verifier: str | None) -> Journey:
-        """Keep a journey before it begins; ``members`` are those of a ``Journey`` that its beginning knows.
+        """Store a new journey with its first ``members``.
 
         Raises: JourneyChanged, when there is one with this state already.
         """
@@ -132,7 +132,7 @@ class Journeys:
         return [_journey(item) for item in page.items if item["expires_at"] > self._clock.time()]
 
     def unseal_secrets(self, journey: Journey) -> Mapping[str, str]:
-        """What a journey holds, in clear: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
+        """A journey's secrets in clear: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
 
         Each is there from the step on that brings it. Raises: Unsealable.
         """

@@ -1,4 +1,4 @@
-"""Secrets that are good for one use: links that set a password or confirm an address, and codes for the operator.
+"""One-time secrets: links that set a password or confirm an address, and codes for the operator.
 
 A secret is kept as its digest, until it is used or its time is over. Whoever uses it deletes it by a conditional write,
 in the transaction of what it is used for: of two uses at the same time one gets through.
@@ -33,7 +33,7 @@ _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
 
 @dataclass(frozen=True, slots=True)
 class OneTimeSecret:
-    """A secret that can still be used, and the user it is about; ``members`` is what else was kept with it."""
+    """A valid secret, its user, and further stored ``members``."""
 
     purpose: Purpose
     key: Item
@@ -42,7 +42,7 @@ class OneTimeSecret:
     members: Mapping[str, Any]
 
     def delete(self, now: int) -> Delete:
-        """The write that uses it up; its condition fails for all but the first use in time."""
+        """The write that uses it up; it fails for all but the first use in time."""
         return Delete(TABLE, self.key, Attr("owner").exists() & Attr("expires_at").gt(now))
 
 
@@ -83,11 +83,11 @@ def _key(purpose: Purpose, secret: str) -> Item:
 
 
 def _random_code() -> str:
-    """60 random bits that a person can read out."""
+    """A code of 60 random bits that a person can read out."""
     letters = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
     return "-".join(letters[start : start + _GROUP] for start in range(0, _CODE_LENGTH, _GROUP))
 
 
 def _normalise_code(code: str) -> str:
-    """A code without what people add or mix up."""
+    """Normalize a typed code."""
     return re.sub(r"[\s-]", "", code).upper().translate(_ALIKE)

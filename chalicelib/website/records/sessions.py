@@ -50,7 +50,7 @@ class Session:
 
 
 class Sessions:
-    """The sessions, kept under the digest of their secret; nothing in the table opens one."""
+    """The sessions, stored under the digest of their secret; the table alone opens none."""
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store
@@ -91,12 +91,12 @@ class Sessions:
         return self._signed_session(secret, user)
 
     def end(self, session: Session) -> None:
-        """Sign the user out; the cookie is worth nothing any more, wherever it is."""
+        """Sign the user out; every copy of the cookie becomes invalid."""
         secret = cookie_signer(self._keyring, "session").unsign(session.cookie).decode()
         self._store.delete(TABLE, _key(secret))
 
     def accepts(self, session: Session, form_token: str) -> bool:
-        """Whether a form that was sent is one of this session."""
+        """Whether a submitted form belongs to this session."""
         secret = cookie_signer(self._keyring, "session").unsign(session.cookie)
         return cookie_signer(self._keyring, "form").verify_signature(secret, form_token)
 

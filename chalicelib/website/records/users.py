@@ -26,7 +26,7 @@ _NO_EMAIL = "email must be an email address, like name@example.com"
 
 
 class InvalidUser(ValueError):
-    """Members of a registration that cannot be accepted: ``problems`` has a sentence for the name of each."""
+    """A registration is invalid: ``problems`` has a sentence for each member."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = problems
@@ -34,15 +34,15 @@ class InvalidUser(ValueError):
 
 
 class UserExists(Exception):
-    """Somebody registered with this email before."""
+    """The email is already registered."""
 
 
 class UnknownUser(LookupError):
-    """Nobody is registered with this email; the message is a sentence."""
+    """No user has this email; the message is a sentence."""
 
 
 class NotIdentified(Exception):
-    """Nobody knows whether the address of a user who registered with it is the user's; the message is a sentence."""
+    """The user's address is not confirmed; the message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Users:
         self._clock = clock
 
     def register(self, email: str, password: str, *, terms_accepted: bool) -> User:
-        """Register a user at the user's own request: nobody knows yet whose the address is.
+        """Register a user at the user's own request, with an unconfirmed address.
 
         Raises: InvalidUser (naming every member that is wrong), UserExists (the email is taken).
         """
@@ -176,7 +176,7 @@ class Users:
 
 
 def user_key(name: str) -> tuple[str, Item]:
-    """Where the user of a normalised email stands."""
+    """The key of a user with a normalised email."""
     return TABLE, {"email": name}
 
 
