@@ -147,4 +147,4 @@ _PORTAL_ROWS = (
     Action(PortalFlow.list_activity, "List the latest activity", effect="read"),
 )
 PORTAL_ACTIONS: Mapping[str, Action] = {row.name: row for row in _PORTAL_ROWS}
-"""What the web interface shows a programme manager's people; nobody else calls them."""
+"""Actions for the web interface's card pages; nobody else calls them."""

@@ -1,4 +1,4 @@
-"""The parts of the card API, wired; each is loaded when it is first asked for, so that no other interface waits."""
+"""Wires the card API; each part is loaded on first use, so that other interfaces do not wait."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CardContainer:
-    """Records and keys of the card API; ``flows`` has what answers, and what schedules run."""
+    """Records and keys of the card API; ``flows`` has its flows and jobs."""
 
     def __init__(self, shared: Infrastructure, delivery: DeliveryContainer) -> None:
         self.shared = shared
@@ -65,7 +65,7 @@ class CardContainer:
 
     @cached_property
     def payment_provider(self) -> Provider:
-        """The provider of external payments: one that plays outside production, in it none yet."""
+        """The provider of external payments: a sandbox outside production, none yet in production."""
         from chalicelib.cards.payments.provider import NoProvider
         from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 

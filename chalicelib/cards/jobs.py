@@ -1,4 +1,4 @@
-"""What the card API does without a caller: its schedules."""
+"""The scheduled jobs of the card API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chalicelib.cards.container import CardContainer
 from chalicelib.foundation import log
 
 RUN_SECONDS = 40
-"""Nothing further is begun after so long."""
+"""Seconds after which a run starts nothing further."""
 PROVING_SECONDS = 480
 """The same of the ledger's proof: what was begun may need some minutes more."""
 card_jobs = Blueprint(__name__)
@@ -19,7 +19,7 @@ card_jobs = Blueprint(__name__)
 
 @card_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="finish")
 def finish(event: Any) -> None:
-    """Every minute: finish payments that were cut off, pass cut-offs of direct debits, release holds that are over."""
+    """Every minute: finish interrupted payments, decide direct debits at their cut-off, release expired holds."""
     finish_payments_and_holds(hub().cards)
 
 
@@ -36,6 +36,6 @@ def finish_payments_and_holds(cards: CardContainer) -> None:
 
 @card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")
 def prove(event: Any) -> None:
-    """Every hour: prove some accounts of the ledger, a round of all of them a day as long as that can be done."""
+    """Every hour: prove some accounts of the ledger, all of them once a day if possible."""
     cards = hub().cards
     cards.flows.rolling_proof.prove(cards.shared.clock.monotonic() + PROVING_SECONDS)

@@ -1,4 +1,4 @@
-"""Secrets that a cardholder knows: new PINs, PINs that are too simple, and new passwords of 3-D Secure."""
+"""A cardholder's secrets: new PINs, simple PINs, and new 3-D Secure passwords."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def is_simple(pin: str) -> bool:
 
 
 def random_pin() -> str:
-    """A new PIN: every one that is not simple is as likely as any other."""
+    """A new PIN, uniformly distributed over all that are not simple."""
     while is_simple(pin := f"{secrets.randbelow(10**LENGTH):0{LENGTH}}"):
         pass
     return pin
 
 
 _DRAWN_FROM = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"
-"""What passwords are drawn from: letters and digits that are not taken for each other."""
+"""The alphabet of passwords: letters and digits that look different."""
 _LENGTH = 12
 
 
 def new_password() -> str:
-    """Twelve letters and digits, each password as likely as any other."""
+    """A new password of twelve letters and digits, uniformly distributed."""
     drawn, number = "", secrets.randbelow(len(_DRAWN_FROM) ** _LENGTH)
     for _ in range(_LENGTH):
         number, place = divmod(number, len(_DRAWN_FROM))

@@ -1,4 +1,4 @@
-"""The keys behind card data: verification keys in versions, and the key of look-ups, which never changes.
+"""Keys of card data: versioned verification keys, and the look-up key, which never changes.
 
 They live in one secret, ``{"lookup", "versions": [{"id", "cvk", "pvk"}]}``, versions oldest first, every key wrapped by
 the KMS key. A new version is for new cards: each card keeps the version that it was made with, so no version ever goes.
@@ -13,12 +13,12 @@ from chalicelib.foundation.crypto.secret_keys import SecretKeys, derived_key
 
 
 class CardKeys(SecretKeys):
-    """Loads the keys on first use and looks for new versions once a minute."""
+    """Loads the keys on first use and checks for new versions once a minute."""
 
     always_there = "versions"
 
     def rotate(self) -> int:
-        """Have new cards use new verification keys from now on; cards that are there keep theirs. Answers the version.
+        """Make new verification keys for new cards; existing cards keep theirs. Answers the version.
 
         Raises:
             SecretChanged: by another operator at the same time.
@@ -51,5 +51,5 @@ class CardKeys(SecretKeys):
         return {"id": number, "cvk": self._new_key(), "pvk": self._new_key()}
 
     def _key(self, version: int, name: str) -> bytes:
-        """A double-length key is the first half of what is wrapped; of each byte, DES leaves the last bit alone."""
+        """A double-length key is the first half of the wrapped key; DES ignores the last bit of each byte."""
         return self._unwrap(self._entry("versions", version)[name])[:KEY_BYTES]

@@ -1,4 +1,4 @@
-"""Card numbers (PANs): new ones, the check digit (ISO/IEC 7812, Luhn), and what is shown of them."""
+"""Card numbers (PANs): generation, check digit (ISO/IEC 7812, Luhn), and masking."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 
 
 def new_pan(bin: str, length: int) -> str:
-    """A random card number of ``length`` digits that begins with ``bin``; every one is as likely as any other."""
+    """A random card number of ``length`` digits that begins with ``bin``, uniformly distributed."""
     free = length - len(bin) - 1
     body = f"{bin}{secrets.randbelow(10**free):0{free}}"
     return body + _check_digit(body)
 
 
 def is_valid(pan: str) -> bool:
-    """Whether ``pan`` consists of digits, the last of which checks the others."""
+    """Whether ``pan`` has only digits and the right check digit."""
     return pan.isascii() and pan.isdigit() and pan[-1] == _check_digit(pan[:-1])
 
 

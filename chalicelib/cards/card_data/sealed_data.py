@@ -1,4 +1,4 @@
-"""What of a card is secret: sealed for one card and field, recognised by keyed hash, or computed anew each time."""
+"""Secret card data: sealed for one card and field, found by keyed hash, or computed on demand."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class CardData:
         return self._vault.seal(text, _place(card_id, field))
 
     def open(self, card_id: int, field: Sealed, sealed: bytes) -> str:
-        """What ``seal`` was given. Raises: Unsealable."""
+        """Decrypt a value of ``seal``. Raises: Unsealable."""
         return self._vault.unseal(sealed, _place(card_id, field))
 
     def lookup(self, pan: str) -> str:
-        """The keyed hash that a card is found by, 64 hexadecimal digits; it is the same for ever."""
+        """The keyed hash for card look-up, 64 hexadecimal digits; it never changes."""
         return self._hash("card number", pan)
 
     def fingerprint(self, text: str) -> str:
-        """The keyed hash that a repeated request is recognised by, 64 hexadecimal digits; it is the same for ever."""
+        """The keyed hash that identifies a repeated request, 64 hexadecimal digits; it never changes."""
         return self._hash("request", text)
 
     def key_version(self) -> int:

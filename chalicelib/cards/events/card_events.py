@@ -1,4 +1,4 @@
-"""Card events: what programme managers are told without asking, recorded with its cause, and sent signed.
+"""Card events to programme managers: recorded with their cause, and sent signed.
 
 A programme manager whose set-up has no Events URL is told nothing. An event's body is made once, when it happens; its
 signature at every attempt anew, for it bears on the time of sending.
@@ -23,7 +23,7 @@ from chalicelib.foundation.http.outbound import Outbound
 
 @dataclass(frozen=True, slots=True)
 class CardEvent:
-    """Something that happened, with the members of its ``type``'s data; those that are ``None`` are left out.
+    """An event with the data of its ``type``; members that are ``None`` are left out.
 
     It is for the programme manager whose request or record it comes of, unless ``manager_id`` names another.
     """
@@ -35,18 +35,18 @@ class CardEvent:
 
 @dataclass(frozen=True, slots=True)
 class CardEvents:
-    """Records events, for the transaction of what they tell, and hurries them along after it."""
+    """Records events in the transaction of their cause, and queues them afterwards."""
 
     clock: Clock
     programmes: Programmes
     outbox: Outbox
 
     def record(self, manager_id: int, events: Sequence[CardEvent]) -> RecordedDeliveries:
-        """The deliveries of what happened at a programme manager; none where no events are wanted."""
+        """The deliveries of a programme manager's events; none without an Events URL."""
         return sum((self._delivery(event.manager_id or manager_id, event) for event in events), RecordedDeliveries())
 
     def dispatch(self, recorded: RecordedDeliveries) -> None:
-        """Queue what was written."""
+        """Queue the recorded deliveries."""
         self.outbox.dispatch(recorded)
 
     def _delivery(self, manager_id: int, event: CardEvent) -> RecordedDeliveries:
@@ -71,7 +71,7 @@ class CardEventSender:
     outbound: Outbound
 
     def send(self, dispatch: Dispatch) -> Delivered:
-        """Post an event to the Events URL of its programme manager's set-up, as both stand now.
+        """Post an event to its programme manager's current Events URL.
 
         Raises:
             Undeliverable.

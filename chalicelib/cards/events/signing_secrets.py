@@ -1,4 +1,4 @@
-"""What a programme manager's events are signed with: one or two secrets, sealed, beside its set-up.
+"""Signing secrets of a programme manager's events: one or two, sealed, stored with its set-up.
 
 The item is there from the first Events URL on, and stays when the address changes or goes: events that start again are
 verified as before.
@@ -20,25 +20,25 @@ from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conf
 
 
 class NoEventSecret(LookupError):
-    """The programme manager never had an Events URL, and so has no secret; the message is a sentence."""
+    """The programme manager has no secret, since it never had an Events URL; the message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class RotatedSecret:
-    """A new secret in clear, as it is shown once; the one before it is used until ``old_until`` (Unix seconds)."""
+    """A new secret in clear, shown once; the old one is used until ``old_until`` (Unix seconds)."""
 
     secret: str
     old_until: int | None
 
 
 def secrets_key(manager_id: int) -> tuple[str, Item]:
-    """Where a programme manager's secrets stand."""
+    """The key of a programme manager's secrets."""
     return TABLE, {"owner": f"events#{manager_id}", "part": "secrets"}
 
 
 @dataclass(frozen=True, slots=True)
 class EventSecrets:
-    """Makes secrets, and opens them."""
+    """Makes and opens secrets."""
 
     store: Store
     vault: Vault
@@ -53,7 +53,7 @@ class EventSecrets:
         return plain, _put(manager_id, (self._seal(manager_id, plain),), None)
 
     def rotate(self, manager_id: int, overlap: int) -> RotatedSecret:
-        """Make a new secret; for ``overlap`` seconds events are signed with the one before it, too.
+        """Make a new secret; for ``overlap`` seconds the old one signs too.
 
         Without an overlap the old one ends at once: that is for one in wrong hands. At most two are in use.
 
@@ -86,7 +86,7 @@ class EventSecrets:
 
 
 def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:
-    """The write of secrets, unless others stand there than were read."""
+    """The write of secrets; it fails if they have changed since they were read."""
     table, key = secrets_key(manager_id)
     as_read = absent("owner") if before is None else Attr("secrets").eq(event_signing.as_items(before))
     return Put(table, {**key, "secrets": event_signing.as_items(after)}, as_read)

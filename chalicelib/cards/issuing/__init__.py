@@ -1,1 +1,1 @@
-"""Holders, accounts and cards: how they are made, shown and changed."""
+"""Issuing: holders, accounts and cards."""

@@ -1,4 +1,4 @@
-"""Accounts: what cards spend from, and what the ledger knows of all accounts. Amounts are in minor units."""
+"""Accounts: of holders and special ones, with their balances. Amounts are in minor units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chalicelib.foundation.dynamodb.store import Check, Update
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerAccount(Record):
-    """What the ledger keeps books on.
+    """An account in the ledger.
 
     Attributes:
         settled: what was booked, ``held`` what is promised to others, ``reserved`` what is disputed.
@@ -45,7 +45,7 @@ class LedgerAccount(Record):
 
     @property
     def owner(self) -> str:
-        """What its rows in the ledger belong to, and its books begin with."""
+        """The owner of its rows and the prefix of its books in the ledger."""
         return str(self.place[1]["owner"])
 
     @property
@@ -57,7 +57,7 @@ class LedgerAccount(Record):
         return self.settled == self.held == self.reserved == 0
 
     def visible_balances(self, level: int) -> Balances:
-        """The balances as a caller of an access level gets to see them: 0 of an account above it."""
+        """The balances that a caller of an access level sees: 0 for an account above it."""
         if self.access_level > level:
             return {"available_balance": 0, "settled_balance": 0}
         return {"available_balance": self.available, "settled_balance": self.settled}
@@ -67,7 +67,7 @@ class LedgerAccount(Record):
         require_permitted(ACCOUNT_RULES[action][self.status])
 
     def after_movement(self, at: int, *, settled: int, held: int, reserved: int) -> Self:
-        """It after one more movement, which is recorded at ``at`` (Unix milliseconds) or just after the last one."""
+        """The account after a movement recorded at ``at`` (Unix milliseconds) or just after the last one."""
         recorded = max(at, self.last_at + 1)
         return replace(
             self,
@@ -80,7 +80,7 @@ class LedgerAccount(Record):
         )
 
     def update_moved(self, moved: Self, write_id: str, **members: Any) -> Update:
-        """The write that has it stand as ``moved``, with other members; it fails if somebody else was first."""
+        """The write of ``moved`` and other members; it fails after a concurrent change."""
         names = ("settled", "held", "reserved", "movements", "last_at", "updated_at")
         return self.update(write_id, **members, **{name: getattr(moved, name) for name in names})
 
@@ -109,13 +109,13 @@ class Account(LedgerAccount):
         return [*without_none(named).items()]
 
     def check_live(self) -> Check:
-        """The condition that the account still takes new cards."""
+        """The condition that the account accepts another card."""
         return Check(*self.key(self.id), Attr("status").is_in(list(LIVE_ACCOUNT)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpecialAccount(LedgerAccount):
-    """A special account: one of a programme manager's own, which no holder has. The set-up names it by its ``id``.
+    """A special account: a programme manager's own, without a holder. The set-up names it by its ``id``.
 
     The record is made with the first address that it gets. It is always active, and pays no fees.
     """
@@ -133,7 +133,7 @@ def special_account_key(manager_id: int, number: int) -> Key:
 
 
 def new_special_account(manager_id: int, entry: SpecialAccountEntry, now: int) -> SpecialAccount:
-    """An empty one, as the set-up describes it; ``now`` in Unix seconds."""
+    """A new special account as the set-up describes it; ``now`` in Unix seconds."""
     return SpecialAccount(
         id=entry.id, manager_id=manager_id, access_level=entry.access_level, currency=entry.currency, updated_at=now
     )

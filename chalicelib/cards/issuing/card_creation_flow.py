@@ -94,7 +94,7 @@ class CardCreationFlow:
         holder: Holder,
         accounts: Sequence[Account],
     ) -> tuple[Card, card_production.ClearCardData]:
-        """The card, and what of it is secret. Raises: Refused."""
+        """The card and its secret data. Raises: Refused."""
         members = card_production.card_members(request, context, programme, request.card_virtual, None)
         product_id = group_resolution.choose(
             context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
@@ -151,7 +151,7 @@ def _check_programme(
     assigned: Sequence[Account],
     opened: Sequence[Account],
 ) -> None:
-    """Hold the request against what stands there, and against the programme. Raises: Refused."""
+    """Check the request against the stored records and the programme. Raises: Refused."""
     for account in assigned:
         account.require(context.action)
     if not {account.currency for account in (*assigned, *opened)} <= set(programme.currencies):

@@ -1,4 +1,4 @@
-"""Cards: activation, status, PIN, groups, and what is shown and revealed (specification, Card operations).
+"""Cards: activation, status, PIN, groups, details and card data (specification, Card operations).
 
 Number, CVC2, PIN and the password of 3-D Secure are revealed one by one, as the credential's modes say.
 """
@@ -118,7 +118,7 @@ class CardFlow:
         return Outcome({"cvc2": _reveal(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))})
 
     def get_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.Pin]:
-        """A virtual card's PIN is told to nobody."""
+        """A virtual card's PIN is never disclosed."""
         card = context.find(Card, request.card_id)
         pin = None if card.virtual else self.secrets.pin(card)
         return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
@@ -135,7 +135,7 @@ class CardFlow:
         )
 
     def _matches(self, card: Card, request: messages.ActivateCard) -> bool:
-        """Whether every datum that the request gives is the card's; all are compared, each in constant time."""
+        """Whether all given card data match; each is compared in constant time."""
         pan = self.secrets.number(card)
         kept: dict[str, Any] = {
             "card_request_id": card.request_id,

@@ -1,4 +1,4 @@
-"""What createCard and reissueCard have in common: what a card is made of, and the answer that hands it over."""
+"""Common parts of createCard and reissueCard: the card's members and the answer with its data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHOICES = (
     ("risk_group_id", "risk_group", "risk_rules_group_id"),
     ("design_id", "design", "card_design_id"),
 )
-"""What a request may choose among what its programme allows: the card's member, the kind of entry, the field."""
+"""The choices of a request within its programme: the card's member, the kind of entry, the field."""
 
 
 def card_members(
@@ -38,7 +38,7 @@ def card_members(
     virtual: int,
     before: Card | None,
 ) -> dict[str, Any]:
-    """What createCard and reissueCard set alike: programme, kind, groups, design and what stands on the card.
+    """The members that both set: programme, kind, groups, design and embossing.
 
     Without a wish, what the card had ``before`` stays: in the same programme always, in another where it allows it.
 
@@ -70,7 +70,7 @@ def card_members(
 
 
 def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) -> int:
-    """Whether the card converts by itself: as wished, if the programme permits it. Raises: Refused."""
+    """Whether the card converts currencies: as requested, if the programme permits it. Raises: Refused."""
     converts = otherwise if wished is None else wished
     if converts and not programme.auto_conversion:
         raise refused_field("auto_conversion", "value", "is not permitted by the programme")
@@ -79,7 +79,7 @@ def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) ->
 
 @dataclass(frozen=True, slots=True)
 class ClearCardData:
-    """What of a new card is secret, in clear; ``pin`` is ``None`` where none is told."""
+    """The secret data of a new card in clear; ``pin`` is ``None`` if it is not disclosed."""
 
     pan: str = field(repr=False)
     pin: str | None = field(repr=False)
@@ -87,7 +87,7 @@ class ClearCardData:
 
 
 def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card, clear: ClearCardData) -> CreatedCard:
-    """The answer for a card that was made: each datum as the credential gets to see it."""
+    """The answer for a new card: each datum as the credential may see it."""
     credential = context.credential
     expiry = disclosure.disclose_expiry(credential, card.id, card.expiry_year, card.expiry_month)
     answer: CreatedCard = {
@@ -105,7 +105,7 @@ def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card,
 
 
 def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme, virtual: int) -> dict[str, Any]:
-    """Where a physical card is sent; nowhere for a virtual one. Raises: Refused."""
+    """The delivery of a physical card; empty for a virtual one. Raises: Refused."""
     if virtual:
         return {}
     given = without_none({name: getattr(request, name) for name in DELIVERY_BLOCK})
@@ -119,7 +119,7 @@ def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme
 
 
 def order_body(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
-    """The write that orders a card's body, and the entries that it uses; nothing for a virtual card."""
+    """The write of a card order and the entries it uses; none for a virtual card."""
     if card.virtual:
         return [], []
     order = {

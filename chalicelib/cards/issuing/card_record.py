@@ -17,7 +17,7 @@ from chalicelib.cards.storage.time_ordered import Rows, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Put, absent
 
 MOST_ACCOUNTS = 90
-"""So many accounts a card may have: they are read together, and a claim with them."""
+"""The most accounts of a card: one read holds them and a claim."""
 
 _DAY = 24 * 3600
 
@@ -105,7 +105,7 @@ class Card(Record):
         return counted["count"] if counted and counted["day"] == now // _DAY else 0
 
     def has_too_many_mismatches(self, kind: str, now: int) -> bool:
-        """Whether there were so many wrong entries of a kind today that no more are looked at."""
+        """Whether today's wrong entries of a kind have reached the limit."""
         return self.mismatches(kind, now) >= MISMATCHES_A_DAY
 
     def with_wrong_entry(self, kind: str, now: int) -> dict[str, Any]:
@@ -126,17 +126,17 @@ def months_later(start: tuple[int, int], months: int) -> tuple[int, int]:
 
 
 def number_key(lookup: str) -> Key:
-    """Where a card number stands; ``lookup`` is its keyed hash."""
+    """The key of a card number; ``lookup`` is its keyed hash."""
     return TABLE, {"owner": f"pan#{lookup}", "part": "pan"}
 
 
 def put_number(lookup: str, card: Card, write_id: str) -> Put:
-    """The write that gives a number to a card; it fails when another card has it, or ever had."""
+    """The write that assigns a number to a card; it fails if a card has or had it."""
     return Put(TABLE, {**number_key(lookup)[1], **_number_members(card), "written_by": write_id}, absent("owner"))
 
 
 def put_retired_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
-    """The write that notes which state a card had when it got another number."""
+    """The write that records a card's state when its number was replaced."""
     item = {**number_key(lookup)[1], **_number_members(card), "retired": status, "written_by": write_id}
     return Put(TABLE, item, Attr("card_id").eq(card.id))
 

@@ -1,4 +1,4 @@
-"""reissueCard: the same card in another body (specification, reissueCard request).
+"""reissueCard: a new body for an existing card (specification, reissueCard request).
 
 The card keeps its id, holder and accounts. It waits for its activation again, with no wrong tries. With a new number
 the old one is retired and remembers the state that the card had.
@@ -102,7 +102,7 @@ def _choose_programme(request: ReissueCard, context: RequestContext, card: Card,
 
 
 def _check_card(request: ReissueCard, card: Card, programme: CardProgramme, virtual: int) -> None:
-    """Hold the request against the card as it is. Raises: Refused."""
+    """Check the request against the card. Raises: Refused."""
     if request.generate_new_pan != YES and card.stored_status in (LOST, STOLEN):
         raise refused_field("generate_new_pan", "value", "must be 1 for a lost or stolen card")
     if request.generate_new_pin == NO and card.virtual and not virtual:
@@ -116,7 +116,7 @@ def _check_card(request: ReissueCard, card: Card, programme: CardProgramme, virt
 
 
 def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
-    """A new number, or the old one where the programme has such numbers. Raises: Refused."""
+    """A new number, or the old one if the programme's BIN allows it. Raises: Refused."""
     if request.generate_new_pan == YES:
         return new_pan(programme.bin, programme.pan_length)
     if not old.startswith(programme.bin) or len(old) != programme.pan_length:

@@ -1,4 +1,4 @@
-"""What of a stored card is secret, in clear: opened, computed, or sealed anew."""
+"""Secret data of a stored card: opened, computed, or sealed again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 
 @dataclass(frozen=True, slots=True)
 class CardSecrets:
-    """Opens what ``Card`` has sealed. Raises: Unsealable, KeyError for a version of keys that is gone."""
+    """Opens sealed data of a ``Card``. Raises: Unsealable, KeyError for a missing key version."""
 
     data: CardData
 
@@ -47,6 +47,6 @@ WITHOUT_PIN = {"pin": None, "pvv": None, "pin_status": PIN_OK, "pin_tries": 0}
 
 
 def require_good(pin: str) -> None:
-    """Raises: Refused, for a PIN that is guessed first."""
+    """Refuse simple PINs. Raises: Refused."""
     if cardholder_secrets.is_simple(pin):
         raise Refused(Status.PIN_TOO_SIMPLE)

@@ -15,10 +15,10 @@ from chalicelib.cards.storage.record import Record, without_none
 from chalicelib.foundation.dynamodb.store import Update
 
 MOST_ACCOUNTS = 100
-"""So many accounts a holder may have."""
+"""The most accounts of a holder."""
 
 DETAILS = tuple(name for name in HolderRecord.__annotations__ if name not in ("id", "holder_type", "access_level"))
-"""What is known of a holder, by the names of its record."""
+"""The descriptive members of a holder's record."""
 
 
 @dataclass(frozen=True, kw_only=True)

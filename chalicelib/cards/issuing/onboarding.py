@@ -1,4 +1,4 @@
-"""What a request brings along: the holder that its holder block describes, and accounts in a programme."""
+"""Onboarding: the holder of a holder block, and accounts in a programme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_BLOCK = {"zip_code": "holder_zipcode", **{name: name for name in WithHolder.
 _BLOCK = tuple(
     (name, field) for name in DETAILS if (field := _OF_BLOCK.get(name, f"holder_{name}")) in WithHolder.model_fields
 )
-"""What is known of a holder, with the fields of a holder block that tell it."""
+"""The members of a holder with their fields in a holder block."""
 
 
 def new_holder(

@@ -1,4 +1,4 @@
-"""Records as the interface answers them, and as events tell them (specification, Resources; Events)."""
+"""Records as answers and event payloads (specification, Resources; Events)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def serialize_account(account: Account) -> AccountRecord:
 
 
 def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | None) -> CardDetails:
-    """A card; ``expiry`` is its year and month as the caller gets to see them."""
+    """A card; ``expiry`` is its year and month as the caller may see them."""
     details: CardDetails = {
         "card_id": card.id,
         "holder_id": card.holder_id,

@@ -1,4 +1,4 @@
-"""What a movement of money comes to on an account: the amount at its rate, and the fees; and how that is booked.
+"""Charges: a movement's amount and fees on an account, and their entries.
 
 The prices are in fee groups. A price is a fixed part and a percentage of the movement's amount, together at least the
 minimum and at most the maximum. It is found in the currency of the entry, and then converted into the account's.
@@ -52,12 +52,12 @@ class Charge:
 
     @property
     def blended_fee(self) -> int:
-        """What of the fees is part of the transaction's amount."""
+        """The blended fees, which are part of the transaction's amount."""
         return sum(fee.amount for fee in self.fees if fee.blended)
 
     @property
     def cost(self) -> int:
-        """Everything that the programme manager earns."""
+        """The programme manager's income."""
         return self.conversion.fee + sum(fee.amount for fee in self.fees)
 
     @property
@@ -68,16 +68,16 @@ class Charge:
 
     @property
     def settlement_amount(self) -> int:
-        """The same without fees, but for that of the conversion."""
+        """The transaction's amount without fees other than the conversion's."""
         return self.holder_amount - (self.blended_fee if self._adds_cost else -self.blended_fee)
 
     @property
     def total(self) -> int:
-        """What the account pays, or gets."""
+        """The total that the account pays or gets."""
         return self.conversion.base_amount + (self.cost if self._adds_cost else -self.cost)
 
     def share(self, amount: int) -> Charge:
-        """What ``amount`` of it comes to, at the same rates and with its share of the fees."""
+        """The charge of a part of the amount, at the same rates and with its share of the fees."""
         whole = self.conversion
         base, holder = (portion(each, amount, whole.amount) for each in (whole.base_amount, whole.holder_amount))
         part = replace(whole, amount=amount, base_amount=base, holder_amount=holder, fee=abs(holder - base))
@@ -93,12 +93,12 @@ class Charge:
 
     @property
     def reversal(self) -> Charge:
-        """The movement that takes this one back; fees that are not the conversion's stay paid."""
+        """The reversal; only the conversion fee is returned."""
         return replace(self, fees=(), debit=not self.debit, reverses=True)
 
     @property
     def _adds_cost(self) -> bool:
-        """Whether the cost comes on top of the amount: it does where the holder paid in the first place."""
+        """Whether fees are added to the amount: for debits, and for reversals of debits."""
         return self.debit != self.reverses
 
     @property
@@ -134,7 +134,7 @@ class Charge:
 
     @property
     def separate_fees(self) -> list[Fee]:
-        """The fees that are transactions of their own."""
+        """The fees that are separate transactions."""
         return [fee for fee in self.fees if not fee.blended]
 
     @property
@@ -200,7 +200,7 @@ def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transac
 
 
 def fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
-    """Fees in their order, as far as ``left`` goes."""
+    """Fees in order, up to ``left``."""
     borne = []
     for fee in fees:
         amount = min(fee.amount, left)
@@ -211,7 +211,7 @@ def fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """A price to be paid, in minor units of the account's currency.
+    """A price in minor units of the account's currency.
 
     ``blended`` says whether it is part of the transaction's amount, or a transaction of its own.
     """

@@ -1,4 +1,4 @@
-"""What shops have cleared, and what of it was given back: refunds and disputes never exceed it (decisions, Money)."""
+"""Cleared amounts and their refunds: refunds and disputes never exceed them (decisions, Money)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class ClearedAmount:
 
     @property
     def left(self) -> int:
-        """What of the amount may still be given back."""
+        """The amount that can still be refunded."""
         return self.amount - self.given_back
 
     def covers(self, credit: int) -> bool:
-        """Whether the account may be credited with so much more."""
+        """Whether the account may be credited with this amount."""
         return self.credited + credit <= self.debited
 
     def add_clearing(self, conversion: Conversion) -> Self:
@@ -60,7 +60,7 @@ class ClearedAmount:
         return whole * part // self.amount
 
     def convert_refund(self, amount: int, debit: Conversion, credit: Conversion) -> Conversion:
-        """What a refund of ``amount`` comes to; ``debit`` and ``credit`` convert the whole amount at today's rates.
+        """The refund of ``amount``; ``debit`` and ``credit`` convert the whole amount at today's rates.
 
         A refund credits the rounded-down share of all refunds so far, less what was credited before: many small refunds
         credit no more than a large one, and the last one credits the remainder. When rates have changed, a refund

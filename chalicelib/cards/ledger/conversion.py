@@ -1,4 +1,4 @@
-"""Amounts of money: percentages and conversions, exact until they are rounded once.
+"""Percentages and currency conversions, exact until rounded once.
 
 Amounts are integers in minor units and never negative. Currencies are numeric codes of ISO 4217, which differ in their
 minor units: the yen has none, the Kuwaiti dinar has three decimals.
@@ -13,10 +13,10 @@ from chalicelib.cards.programs.catalogue import Catalogue, Rate
 from chalicelib.foundation.fields.registries import minor_units
 
 _EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
-"""Wide enough for every digit of a product of an amount, a rate and a percentage; losing one would be an error."""
+"""Holds every digit of amount times rate times percentage; a lost digit is an error."""
 _ONE = Decimal(1)
 NEAREST, UP, DOWN = ROUND_HALF_UP, ROUND_CEILING, ROUND_FLOOR
-"""How an amount is rounded to minor units: half away from zero, or never in the holder's favour."""
+"""Rounding to minor units: half away from zero, or never in the holder's favour."""
 
 
 class NoRate(Exception):
@@ -28,7 +28,7 @@ class NoRate(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What ``amount`` of a currency is for an account in another one.
+    """An amount of one currency in an account of another.
 
     ``base_amount`` is worth as much as ``amount``; ``holder_amount`` is what the holder pays or gets, at a rate that is
     worse for the holder by the programme's markup. The difference is the ``fee``.
@@ -45,12 +45,12 @@ class Conversion:
 
 
 def round_exact(exact: Decimal, rounding: str = NEAREST) -> int:
-    """The nearest whole number, of two the one farther from zero; or the next one ``UP`` or ``DOWN``."""
+    """Round to a whole number: half away from zero, or ``UP`` or ``DOWN``."""
     return int(exact.to_integral_value(rounding))
 
 
 def percentage(amount: int, percent: Decimal) -> int:
-    """So many hundredths of an amount."""
+    """A percentage of an amount."""
     return round_exact(_EXACT.scaleb(_EXACT.multiply(amount, percent), -2))
 
 

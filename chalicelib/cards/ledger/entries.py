@@ -20,21 +20,21 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent
 Balance = Literal["settled", "held", "reserved"]
 BALANCES: tuple[Balance, ...] = get_args(Balance)
 MOVEMENT = "movement"
-"""What the parts of an account's rows begin with; they go on in the order of time."""
+"""The prefix of an account's rows, which continue in order of time."""
 
 EXTERNAL, NETWORK, FEES, CONVERSION = "external", "network", "fees", "conversion"
-"""The other side of payments, of what cards are used for, of fees and of exchanges."""
+"""The contra books of payments, card use, fees and conversions."""
 OTHER_SIDE: dict[Balance, str] = {"held": "pending", "reserved": "disputed"}
-"""The books that what is held, and what is reserved, stand against."""
+"""The contra books of holds and reservations."""
 
 
 class Unbalanced(Exception):
-    """A movement's entries do not sum to zero: a defect of this service, and nothing is written."""
+    """A movement's entries do not sum to zero: a defect; nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line: so many minor units of a currency more, or fewer, in a book."""
+    """An entry: minor units of a currency in a book."""
 
     book: str
     currency: int
@@ -46,7 +46,7 @@ def book_of(account: LedgerAccount, balance: Balance) -> str:
 
 
 class Movement:
-    """One movement in the making.
+    """A movement under construction.
 
     Args:
         cause: what it is, in words for the operator.
@@ -68,15 +68,15 @@ class Movement:
         self._transactions: list[tuple[LedgerAccount, Transaction]] = []
 
     def hold(self, account: LedgerAccount, amount: int) -> None:
-        """Promise ``amount`` of the account's money to somebody; a negative amount releases it."""
+        """Hold ``amount`` of the account; a negative amount releases it."""
         self._enter_pair(account, "held", amount)
 
     def reserve(self, account: LedgerAccount, amount: int) -> None:
-        """Set ``amount`` of the account's money apart until a dispute is over; a negative amount gives it back."""
+        """Reserve ``amount`` until a dispute is over; a negative amount releases it."""
         self._enter_pair(account, "reserved", amount)
 
     def book(self, account: LedgerAccount, amount: int, against: str) -> None:
-        """Give the account ``amount``, or with a negative one take it, on the other side of the book ``against``."""
+        """Credit the account with ``amount``, or debit a negative one, against the book ``against``."""
         self._enter(account, "settled", amount)
         self._add_entry(against, account.currency, -amount)
 
@@ -89,7 +89,7 @@ class Movement:
         self._add_entry(against, currency, amount)
 
     def set_members(self, account: LedgerAccount, **members: Any) -> None:
-        """Have the write of an account that it moves set other members, too."""
+        """Set further members in an account's write."""
         self._members.setdefault(account.owner, {}).update(members)
 
     def list_by_card(self, *cards: Counters) -> None:
@@ -108,12 +108,12 @@ class Movement:
         self._tally.note_listing(kept, at)
 
     def list_transaction(self, account: LedgerAccount, transaction: Transaction) -> None:
-        """Have the account's list of transactions say so."""
+        """Add a transaction to the account's list."""
         self._accounts[account.owner] = account
         self._transactions.append((account, transaction))
 
     def account_after(self, account: LedgerAccount) -> LedgerAccount:
-        """An account as it stands afterwards."""
+        """An account after the movement."""
         changes = {name: self._entries.get((book_of(account, name), account.currency), 0) for name in BALANCES}
         return account.after_movement(self._at, **changes)
 
@@ -160,7 +160,7 @@ class Movement:
 
 
 def imbalance(entries: Sequence[Entry]) -> dict[int, int]:
-    """What is left over in each currency; nothing, if every currency's entries sum to zero."""
+    """The sum of each currency; empty if all are zero."""
     sums: dict[int, int] = {}
     for entry in entries:
         sums[entry.currency] = sums.get(entry.currency, 0) + entry.amount

@@ -1,4 +1,4 @@
-"""Fees: custom ones, the groups, and the entries of a card's (specification, Fee operations)."""
+"""Fees: custom fees, fee groups and their entries (specification, Fee operations)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chalicelib.foundation.dynamodb.store import Item
 
 @dataclass(frozen=True, slots=True)
 class _Price:
-    """What a custom fee comes to: ``amount`` in a currency, and ``holder_amount`` in the account's, at ``rate``."""
+    """A custom fee: ``amount`` in a currency, and ``holder_amount`` in the account's, at ``rate``."""
 
     amount: int
     currency: int
@@ -137,7 +137,7 @@ class FeeFlow:
 def _choose_price(
     request: messages.CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
 ) -> _Price:
-    """What is asked for, or what the entry says. Raises: Refused."""
+    """The requested fee, or the entry's. Raises: Refused."""
     price = None
     try:
         if request.amount is not None:

@@ -1,4 +1,4 @@
-"""Limits: the groups, the entries of one, and what is left of them (specification, Limit operations)."""
+"""Limits: groups, their entries, and what is left of them (specification, Limit operations)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _group_of(context: RequestContext, record: Card | Account | Holder) -> Limit
 
 
 def _serialize_scope(group: LimitGroup, entry: LimitEntry) -> messages.LimitScope:
-    """What an entry is about."""
+    """The scope of an entry."""
     return {
         "amount_currency_ison": entry.amount_currency,
         "duration": entry.duration,

@@ -23,7 +23,7 @@ Bound = Literal["amount", "count", "country_count"]
 _DAY = 24 * 3600
 _WEEK = 7 * _DAY
 _A_MONDAY = 4 * _DAY
-"""The fifth of January 1970."""
+"""Monday, 5 January 1970, in Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ Windows = Mapping[str, Window]
 """The windows of a card, an account or a holder, by the ids of group and entry: ``3.1``, or ``risk.7.1`` for a rule."""
 
 OF_RISK = "risk."
-"""What the keys of risk rules' windows begin with."""
+"""The prefix of risk rules' windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class LimitLeft:
 
 
 class LimitExceeded(Exception):
-    """A movement asks for more than an entry has left: ``asked``, and ``left`` of the ``bound`` that is in the way."""
+    """A movement exceeds an entry: ``asked``, and ``left`` of the exceeded ``bound``."""
 
     def __init__(self, entry: LimitEntry, bound: Bound, asked: int, left: int) -> None:
         self.entry = entry
@@ -153,7 +153,7 @@ def count_movement(
 
 
 def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
-    """The windows without what a movement counted; what it counted in one that is over stays where it was."""
+    """The windows without a movement's counts; windows that are over stay unchanged."""
     changed = dict(windows)
     for share in counted:
         found = changed.get(share.key)
@@ -163,7 +163,7 @@ def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
 
 
 def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[LimitLeft]:
-    """What the entries of a group have left, in their order."""
+    """The remaining limits of a group's entries, in order."""
     return [_limit_left(entry, current_window(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
 
 
@@ -234,7 +234,7 @@ def _subtract_used(bound: int | None, used: int) -> int | None:
 
 
 def _require_left(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
-    """Raises: LimitExceeded, when a movement counts more than there is left."""
+    """Check a movement against the rest. Raises: LimitExceeded."""
     left = _limit_left(entry, found)
     is_new_country = share.country is not None and share.country not in found.countries
     bounds: list[tuple[Bound, int, int | None]] = [

@@ -1,4 +1,4 @@
-"""Whom a movement of money concerns: an account with its holder and card, and how they have used their limits."""
+"""The context of a movement: account, holder, card, and their usage of limits."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 
 _NO_RATE = "there is no exchange rate for this currency"
 Usage = dict[str, list[dict[str, Any]]]
-"""What a movement has counted, by the owner of the counters, as an item keeps it."""
+"""The counts of a movement by owner of the counters, as stored in an item."""
 
 
 class OverLimit(Refused):
-    """A movement asks for more than a limit lets pass; ``bound`` is what is in the way."""
+    """A movement exceeds a limit; ``bound`` is the exceeded one."""
 
     def __init__(self, kept: Counters, exceeded: LimitExceeded) -> None:
         self.bound: Bound = exceeded.bound
@@ -35,7 +35,7 @@ class OverLimit(Refused):
 
 @dataclass(frozen=True, slots=True)
 class PostingContext:
-    """The records as they were read."""
+    """The records as read."""
 
     catalogue: Catalogue
     account: LedgerAccount
@@ -98,7 +98,7 @@ class PostingContext:
         forced: bool = False,
         further: int | None = None,
     ) -> Usage:
-        """Count a movement in all limits; answers what it has counted. Raises: OverLimit, Refused.
+        """Count a movement in all limits; answers the counts. Raises: OverLimit, Refused.
 
         One that is ``forced`` is never refused; one on top of a ``further`` amount is part of what was counted. The
         groups of holder and card are those that were read: one that is assigned meanwhile holds for the next.
@@ -121,7 +121,7 @@ class PostingContext:
         return usage
 
     def release(self, usage: Usage | None, tally: CounterChanges) -> None:
-        """Give back what a movement has counted."""
+        """Undo a movement's counts."""
         for kept in self.counters:
             if counted := (usage or {}).get(kept.owner):
                 tally.give_back(kept, (WindowUsage(**each) for each in counted))

@@ -1,4 +1,4 @@
-"""What a movement of money is, as the entries of groups look at it, and which of them it falls under.
+"""Attributes of a movement, and the matching of fee, limit and risk entries.
 
 Ranges include both their ends. What a movement does not have, no entry that asks for it matches.
 """

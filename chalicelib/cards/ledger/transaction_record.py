@@ -1,4 +1,4 @@
-"""Transactions: what was booked on an account, as its holder is shown it.
+"""Transactions: bookings on an account, as its holder sees them.
 
 A transaction is a row of its account and of its card, in the order of recording, and an item that its id leads to.
 """

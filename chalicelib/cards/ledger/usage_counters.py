@@ -1,4 +1,4 @@
-"""What a card, an account or a holder has used of its limits: one item each, conditioned on its version.
+"""Usage counters of cards, accounts and holders: one item each, with a version condition.
 
 A card's item also tells when something was last listed under the card, so that its lists have one order.
 """
@@ -33,7 +33,7 @@ class Counters:
 
     @classmethod
     def from_item(cls, kind: Owner, number: int, item: Item | None) -> Counters:
-        """What stands at ``key``."""
+        """The counters at ``key``."""
         owner = f"{kind}#{number}"
         if item is None:
             return cls(owner)
@@ -41,7 +41,7 @@ class Counters:
         return cls(owner, item["version"], windows, item.get("last_at", 0))
 
     def put(self, after: Counters, write_id: str) -> Put:
-        """The write that has ``after`` stand in their place; it fails if somebody else was first."""
+        """The write of ``after``; it fails after a concurrent change."""
         item: Item = {
             **_item_key(self.owner),
             "version": self.version + 1,
@@ -59,7 +59,7 @@ class CounterChanges:
         self._changed: dict[str, tuple[Counters, Counters]] = {}
 
     def copy(self) -> CounterChanges:
-        """The same as it stands now, to try what may be refused."""
+        """A copy, to try a movement that may be refused."""
         copied = CounterChanges()
         copied.assign(self)
         return copied
@@ -86,7 +86,7 @@ class CounterChanges:
 
 
 def key(kind: Owner, number: int) -> Key:
-    """Where the counters of a card, an account or a holder are."""
+    """The key of a card's, account's or holder's counters."""
     return TABLE, _item_key(f"{kind}#{number}")
 
 

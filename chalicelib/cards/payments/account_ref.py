@@ -1,4 +1,4 @@
-"""Which records a payment concerns on this side, and where they stand."""
+"""The records of a payment's own side, and their keys."""
 
 from __future__ import annotations
 

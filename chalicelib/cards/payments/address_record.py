@@ -52,7 +52,7 @@ class ExternalAddress(PendingRecord):
 
     @property
     def is_live(self) -> bool:
-        """Whether money may come and go by it."""
+        """Whether payments may use it."""
         return self.status == LIVE and self.assignment_state == ASSIGNED
 
     def require(self, action: str) -> None:
@@ -63,7 +63,7 @@ class ExternalAddress(PendingRecord):
 
 
 def find_key(*, iban: str | None = None, sort_code: str | None = None, account_number: str | None = None) -> Key:
-    """Where the item of a number stands; the IBAN's if there is one, in capitals without spaces."""
+    """The key of a number; of the IBAN if there is one, in capitals without spaces."""
     if iban is None:
         number = f"UK:{sort_code}:{account_number}"
     elif iban.startswith("GB"):
@@ -74,7 +74,7 @@ def find_key(*, iban: str | None = None, sort_code: str | None = None, account_n
 
 
 def number_keys(address: ExternalAddress) -> list[Key]:
-    """The places by which a payment finds an address; each is named once."""
+    """The keys by which a payment finds an address, without repeats."""
     keys = [find_key(iban=address.iban)] if address.iban else []
     if address.sort_code and address.account_number:
         british = find_key(sort_code=address.sort_code, account_number=address.account_number)

@@ -1,4 +1,4 @@
-"""Direct debits: announced by their creditors, and at their cut-off paid, if everything lets it, else rejected.
+"""Direct debits: announced by creditors, and paid or rejected at their cut-off.
 
 Programme managers cancel mandates, and say what is paid (specification, External payment operations).
 """
@@ -86,7 +86,7 @@ class DirectDebits:
 def _obstacle(
     payment: ExternalPayment, mandate: Mandate, address: ExternalAddress, party: PostingContext
 ) -> str | None:
-    """Why a direct debit is not paid, whatever it comes to."""
+    """The reason to reject a direct debit regardless of its amount, if any."""
     if not payment.should_pay:
         return payment.reason or "it is not to be paid"
     if not mandate.is_live:

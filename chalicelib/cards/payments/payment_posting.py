@@ -1,4 +1,4 @@
-"""What becomes of a payment, as writes: it is booked, it is sent back, or it comes to nothing.
+"""Posting of payments as writes: booked, returned, or rejected.
 
 A payment in is bounced where address, account, limits or exchange rates are in its way.
 """
@@ -32,7 +32,7 @@ CALLED: Mapping[PaymentKind, str] = {
     "debit": "direct debit",
     "return": "return",
 }
-"""What the ledger calls each kind of payment."""
+"""The ledger's name for each kind of payment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class PaymentPosting:
         original: ExternalPayment | None = None,
         **members: Any,
     ) -> PaymentUpdate:
-        """A pending payment is paid: what was held of the account is released, and what it comes to is booked.
+        """Settle a pending payment: release its hold and book its charge.
 
         ``original`` is the payment that it sends back, if it does.
         """
@@ -129,7 +129,7 @@ class PaymentPosting:
     def reject(
         self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any
     ) -> PaymentUpdate:
-        """A pending payment comes to nothing: what was held is released, and what was counted is given back."""
+        """Reject a pending payment: release its hold and its counts."""
         members = {"state": REJECTED, "held": 0, "counted": None, **({} if payment.asks else NOT_DUE), **members}
         tally = CounterChanges()
         party.release(payment.counted, tally)
@@ -145,7 +145,7 @@ class PaymentPosting:
     def report(
         self, payment: ExternalPayment, party: PostingContext, result: str, reason: str | None, stamp: WriteStamp
     ) -> PaymentUpdate:
-        """The provider says what became of a payment out, which it may do more than once. Raises: Refused."""
+        """Apply the provider's report on an outgoing payment; repeats change nothing. Raises: Refused."""
         if payment.payment != "out":
             raise Refused(Status.WRONG_STATE, "it is not a payment out")
         require_permitted(RESULT_RULES[result][payment.state])
@@ -163,7 +163,7 @@ class PaymentPosting:
     def send_back(
         self, payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, **members: Any
     ) -> PaymentUpdate:
-        """A settled payment that went out comes back: what was taken for it is given, fees apart."""
+        """Return a settled outgoing payment: credit its amount without the fees."""
         movement = _start_movement("returned", payment, party, stamp)
         members = {"return_transaction_id": self.enter(movement, party.account, payment, original=payment), **members}
         return _make_change(payment, party.account, movement, stamp, {"state": RETURNED, **members})

@@ -1,4 +1,4 @@
-"""External payments: what came in from, went out to, or was collected by other banks, and what was sent back.
+"""External payments: incoming, outgoing, direct debits, and their returns.
 
 A mandate says who may collect from an address by direct debit.
 """
@@ -108,7 +108,7 @@ class ExternalPayment(PendingRecord):
 
     @property
     def charge_details(self) -> Charge:
-        """What it comes to, once that was reckoned."""
+        """Its charge, once computed."""
         assert self.charge is not None, "what is booked has a charge"
         return Charge.from_dict(self.charge)
 

@@ -13,10 +13,10 @@ from chalicelib.foundation.dynamodb.store import Item
 TABLE = "external-payments"
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
 ASKING_SECONDS = 60
-"""So long a request may take that asks a provider, twice as long as a function runs; then somebody else finishes it."""
+"""Seconds for a request to the provider, twice a function's time-out; then the schedule finishes it."""
 
 NOT_DUE: Item = {"due_at": None, "due_shard": None}
-"""The members that take a record from the index."""
+"""The members that remove a record from the index."""
 ANSWERED: Item = NOT_DUE | {"asks": None, "claim": None}
 """The members that end its wait for an answer."""
 

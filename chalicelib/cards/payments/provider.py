@@ -1,4 +1,4 @@
-"""What this service needs of a provider of external payments: addresses that it opens, orders that it carries out.
+"""The interface of a provider of external payments: it opens addresses and executes orders.
 
 A provider is the bank behind the service. An operator connects their own by a class that keeps the promises of
 ``Provider``; until then every call is refused.
@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 @dataclass(frozen=True, slots=True)
 class AddressRequest:
-    """A wish for bank-account details. ``currency`` and ``country`` are ISO numbers, ``method`` as in ``schemes``."""
+    """Wanted bank-account details. ``currency`` and ``country`` are ISO numbers, ``method`` as in ``schemes``."""
 
     address_id: int
     method: int
@@ -48,7 +48,7 @@ OrderKind = Literal["payment", "return", "debit return"]
 
 @dataclass(frozen=True, slots=True)
 class ProviderOrder:
-    """Money that is to be moved: a payment out, what came in going back, or what was collected claimed back.
+    """An order: an outgoing payment, a return, or a direct-debit refund.
 
     The money of a ``debit return`` comes from ``destination``, which has collected it.
 
@@ -80,15 +80,15 @@ class Receipt:
 
 
 LONGEST_WORDS = 140
-"""So much of what a provider says of a refusal is kept, and handed on."""
+"""The most characters of a provider's reason that are stored and shown."""
 
 
 class ProviderSilent(Exception):
-    """No answer came: nobody knows whether the provider has the order."""
+    """No answer came: it is unknown whether the provider has the order."""
 
 
 class ProviderRefused(Exception):
-    """The provider does not open an address; the message says why, in words that the caller may read."""
+    """The provider refused to open an address; the message is for the caller."""
 
 
 class Provider(Protocol):
@@ -114,7 +114,7 @@ NOT_CONNECTED = "no provider of external payments is connected"
 
 
 class NoProvider:
-    """Stands where no provider is: every call is refused."""
+    """Used without a provider: every call is refused."""
 
     def open_address(self, _opening: AddressRequest, /) -> OpenedAddress:
         raise ProviderRefused(NOT_CONNECTED)

@@ -1,4 +1,4 @@
-"""Asks the provider, and writes down what came of it: by the request that wants it, or later by a schedule.
+"""Calls the provider and records the outcome: in the request, or later by a schedule.
 
 What is to be asked was written before: its record waits in the index of due times until the outcome is written, in one
 transaction with the answer to the request. When that request does not come so far, a run of the schedule finds out how
@@ -45,7 +45,7 @@ _UNANSWERED = (
 
 @dataclass(frozen=True, slots=True)
 class ProviderOutcome(Generic[W]):
-    """What follows from a reply: writes, the record as it stands after them, and what is told of it."""
+    """The effects of a reply: writes, the new record, and events."""
 
     operations: Sequence[Operation]
     record: W
@@ -53,13 +53,13 @@ class ProviderOutcome(Generic[W]):
 
 
 class ProviderOrders(Protocol[W]):
-    """What the records of one kind ask the provider for, and what follows from its reply."""
+    """The provider calls of one kind of record, and the effects of the replies."""
 
     def ask(self, record: W, /) -> Any:
         """The provider's reply. Raises: ProviderSilent."""
 
     def ask_again(self, record: W, /) -> Any:
-        """The same where the first reply was lost, or the first call was never made. Raises: ProviderSilent."""
+        """The same after a lost reply or a missing call. Raises: ProviderSilent."""
 
     def outcome(self, record: W, reply: Any, stamp: WriteStamp, /) -> ProviderOutcome[W]:
         """What follows from the reply. Raises: StoreError."""

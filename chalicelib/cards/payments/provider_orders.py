@@ -1,4 +1,4 @@
-"""What the provider is asked for, and what follows from its reply: addresses to open, payments and returns to make."""
+"""Provider calls and their effects: opening addresses, payments and returns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WITHOUT_DATA = ("directCreditReturn", "directDebitReturn")
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrders:
-    """What payments ask the provider for; each is submitted once."""
+    """Payments at the provider; each is submitted once."""
 
     store: Store
     programmes: Programmes
@@ -100,7 +100,7 @@ class PaymentOrders:
 
 @dataclass(frozen=True, slots=True)
 class AddressOpening:
-    """What addresses ask the provider for; asked again, it opens the same one."""
+    """Addresses at the provider; a repeat opens the same one."""
 
     store: Store
     provider: Provider

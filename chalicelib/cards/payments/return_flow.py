@@ -1,4 +1,4 @@
-"""Sending payments back: what came in, and what was collected (specification, External payment operations)."""
+"""Returns of incoming payments and direct debits (specification, External payment operations)."""
 
 from __future__ import annotations
 

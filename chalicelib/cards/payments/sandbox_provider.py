@@ -1,4 +1,4 @@
-"""A provider of external payments that plays: it opens addresses and takes orders, and no money moves anywhere.
+"""The sandbox provider of external payments: it opens addresses and accepts orders; no money moves.
 
 Its books are items of the table of external payments, so that all instances of the service see the same. Names show
 what can go wrong, in capitals or small letters:

@@ -1,4 +1,4 @@
-"""Addresses and payments as the interface answers them, and as events tell them (specification, Resources; Events)."""
+"""Addresses and payments as answers and event payloads (specification, Resources; Events)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _FIRST_REFERENCE = 8_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class PaymentSimulatorFlow:
-    """Has happen from outside what the service is told by others."""
+    """Plays external parties towards the service."""
 
     sequences: Sequences
     posting: PaymentPosting

@@ -1,1 +1,1 @@
-"""What an operator sets up for a programme manager: programmes, credentials, groups."""
+"""Set-ups of programme managers: programmes, credentials, groups."""

@@ -1,4 +1,4 @@
-"""What an operator sets up for a programme manager: programmes, products, designs, groups, rates. Pure data.
+"""A programme manager's set-up as data: programmes, products, designs, groups, rates.
 
 Every entry has an ``id``, unique among those of its kind and programme manager. Where an entry names others, it names
 them by id, and the first of a list is the default. Currencies and countries are ISO numeric codes, amounts are in minor
@@ -38,7 +38,7 @@ class Product(_Named):
 
 @dataclass(frozen=True, slots=True)
 class Design(_Named):
-    """How a card looks."""
+    """A card design."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +175,12 @@ class RiskGroup(_Named):
 
 @dataclass(frozen=True, slots=True)
 class ShippingMethod(_Named):
-    """A way that plastic cards travel."""
+    """A shipping method of physical cards."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecialAccountEntry(_Named):
-    """An account of the programme manager's own, which no holder has; ``country`` is that of its addresses."""
+    """A programme manager's own account, without a holder; ``country`` is that of its addresses."""
 
     currency: int
     country: int
@@ -189,7 +189,7 @@ class SpecialAccountEntry(_Named):
 
 @dataclass(frozen=True, slots=True)
 class AccountProgramme(_Named):
-    """What accounts are made with. Without ``limit_group_ids`` an account has no limit group.
+    """An account programme. Without ``limit_group_ids`` an account has no limit group.
 
     ``conversion_fee_blended`` says whether the fee of a conversion is part of a transaction's amount.
     """
@@ -207,7 +207,7 @@ class AccountProgramme(_Named):
 
 @dataclass(frozen=True, slots=True)
 class CardProgramme(_Named):
-    """What cards are made with, and the accounts and holders that are made together with a card.
+    """A card programme: defaults of cards, and of accounts and holders made with a card.
 
     ``bin`` has 6 to 8 digits, a PAN ``pan_length`` (16 to 19). ``virtual`` and ``physical`` say which kinds of card
     there may be. Without ``countries`` a card may have any. ``validity_months`` is the default validity.

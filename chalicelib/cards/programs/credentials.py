@@ -1,4 +1,4 @@
-"""Credentials of programme managers: what a caller has to show, and what it may do then.
+"""Credentials of programme managers: their keys and rights.
 
 A credential is key_digest by its access key. Beside it one or two keys are live, each a pair of ``access_api_id`` and
 ``access_api_key``, so that a new one can be handed over before the old one ends. Of all three parts only digests are
@@ -36,7 +36,7 @@ class UnknownCredential(LookupError):
 
 
 class CredentialChanged(Exception):
-    """Somebody else changed the credential at the same time; theirs holds."""
+    """The credential was changed concurrently; the other change holds."""
 
 
 class NoOldKey(Exception):
@@ -63,7 +63,7 @@ class CredentialSecret:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a credential may do.
+    """A credential's rights.
 
     ``actions`` are those allowed, all when ``None``. ``modes`` has one of ``MODES`` for each of ``CARD_FIELDS``;
     ``encryption_key`` (PEM, RSA of at least 3072 bits) is there when one of them is ``encrypted``.
@@ -94,7 +94,7 @@ class Credential(Rights):
 
 
 class Credentials:
-    """The credentials. What an operator changes holds everywhere after a minute at the latest."""
+    """The credentials. An operator's change takes effect everywhere within a minute."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store

@@ -30,7 +30,7 @@ EntryId = tuple[str, int]
 
 
 class UnknownManager(LookupError):
-    """There is no programme manager of that id."""
+    """No programme manager has this id."""
 
 
 class EntryGone(LookupError):
@@ -56,7 +56,7 @@ class SetUp:
 
 
 class Programmes:
-    """The set-ups. What an operator changes holds everywhere after a minute at the latest."""
+    """The set-ups. An operator's change takes effect everywhere within a minute."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -129,7 +129,7 @@ def head_key(manager_id: int) -> tuple[str, Item]:
 
 
 def entry_key(manager_id: int, kind: str, number: int) -> tuple[str, Item]:
-    """Where an entry stands."""
+    """The key of an entry."""
     return TABLE, {"owner": owner(manager_id), "part": f"{kind}#{number}"}
 
 

@@ -1,1 +1,1 @@
-"""One request of the card API: its context, its repeats, its envelope, what it may see."""
+"""A request of the card API: envelope, context, idempotency, disclosure."""
