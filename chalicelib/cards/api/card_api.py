@@ -1,4 +1,4 @@
-"""``POST /api``, the card API, and ``POST /simulator`` in sandboxes. What is behind them is loaded on first use."""
+"""``POST /api``, the card API, and ``POST /simulator`` in sandboxes. Their parts load on first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROUTES = ("/api", "/simulator")
 
 
 def refusal(status: int) -> Response:
-    """What never came to a view, in an envelope; ``status`` is the HTTP status."""
+    """The envelope for a request that reached no view; ``status`` is the HTTP status."""
     return _error("NOT_JSON" if status < 500 else "INTERNAL", status=status)
 
 
@@ -36,11 +36,11 @@ simulator_routes = Routes[CardContainer](f"{__name__}.simulator", _answer_failur
 
 @card_routes.post(ROUTES[0])
 def api(cards: CardContainer, incoming: Incoming) -> Response:
-    """Carry out one of the actions of the card API."""
+    """Carry out an action of the card API."""
     return text_answer(cards.flows.api.answer(incoming.body), JSON)
 
 
 @simulator_routes.post(ROUTES[1])
 def simulator(cards: CardContainer, incoming: Incoming) -> Response:
-    """Play the card network, or a shop that asks for 3-D Secure."""
+    """Carry out an action of the simulator."""
     return text_answer(cards.flows.simulator.answer(incoming.body), JSON)

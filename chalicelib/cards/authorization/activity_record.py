@@ -1,4 +1,4 @@
-"""Card activity: every message of the network about a card, approved or declined, as the reports show it.
+"""Card activity: every network message about a card, approved or declined, as reports show it.
 
 A row has the members of the interface's records under their names (specification, Card activity record and Financial
 authorize record). It stands in the card's list and in that of all cards of the programme manager, which is spread over
@@ -29,7 +29,7 @@ _DIGITS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkMessage:
-    """One message, and how it was answered; amounts in minor units.
+    """A message and its answer; amounts in minor units.
 
     Attributes:
         number: its ``authorize_id``; ``kind`` its ``authorize_type``.
@@ -59,7 +59,7 @@ class NetworkMessage:
 
     @property
     def lists(self) -> list[str]:
-        """The lists that it stands in: of the card's activity, and of its financial authorizes."""
+        """The lists that have it: the card's activity, and its financial authorizes."""
         is_financial = self.is_approved and self.use.moves_money and not self.is_reversal
         return [ACTIVITY, AUTHORIZES] if is_financial else [ACTIVITY]
 
@@ -102,7 +102,7 @@ class NetworkMessage:
         return without_none(members | use.report_members(self.number, now))
 
     def _account_members(self) -> Mapping[str, Any]:
-        """What the amount comes to in the account's currency; nothing where there is no exchange rate."""
+        """The amount in the account's currency; empty without an exchange rate."""
         charge = self.charge
         converted = charge.conversion if charge else None
         return {
@@ -142,7 +142,7 @@ def of_card(card_id: int) -> Timeline:
 
 
 def authorizes_of_card(card_id: int) -> Timeline:
-    """The messages about a card that were approved, without inquiries and those that gave something up."""
+    """The approved messages about a card, without inquiries and releases."""
     return Timeline(TABLE, f"card#{card_id}", AUTHORIZES, _DIGITS)
 
 
@@ -152,7 +152,7 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
 
 
 def risk_members(fired: FiredRules) -> dict[str, Any]:
-    """What both activity and transactions show of the risk rules that fired."""
+    """The fired risk rules, as activity and transactions show them."""
     return {
         "suspicious": int(values.SUSPICIOUS in fired.actions),
         "risk_actions": risk_action_flags(fired),
@@ -161,7 +161,7 @@ def risk_members(fired: FiredRules) -> dict[str, Any]:
 
 
 def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
-    """As many of the rules as a field has room for."""
+    """The rules, cut to the length of a field."""
     listed = ""
     for rule in rules:
         longer = f"{listed}{between}{rule}" if listed else rule

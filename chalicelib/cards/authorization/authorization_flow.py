@@ -1,4 +1,4 @@
-"""Authorizations, advices and increments: what the network asks the issuer, or tells it (decisions, Simulator)."""
+"""Authorizations, advices and increments: messages of the network to the issuer (decisions, Simulator)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AuthorizationOutcome = Outcome[simulator_messages.Authorization]
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationFlow:
-    """Asks the authorizer, and writes down what it decides: hold, counters, record and activity in one transaction."""
+    """Records the authorizer's decision: hold, counters, record and activity in one transaction."""
 
     sequences: Sequences
     card_data: CardData
@@ -61,7 +61,7 @@ class AuthorizationFlow:
         return self._record_decision(context, card_context, asked, decision, tally, values.AUTHORIZATION)
 
     def decline_late(self, request: SimulateAuthorization, context: RequestContext) -> AuthorizationOutcome:
-        """What an authorization ends with that was not decided in time, because others were in the way.
+        """The response code of an authorization that conflicts kept from a timely decision.
 
         It counts nothing, and no other request is in the way of its writes: its row is listed out of turn.
         """
@@ -109,7 +109,7 @@ class AuthorizationFlow:
         return read_by_number(context.items, context.can_see, context.catalogue, number), by_number
 
     def _decline_unknown_card(self, request: SimulateAuthorization) -> simulator_messages.Authorization:
-        """What is answered to a number that no card has: there is nobody whom it could be recorded for."""
+        """The answer for an unknown card number; it is recorded nowhere."""
         number = self.sequences.next("authorization")
         use = CardUse.of_request(request)
         answer: simulator_messages.Authorization = {
@@ -176,7 +176,7 @@ class AuthorizationFlow:
         charge: Charge | None,
         tally: CounterChanges,
     ) -> AuthorizationOutcome:
-        """An increment of an authorization; ``charge`` is what all of it comes to now."""
+        """An increment of an authorization; ``charge`` is the new total."""
         number, account = self.sequences.next("authorization"), decision.account
         movement = Movement(
             CALLED[values.INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id
@@ -242,7 +242,7 @@ def _first_message(
 
 
 def _new_authorization(message: NetworkMessage, account: Account, stamp: WriteStamp, *, is_held: bool) -> Authorization:
-    """What stands for a message, and for all that follow it, before it is known what it holds."""
+    """The authorization record of a first message, before its hold is known."""
     card = message.card
     return Authorization(
         id=message.number,

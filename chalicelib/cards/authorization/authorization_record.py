@@ -1,4 +1,4 @@
-"""Authorizations: what was approved for a card, or declined, and how much of it is still held; and disputes.
+"""Authorizations with their holds, and disputes.
 
 One record for everything that has the same ``trans_link``; the numbers of later messages lead to it. A transaction is
 disputed once.
@@ -33,7 +33,7 @@ NOT_DUE: Item = {"due_at": None, "due_shard": None}
 
 @dataclass(frozen=True, kw_only=True)
 class Authorization(Record):
-    """What a ``trans_link`` stands for; amounts in minor units.
+    """An authorization, identified by ``trans_link``; amounts in minor units.
 
     Attributes:
         state: as ``AUTHORIZATION_STATES``.
@@ -81,7 +81,7 @@ class Authorization(Record):
 
     @property
     def trans_link(self) -> str:
-        """What everything that belongs to it has in common."""
+        """The members that all its records share."""
         return f"{self.id:012}"
 
     @property
@@ -105,7 +105,7 @@ class Authorization(Record):
         require_permitted(AUTHORIZATION_RULES[action][self.state])
 
     def cleared_in(self, currency: int, worth: Callable[[int], int]) -> ClearedAmount | None:
-        """What was cleared in a currency, if anything was.
+        """The cleared amounts in a currency, if any.
 
         ``worth`` converts an amount into the account's currency: older records do not say what their clearings debited.
         """
@@ -160,7 +160,7 @@ class Dispute(Record):
 
     @classmethod
     def check_undisputed(cls, transaction_id: int) -> Check:
-        """The condition that a transaction was not disputed: what was read of it may be of different moments."""
+        """The condition that a transaction has no dispute, since its reads may be of different moments."""
         return Check(*cls.key(transaction_id), absent("owner"))
 
 

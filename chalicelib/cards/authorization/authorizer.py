@@ -1,4 +1,4 @@
-"""The authorizer: decides for the issuer whether a card may be used, for how much, and on which account.
+"""The authorizer: decides for the issuer on a card's use, amount and account.
 
 The order of the checks: the card's status, its expiry, PIN and CVC2, the usage group, the choice of an account and its
 status, risk rules, exchange rate and fees, limits, the balance. The first that is in the way gives the response code.
@@ -36,12 +36,12 @@ NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"
 OVER_AMOUNT, OVER_COUNT = "61", "65"
 NOT_AVAILABLE, MALFUNCTION = "91", "96"
 BY_RULE: Mapping[str, Any] = {"reason_code": values.OF_RISK_RULE, "note": None}
-"""Why the status of a card or an account has changed."""
+"""Reasons of status changes by the authorizer."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedAmount:
-    """What the network asks: ``amount`` in minor units of ``currency``, the cashback included.
+    """A request of the network: ``amount`` in minor units of ``currency``, cashback included.
 
     With ``partial`` less than the amount may be approved, but never a part of the cashback.
     """
@@ -55,7 +55,7 @@ class RequestedAmount:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided, and what follows from it.
+    """A decision and its effects.
 
     Attributes:
         code: the response code.
@@ -121,7 +121,7 @@ class Authorizer:
     def force(
         self, card_context: CardContext, asked: RequestedAmount, code: str, now: int, tally: CounterChanges
     ) -> Decision:
-        """What others have decided is taken as it is: counted, and held even if there is not so much.
+        """Accept an advice as it is: count it, and hold it even beyond the balance.
 
         Without an exchange rate it is not known what would be held: then an approval is recorded as a decline.
         """
@@ -138,7 +138,7 @@ class Authorizer:
         return Decision(code, account, asked.amount, charge, counted)
 
     def price(self, card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
-        """What is asked for would come to on an account; ``None`` where there is no exchange rate."""
+        """The request's charge on an account; ``None`` without an exchange rate."""
         facts = asked.use.attributes(asked.currency, card_context.holder_country)
         try:
             return _charge(card_context.posting_context(account), asked.use, facts, asked.amount)
@@ -148,7 +148,7 @@ class Authorizer:
     def increase(
         self, card_context: CardContext, authorization: Authorization, amount: int, now: int, tally: CounterChanges
     ) -> tuple[Decision, Charge | None]:
-        """Decide upon ``amount`` more on top of what an authorization holds; beside it what all of it comes to.
+        """Decide on an increment of ``amount``; also answers the charge of the new total.
 
         All of it is reckoned anew, so that fixed fees are not held twice.
         """
@@ -175,7 +175,7 @@ class Authorizer:
 def _decide_use(
     card_context: CardContext, asked: RequestedAmount, now: int, tally: CounterChanges, changes: Mapping[str, Any]
 ) -> Decision:
-    """The decision upon a card that is good and in its holder's hands."""
+    """The decision for a valid, verified card."""
     card, catalogue = card_context.card, card_context.catalogue
     facts = asked.use.attributes(asked.currency, card_context.holder_country)
     group = catalogue.usage_groups.get(card.usage_group_id)
@@ -265,7 +265,7 @@ def _count(
     *,
     further: int | None = None,
 ) -> Decision:
-    """An approval that is counted in the limits, or declined because of them."""
+    """An approval within the limits, or a decline."""
     trial = tally.copy()
     try:
         counted = party.count(facts, decision.amount, now, trial, further=further)

@@ -1,4 +1,4 @@
-"""A card with its accounts and its holder, and how they have used their limits, read together."""
+"""A card's context: the card, its accounts, its holder and their usage of limits, read together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Read = Callable[[Sequence[Key]], list[Item | None]]
 
 @dataclass(frozen=True, slots=True)
 class CardContext:
-    """The records as they were read; ``accounts`` with the primary one first."""
+    """The records as read; the primary one of ``accounts`` comes first."""
 
     catalogue: Catalogue
     card: Card

@@ -1,4 +1,4 @@
-"""The use of a card, as the network tells it: what for, where, and how the card and its holder were checked."""
+"""A card's use in a network message: purpose, place, and the checks of card and holder."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class CardUse:
         return self.transaction_type not in INQUIRY_TYPES
 
     def attributes(self, currency: int, holder_country: int | None) -> TransactionAttributes:
-        """What fees, limits, usage groups and risk rules look at."""
+        """The attributes for fees, limits, usage groups and risk rules."""
         mcc = None if self.mcc is None else int(self.mcc)
         return TransactionAttributes(
             self.transaction_type, currency, self.entry_mode, mcc, self.country, holder_country

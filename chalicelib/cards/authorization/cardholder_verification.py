@@ -1,4 +1,4 @@
-"""What proves that a card is its holder's: number, expiry, PIN and CVC2, with their counters of wrong entries."""
+"""Cardholder verification: expiry, PIN and CVC2, with their counters of wrong entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.cards.protocol.states import PIN_IS_BLOCKED
 
 EXPIRED, WRONG_PIN, PIN_BLOCKED, WRONG_CVC2 = "54", "55", "75", "N7"
 CVC2 = "cvc2"
-"""Wrong CVC2s, as a card counts them."""
+"""A card's counter of wrong CVC2s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class CardholderVerification:
     secrets: CardSecrets
 
     def decline_code(self, card: Card, presented: PresentedData, now: int) -> tuple[str | None, dict[str, Any]]:
-        """The response code that something is declined with, and what of the card changes: wrong entries are counted.
+        """The response code of a decline, and the card's changes: wrong entries are counted.
 
         Whoever writes the changes down conditions them on the card as it was read, or parallel guesses at PIN and CVC2
         would all be looked at.
@@ -49,7 +49,7 @@ class CardholderVerification:
         return None, changes
 
     def _check_pin(self, card: Card, number: str, pin: str | None) -> tuple[str | None, dict[str, Any]]:
-        """A wrong PIN is counted, a right one clears the tries."""
+        """Count a wrong PIN; a right one clears the tries."""
         if pin is None:
             return None, {}
         if card.pin_is_blocked:

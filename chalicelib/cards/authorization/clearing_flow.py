@@ -1,4 +1,4 @@
-"""Clearing: what shops collect, whether it was authorized or not, and what they give back (decisions, Simulator).
+"""Clearing: collections with or without an authorization, and refunds (decisions, Simulator).
 
 A collection is booked whatever the state of card and account, and may take the balance below zero. It is reckoned anew,
 at the rates and fees of its time. What was held for it is released in the same transaction.

@@ -1,4 +1,4 @@
-"""Disputing: opened, won or lost (decisions, Simulator; Money).
+"""Disputes: opened, won or lost (decisions, Simulator; Money).
 
 What is disputed is given back at once and reserved until it is known who keeps it.
 """

@@ -1,4 +1,4 @@
-"""What programme managers are told of the use of their cards."""
+"""Payloads of events about card use."""
 
 from __future__ import annotations
 

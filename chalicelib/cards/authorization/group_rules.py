@@ -1,4 +1,4 @@
-"""The rules of usage and risk groups: where a card may be used, and which attempts to use it are to be wary of.
+"""Rules of usage and risk groups: permitted channels, and suspicious attempts.
 
 Every rule of a risk group is looked at by itself. One with a count counts the attempts that it is about in windows of
 its own, as limits do: UTC days, ISO weeks, months or years. Attempts count whether or not they were declined.
@@ -39,7 +39,7 @@ AUTHENTICATED = frozenset((1, 2, 5, 6))
 
 @dataclass(frozen=True, slots=True)
 class FiredRules:
-    """The rules that an attempt fired, by the ids of group and rule (``7.1``), and what is to be done.
+    """The fired rules by the ids of group and rule (``7.1``), and their actions.
 
     ``actions`` are in the order of ``RISK_ACTIONS``, each of them once.
     """

@@ -1,4 +1,4 @@
-"""Releases of holds: a reversal, in whole or in part, or an expiry, which a schedule finds when its time has come."""
+"""Releases of holds: full or partial reversals, and expiries by a schedule."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class HoldExpiry:
     events: CardEvents
 
     def expire(self, until: float = math.inf) -> int:
-        """Release every hold that is over; answers how many, as ``DueItems.run``."""
+        """Release every expired hold; answers how many, as ``DueItems.run``."""
         return DueItems(self.store, self.clock, self.metrics, records.DUE, "hold").run(self._expire, until)
 
     def _expire(self, item: Item) -> bool:

@@ -1,1 +1,1 @@
-"""What the people of a programme manager see and do in the web interface."""
+"""The portal: programme managers' people in the web interface."""

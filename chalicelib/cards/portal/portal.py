@@ -1,4 +1,4 @@
-"""The portal: how the people of a programme manager, signed in to the web interface, see and use its cards.
+"""The portal: access to cards for a programme manager's people in the web interface.
 
 They have no credential, and need none: the web interface knows who they are. What they ask goes the way of every
 request, by a credential that is made here, exists in memory only, and has no keys that anybody could show. It sees
@@ -19,12 +19,12 @@ from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.foundation import jsontext
 
 NAME = "web interface"
-"""What logs and claims call whoever asks here: no credential of a set-up can have a name with a space."""
+"""The credential name in logs and claims; the space keeps it apart from real ones."""
 LEVEL = 1000
 """The highest access level."""
 MODES: Mapping[str, str] = {**dict.fromkeys(CARD_FIELDS, ABSENT), "pan": MASKED}
 PREPARING = ("activateCard", "assignExternalPaymentAddress")
-"""What of the card API a card has to have behind it before the simulator does anything with it."""
+"""The card API's actions that prepare a card for the simulator."""
 _STATUSES = {int(status): status for status in Status}
 
 

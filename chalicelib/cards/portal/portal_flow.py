@@ -1,4 +1,4 @@
-"""What the pages of a programme manager show: cards, a card with all that belongs to it, and activity, latest first."""
+"""Data of the card pages: the list of cards, a card with its records, and activity, latest first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OF_CARD = {"card_programme": "program_id"}
 
 @dataclass(frozen=True, slots=True)
 class PortalFlow:
-    """Shows what belongs together."""
+    """Reads and combines the records of a page."""
 
     secrets: CardSecrets
 
@@ -189,7 +189,7 @@ def _transaction(row: Item) -> messages.DatedTransaction:
 
 
 def _balances(row: Item) -> messages.DatedBalances:
-    """What an account came to by a movement, and when (Unix milliseconds)."""
+    """An account's balance after a movement, and its time (Unix milliseconds)."""
     return {"at": row["at"], "settled": row["settled"], "held": row["held"], "reserved": row["reserved"]}
 
 

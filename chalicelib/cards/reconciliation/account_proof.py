@@ -44,13 +44,13 @@ T = TypeVar("T")
 KINDS = (Account.kind, SpecialAccount.kind)
 """The kinds of accounts; an account's part is its kind."""
 LOOKS = 3
-"""So often an account is looked at anew before it is called broken: a page may not show yet what is just written."""
+"""Retries before an account counts as broken: a page may lag behind the latest writes."""
 READ_TOGETHER = 100
 PAGE = 500
 TRANSACTIONS_TOGETHER = 33
 """So many transactions are looked up together: each has an item of its own, and two rows of its card's lists."""
 _RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION: Authorization, DISPUTE: Dispute}
-"""What claims money; disputes stand under the numbers of their transactions."""
+"""The tables with claims on money; disputes have their transactions' numbers."""
 
 
 def prove_account(
@@ -94,7 +94,7 @@ def _read_records(store: Store, claims: Iterable[ReservedAmount]) -> dict[Reserv
 
 
 def _compare_reservations(fold: AccountProof, records: Mapping[ReservedAmount, Item | None]) -> None:
-    """Hold the records of claims against the rows of their account. Raises: Broken."""
+    """Check the records of claims against the account's rows. Raises: Broken."""
     for claim in find_mismatches(fold.claims, records):
         verb, record = claim.verb, records[claim]
         by_rows = format_amount(fold.claims.get(claim, 0), fold.currency)
@@ -144,7 +144,7 @@ class LedgerReader:
                 return
 
     def _look_up(self, transactions: list[Item]) -> None:
-        """Hold transactions against what stands of them elsewhere. Raises: Broken."""
+        """Check transactions against their copies. Raises: Broken."""
         copies = [(row, key) for row in transactions for key in copies_of(row)]
         keys = [*(transaction_key(row["id"]) for row in transactions), *(key for _, key in copies)]
         found = iter(self.store.batch_get(keys) if keys else [])

@@ -34,7 +34,7 @@ Books = dict[tuple[str, int], int]
 
 
 class LedgerMismatch(Exception):
-    """The ledger does not hold; the message says where and why, in words for the operator.
+    """The ledger is inconsistent; the message tells the operator where and why.
 
     Attributes:
         owner: whose rows, for example ``account#17``.
@@ -51,7 +51,7 @@ class LedgerMismatch(Exception):
 
 
 class AccountProof:
-    """An account's rows, one after the other, and what they come to.
+    """An account's rows in order, and their sums.
 
     Attributes:
         balances: the sums of its own books.
@@ -96,7 +96,7 @@ class AccountProof:
         self.transactions += len(shown)
 
     def compare(self, account: Item) -> None:
-        """Hold the account's item against all its rows. Raises: Broken."""
+        """Check the account's item against all its rows. Raises: Broken."""
         if account["movements"] != self.rows:
             raise self._mismatch(f"it counts {account['movements']} rows, and there are {self.rows}")
         for name, amount in self.balances.items():
@@ -135,7 +135,7 @@ class AccountProof:
             self.claims[claim] = left
 
     def _check_transactions(self, row: Item, change: int, shown: Sequence[Item]) -> None:
-        """Hold a row against its transactions: together they show what it books."""
+        """Check a row against its transactions: together they show what it books."""
         for transaction in shown:
             if transaction["at"] != row["at"]:
                 raise _without_row(self.owner, transaction)
@@ -184,7 +184,7 @@ def _without_row(owner: str, transaction: Item) -> LedgerMismatch:
 
 
 def check_pointer(transaction: Item, pointer: Item | None) -> None:
-    """Hold a transaction against the item that its id leads to. Raises: Broken."""
+    """Check a transaction against the item of its id. Raises: Broken."""
     owner = transaction["owner"]
     said = f"the id {transaction['id']} of its transaction of {format_time(transaction['at'])} leads"
     if pointer is None:
@@ -202,7 +202,7 @@ def copies_of(transaction: Item) -> list[Key]:
 
 
 def check_copy(transaction: Item, copy: Item | None) -> None:
-    """Hold a transaction against its copy in a list of its card. Raises: Broken."""
+    """Check a transaction against its copy in a list of its card. Raises: Broken."""
     said = f"its transaction {transaction['id']} of {format_time(transaction['at'])}"
     if copy is None:
         raise LedgerMismatch(transaction["owner"], f"{said} is not in both lists of card {transaction['card_id']}")

@@ -1,4 +1,4 @@
-"""How far the rolling proof of the ledger has come: one item, which every step of a run replaces."""
+"""Progress of the rolling proof of the ledger: one item, replaced by every step."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ STRETCHES = ("account", "external_address")
 """What a round goes through, as numbers are named (``sequences.Name``): accounts, and the addresses that lead to
 special accounts."""
 ROUND_SECONDS = 24 * 3600
-"""A round begins no earlier than so long after the one before it has begun."""
+"""The least seconds between the beginnings of two rounds."""
 MOST_BROKEN = 100
-"""So many broken accounts are looked at in every run, until they hold again."""
+"""The broken accounts that every run checks again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Reports: what happened, page by page: activity, transactions, and what the network told of them afterwards."""
+"""Reports, page by page: activity, transactions and addendums."""

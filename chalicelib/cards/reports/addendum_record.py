@@ -1,4 +1,4 @@
-"""Addendums: details of a transaction that the network tells after it was booked.
+"""Addendums: details of a transaction that the network sends after its booking.
 
 An addendum is a row of its transaction and of its programme manager, in the order of recording, and an item that its id
 leads to. The programme manager's rows are spread over partitions, so that none carries them all.

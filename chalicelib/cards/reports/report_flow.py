@@ -33,7 +33,7 @@ Serializer = Callable[[Item], A]
 
 @dataclass(frozen=True, slots=True)
 class ReportFlow:
-    """Shows what happened, and takes what the network tells of it afterwards."""
+    """Answers reports and stores addendums."""
 
     sequences: Sequences
 

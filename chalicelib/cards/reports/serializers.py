@@ -26,7 +26,7 @@ _FLAGS: Mapping[str, Sequence[str]] = {"risk_actions": values.RISK_ACTIONS, "sec
 _BY_CARD = frozenset((values.PRESENTMENT, values.CHARGEBACK))
 _MTI_OF_TYPE = dict.fromkeys(values.EXTERNAL_TYPES, values.EXTERNAL_PAYMENT) | {values.FEE: values.FEE_COLLECTION}
 _UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_checks": {}}
-"""What no network has had a part in."""
+"""Transaction types without a card network."""
 
 
 def activity(row: Item) -> CardActivityRecord:
@@ -51,7 +51,7 @@ def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
 
 
 def transaction(row: Item) -> TransactionRecord:
-    """A transaction: what the network said of it, and what the account's books know.
+    """A transaction: the network's data and the account's booking.
 
     From the network, under the record's names: mcc, merchant, acquirer, security checks, risk actions and rules,
     ``auth_code`` and the like. All else is the books': the amounts and rates of the conversion, the fees that
@@ -85,7 +85,7 @@ def _mti(row: Item) -> int:
 
 
 def _identification(row: Item) -> TransactionRecord:
-    """What it is, and what it belongs to: ``transaction_log_id`` is the authorization."""
+    """The identification: ``transaction_log_id`` is the authorization."""
     return {
         "transaction_id": row["id"],
         "mti": _mti(row),
@@ -107,7 +107,7 @@ def _identification(row: Item) -> TransactionRecord:
 
 
 def _amounts(row: Item) -> TransactionRecord:
-    """What it comes to on the account; ``holder_billing_amount`` is the amount at the base rate, without any fee.
+    """The amounts on the account; ``holder_billing_amount`` is at the base rate, without any fee.
 
     A return gives back the fee of its conversion, too: it is always shown within ``holder_amount``.
     """

@@ -1,4 +1,4 @@
-"""An action of the interface: the function that carries it out, and what the dispatch has to know of it.
+"""An action of the interface: its function and its properties for the dispatch.
 
 The function's name is the action's, in snake case. Its annotations say what the action takes and answers: ``request``
 is the model of its fields, and it returns the ``Outcome`` of an answer, of a list of answers, or of ``None`` where
@@ -55,7 +55,7 @@ class Action(Generic[Q]):
 
     @cached_property
     def name(self) -> str:
-        """As the body's ``action`` names it."""
+        """The name in the body's ``action``."""
         first, *others = self.handler.__name__.split("_")
         return self.spelling or "".join((first, *map(str.capitalize, others)))
 

@@ -1,4 +1,4 @@
-"""How card data are shown to a credential: plain, masked, encrypted or not at all; and the audit line of a reveal.
+"""Disclosure of card data to a credential: plain, masked, encrypted or absent; and its audit line.
 
 A validation value of 3-D Secure, which events hold, is encrypted in the same way.
 """
@@ -21,12 +21,12 @@ from chalicelib.foundation.crypto import signatures
 
 
 def is_absent(credential: Credential, field: CardField) -> bool:
-    """Whether the credential never gets to see this field, so that it need not even be opened."""
+    """Whether the credential never sees this field, so that it need not be opened."""
     return credential.modes[field] == ABSENT
 
 
 def disclose(credential: Credential, card_id: int, field: CardField, clear: str) -> str | None:
-    """A value of a card as the credential gets to see it; ``None``: the member is left out.
+    """A card's value as the credential may see it; ``None`` leaves the member out.
 
     Encrypted is base64 of RSA-OAEP with SHA-256 and MGF1 of SHA-256, labelled ``<card_id>|<field>``.
     """
@@ -53,7 +53,7 @@ def encrypt_for_event(catalogue: Catalogue, auth_request_id: int, value: str) ->
 
 
 def audit_reveal(credential: Credential, card_id: int, field: CardField) -> None:
-    """Leave the audit line of a datum that leaves the service, for the first time or in a kept answer."""
+    """Write the audit line of a datum that leaves the service, also in a stored answer."""
     mode = credential.modes[field]
     log.audit("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
 

@@ -1,4 +1,4 @@
-"""The one way of every request to the card API: from a body to an envelope.
+"""The dispatch of every card API request: from a body to an envelope.
 
 JSON, credentials, action, version, access and fields are checked in this order, by the table of actions. Then a flow
 decides, and what it decided is written in one transaction together with the claim of the request's reference. Whoever
@@ -35,7 +35,7 @@ from chalicelib.foundation.identifiers import new_id
 
 BODY_BYTES = 1_000_000
 WAITING_SECONDS = 5
-"""So long a repeat waits for the answer to the request that it repeats."""
+"""Seconds that a repeat waits for the first request's answer."""
 _ATTEMPTS = 40
 _GRACE_SECONDS = 1
 """So long after its patience is over a request may take to be ended."""
@@ -46,7 +46,7 @@ _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 @dataclass(frozen=True, slots=True)
 class _PendingRequest:
-    """A request that may be carried out, with its claim if it has a reference, and its place in queues."""
+    """A permitted request, with its claim if it has a reference, and its place in queues."""
 
     credential: Credential
     action: Action
@@ -57,7 +57,7 @@ class _PendingRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What was written: the answer, or what finds it out, and the events that go with it."""
+    """The outcome: the answer, or how to get it, and its events."""
 
     answer: str | Callable[[], str]
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
@@ -93,7 +93,7 @@ class Dispatcher:
         return _answer_or_error(answer)
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
-        """The same for a request of this service's own, by a credential that nobody has to prove (see ``portal``)."""
+        """The same for a request of the service itself, with a trusted credential (see ``portal``)."""
         came = self.clock.monotonic()
         return _answer_or_error(lambda: self._answer(credential, members, came))
 
@@ -140,7 +140,7 @@ class Dispatcher:
     def _carry_out(
         self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, until: float
     ) -> str:
-        """Decide and write, anew while others are in the way. Raises: Refused, Repeated, StoreError."""
+        """Decide and write, retrying after conflicts. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, until)
         try:
             written = self._retry(_PendingRequest(credential, action, request, claim, queue_place))
@@ -195,7 +195,7 @@ class Dispatcher:
         )
 
     def _attempt(self, pending: _PendingRequest, context: RequestContext) -> _Written:
-        """One attempt, after which everything is written.
+        """One attempt at deciding and writing.
 
         Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
         """
@@ -331,7 +331,7 @@ def _reference(members: Mapping[str, Any]) -> str | None:
 
 
 def _check_access(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
-    """Hold a request against the credential's level, its actions and its modes. Raises: Refused."""
+    """Check a request against the credential's level, actions and modes. Raises: Refused."""
     for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
         asked = str(members.get(name, ""))
         if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
@@ -343,7 +343,7 @@ def _check_access(credential: Credential, action: Action, members: Mapping[str, 
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:
-    """Leave an audit line for each card datum that an answer has."""
+    """Write an audit line for each card datum in an answer."""
     if not isinstance(data, dict):
         return
     for member, field_shown in ANSWERED.items():
@@ -352,6 +352,6 @@ def _audit(credential: Credential, request: Any, data: Any) -> None:
 
 
 def _is_own(context: RequestContext, failure: ConditionFailed) -> bool:
-    """Whether a condition failed because this very attempt had been written, its answer having been lost."""
+    """Whether a condition failed because this attempt was already written, its answer lost."""
     found = [item or {} for item in failure.items]
     return any(item.get("written_by") == context.write_id for item in found)

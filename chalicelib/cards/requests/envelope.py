@@ -1,4 +1,4 @@
-"""The response envelope, as text: what is kept for repeats is handed out byte for byte, but for ``duplicated``."""
+"""The response envelope as text: repeats get the stored bytes, except for ``duplicated``."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def mark_as_repeat(answer: str) -> str:
 
 
 def remove_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of an answer for long."""
+    """The part of an answer that is stored for long."""
     return {name: value for name, value in data.items() if name not in KEPT_SHORTLY}
 
 
 def remove_expiry(answer: str) -> str:
-    """A kept answer for a credential that by now is shown card data in another way."""
+    """A stored answer for a credential whose disclosure modes have changed."""
     members = jsontext.loads(answer)
     if isinstance(members.get("data"), dict):
         members["data"].pop("expiration", None)

@@ -1,4 +1,4 @@
-"""``request_reference_id``: a request that is sent twice is carried out once, and both get the same answer.
+"""``request_reference_id``: a repeated request is carried out once and gets the same answer.
 
 The claim is an item of the effect's own transaction. It keeps the answer, sealed, for 30 days. Where the answer has
 card data, the claim keeps it without them, and a second item keeps it whole for a day, for a credential that still gets
@@ -25,7 +25,7 @@ CARD_DATA_KEPT = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyClaim:
-    """One request with a reference: the name of its claim, and what tells its body from another one.
+    """A request with a reference: the name of its claim, and the digest of its body.
 
     ``view`` is how the credential gets to see card data, where the answer may have some, else ``None``; ``attempt``
     tells equal requests apart.
@@ -56,7 +56,7 @@ class Unanswered(Exception):
 
 
 class RequestReferences:
-    """Makes the writes that claim a reference and keep its answer, and finds them again."""
+    """Writes and reads claims of references and their answers."""
 
     def __init__(self, vault: Vault, card_data: CardData) -> None:
         self._vault = vault

@@ -1,4 +1,4 @@
-"""The context of one attempt at a request: who asks, with which rights, and when; and what a flow decides in it."""
+"""The context of an attempt at a request: caller, rights and time; and the flow's decision."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chalicelib.foundation.parallel import pieces, together
 R = TypeVar("R", bound=Record)
 D = TypeVar("D")
 MOST_TOGETHER = 100
-"""So many items the storage reads together."""
+"""The most items of one read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class RequestContext:
         return self.catalogue.manager_id
 
     def items(self, keys: Sequence[Key]) -> list[Item | None]:
-        """Items, strongly consistent. The first time the claim is read along. Raises: Repeated, Refused."""
+        """Read items, strongly consistent; the first read includes the claim. Raises: Repeated, Refused."""
         if self.is_write:
             self.queue_place.wait_for_others(keys)
         claim = None if self.has_read_claim else self.claim

@@ -1,1 +1,1 @@
-"""How records of cards are kept: rows, lists in order of time, due times, sequences."""
+"""Storage of card records: rows, lists in order of time, due times, sequences."""

@@ -1,4 +1,4 @@
-"""The items of an index of due times: those whose time has come are handled, many at the same time."""
+"""Indexes of due times: due items are handled in parallel."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import pieces, together
 
 AT_ONCE = 20
-"""So many items are handled at the same time."""
+"""Items handled in parallel."""
 MOST = 2_000
-"""So many items a run reads; the next run goes on."""
+"""Items per run; the next run continues."""
 POSTPONE_SECONDS = 60
-"""So long a failed item waits for its next turn."""
+"""Seconds until a failed item is tried again."""
 
 _Outcome = Literal["moved on", "stuck", "not due"]
 
@@ -39,7 +39,7 @@ class DueItems:
     what: str
 
     def run(self, handle: Callable[[Item], bool], until: float = math.inf) -> int:
-        """Handle every item whose time has come, until the clock's monotonic ``until``.
+        """Handle every due item, until the clock's monotonic ``until``.
 
         Answers how many have moved on. A failed item is tried again later, and keeps no other one back. Items that have
         not moved on, or have not had their turn, are counted as stuck.
@@ -78,7 +78,7 @@ class DueItems:
             return "stuck"
 
     def _postpone(self, item: Item) -> None:
-        """Let other items have their turn before a failed one is tried again."""
+        """Postpone a failed item."""
         later = {"due_at": self.clock.time() + POSTPONE_SECONDS}
         try:
             self.store.update(self.due.table, _key(item), set=later, condition=Attr("due_at").eq(item["due_at"]))

@@ -1,4 +1,4 @@
-"""Queues for items that several requests of this process change at the same time.
+"""Queues for items that requests of this process change concurrently.
 
 Conditional writes decide which request was first. The others queue here before they decide anew, and so do requests
 that come to read the same item: otherwise most of what they decide about one account would be in vain. A queue exists

@@ -1,4 +1,4 @@
-"""What holders, accounts and cards have in common: where they stand, who sees them, and how they are changed.
+"""The base of records: keys, visibility, and conditional changes.
 
 A record is one item, of the table of the cards unless its kind names another. It belongs to a programme manager, has
 an access level, and a version that every change is conditioned on. ``written_by`` names the attempt that wrote it last.
@@ -40,7 +40,7 @@ class Record:
 
     @property
     def place(self) -> Key:
-        """Where this record stands."""
+        """The record's key."""
         return self.key(self.id)
 
     @classmethod
@@ -53,7 +53,7 @@ class Record:
         return Put(table, {**key, **without_none(vars(self)), "written_by": write_id}, absent("owner"))
 
     def check_unchanged(self) -> Check:
-        """The condition that the record is still as it was read."""
+        """The condition that the record is unchanged since it was read."""
         return Check(*self.place, Attr("version").eq(self.version))
 
     def with_changes(self: R, **members: Any) -> R:
@@ -93,7 +93,7 @@ def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class WriteStamp:
-    """When something is written (Unix milliseconds), and by which attempt."""
+    """The time of a write (Unix milliseconds) and its attempt."""
 
     at: int
     write_id: str

@@ -1,4 +1,4 @@
-"""Identifiers in ascending order: each process takes them from the storage a block at a time.
+"""Ascending identifiers: each process takes blocks of them from the storage.
 
 What of a block is never used is lost, which leaves gaps; no number is given twice. Between processes the order of
 numbers is not the order of time. All counters are attributes of one item, and what runs low is filled up together: a
@@ -49,7 +49,7 @@ class Sequences:
         return self.take(name, 1)[0]
 
     def take(self, name: Name, count: int) -> list[int]:
-        """Several in ascending order, at most ``BLOCK``. Raises: StoreError."""
+        """Several new identifiers in ascending order, at most ``BLOCK``. Raises: StoreError."""
         if count > BLOCK:
             raise ValueError(f"at most {BLOCK} identifiers are given at once")
         with self._lock:

@@ -1,4 +1,4 @@
-"""Timelines: rows of one partition in the order in which they were recorded, and pages of several of them as one.
+"""Time-ordered rows of a partition, and pages merged from several partitions.
 
 A row stands at its recording millisecond and its own number, which only tell apart what one transaction has written:
 whoever writes gives each transaction a later millisecond than the last one of the same timeline had. So whatever comes
@@ -25,16 +25,16 @@ from chalicelib.foundation.dynamodb.store import Item, Page, Store
 from chalicelib.foundation.parallel import together
 
 Position = tuple[int, int]
-"""When a row was recorded, in Unix milliseconds, and its number."""
+"""A row's position: its Unix millisecond and its number."""
 
 SHARDS = 16
-"""So many partitions the list of all cards of a programme manager is spread over."""
+"""The partitions of a programme manager's list over all cards."""
 CERTAIN_AFTER = 1000
 """So many milliseconds after its own a row has no other come before it that no record keeps in order."""
 _LATEST = 10**13 - 1
 """The last millisecond that is written with 13 digits, in the year 2286."""
 _MANY = 1000
-"""So many rows are read at once where most of them are not shown."""
+"""Rows per read if most of them are filtered out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Timeline(Rows):
         return f"{self.name}#{at:013}#{number:0{self.digits}}"
 
     def key(self, at: int, number: int) -> Key:
-        """The place of a row."""
+        """A row's position."""
         return self.table, {"owner": self.owner, "part": self.part(at, number)}
 
     def first_part(self, span: Span) -> str:

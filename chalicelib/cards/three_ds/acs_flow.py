@@ -31,7 +31,7 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 @dataclass(frozen=True, slots=True)
 class AcsFlow:
-    """What shops ask the issuer's access control server, and what a programme manager tells it."""
+    """The issuer's access control server: shops' requests and programme managers' answers."""
 
     sequences: Sequences
     card_data: CardData
@@ -117,7 +117,7 @@ def _serialize_answer(
 def _event_data(
     request: SimulateAuthentication, asked: records.Authentication, encrypted: str | None
 ) -> ThreeDSecureEvent:
-    """A shop waits for the cardholder's answer; ``encrypted`` is the validation value, if it is delivered."""
+    """A request that waits for the cardholder; ``encrypted`` is the validation value, if delivered."""
     return {
         "auth_request_id": asked.id,
         "card_id": asked.card_id,
