@@ -1,1 +1,1 @@
-"""What Causeway runs on: the resources of a stage, the one-machine stack, and the operator's tools."""
+"""Infrastructure: the resources of a stage, the one-machine stack, and the operator's tools."""

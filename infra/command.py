@@ -1,4 +1,4 @@
-"""What the commands of this repository have in common: how their help calls them, and how Ctrl-C ends them."""
+"""Common parts of this repository's commands: usage in help, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import NoReturn
 
 PYTHON = ".venv/bin/python"
-"""The Python of every command, as it is typed in the repository's folder."""
+"""The Python of every command, as typed in the repository's folder."""
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""The exit code after Ctrl-C, as in shells."""
 
 
 def parser(module: str, description: str | None) -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""Makes the virtual environment in a folder, with all packages. Uses nothing but the standard library.
+"""Creates the virtual environment with all packages. Uses only the standard library.
 
 Repeating it is cheap and two of them at a time are safe: a lock is held, and a stamp says which Python, and which
 requirements, the environment was made for. Other requirements are installed into it, beneath whatever runs from it.
@@ -25,16 +25,16 @@ OLDEST = (3, 11)
 ROOT = Path(__file__).resolve().parents[1]
 INTERRUPTED = 130
 REPORT_SECONDS = 10.0
-"""How often progress is told where there is no terminal; on one it is told at once, on a line of its own."""
+"""Seconds between lines of progress without a terminal; on a terminal one line changes at once."""
 REQUIREMENTS = (ROOT / "requirements.txt", ROOT / "requirements-dev.txt")
 
 
 class EnvironmentFailed(Exception):
-    """The environment cannot be made; the message says what is missing."""
+    """The environment cannot be created; the message says what is missing."""
 
 
 def compute_fingerprints() -> tuple[str, str]:
-    """What the environment depends on: the Python, and the requirements."""
+    """The fingerprint of Python and requirements."""
     required = b"".join(file.read_bytes() for file in REQUIREMENTS)
     return _digest(f"{sys.version} {sysconfig.get_platform()}".encode()), _digest(required)
 
@@ -110,13 +110,13 @@ class InstallProgress:
             print(said, flush=True)
 
     def end(self) -> None:
-        """Leave no half line behind."""
+        """Clear an unfinished line."""
         if self._doing and sys.stdout.isatty():
             print(flush=True)
 
 
 def _run(command: list[str], complaint: str) -> None:
-    """Run a command, and tell what it is at. Raises: EnvironmentFailed."""
+    """Run a command and report its progress. Raises: EnvironmentFailed."""
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     progress = InstallProgress()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:

@@ -1,4 +1,4 @@
-"""Which stage the commands work on: the environment's, or the local stack that runs on this machine."""
+"""The stage of the commands: the environment's, or the running local stack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHORTEST_KEY = 16
 
 
 class StageUnknown(Exception):
-    """Neither the environment nor a running local stack says what to work on, or the environment says two things."""
+    """The stage is unknown: the environment and a running local stack name none, or the environment is ambiguous."""
 
 
 def connect() -> bootstrap.Hub:
@@ -51,7 +51,7 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _credential_variable(environ: Mapping[str, str]) -> str | None:
-    """The variable that names credentials of an account of AWS, if there is one."""
+    """The variable with credentials of an AWS account, if any."""
     if len(environ.get("AWS_ACCESS_KEY_ID", "")) >= _SHORTEST_KEY:
         return "AWS_ACCESS_KEY_ID"
     return next((name for name in _CREDENTIALS if environ.get(name)), None)

@@ -1,4 +1,4 @@
-"""Proves the whole ledger at once: accounts, rows, transactions, and whatever holds money, while the service goes on.
+"""Proves the whole ledger while the service runs: accounts, rows, transactions, and claims.
 
 Rows come page by page, and a few accounts at the same time: the service works on the same tables meanwhile.
 """
@@ -36,9 +36,9 @@ from chalicelib.foundation.parallel import pieces, together
 from infra.admin.output import SILENT, ProgressLine
 
 SENDINGS = 6
-"""So often a read is sent before its answer counts as lost."""
+"""The attempts at a read before its answer counts as lost."""
 AT_ONCE = 4
-"""So many accounts are read at the same time."""
+"""Accounts read in parallel."""
 READ_TOGETHER = 100
 READS_AT_ONCE = 4
 """So many calls are made at the same time, of so many keys each, for what ids and lists of cards lead to."""
@@ -70,7 +70,7 @@ class ProofTotals:
 
 @contextmanager
 def retry_reads(store: Store) -> Iterator[None]:
-    """Have reads of a store be sent more often than for a request: one slow answer must not end a proof of minutes."""
+    """Retry reads more often than in requests: one slow answer must not end a proof of minutes."""
     before, store.read_sendings = store.read_sendings, SENDINGS
     try:
         yield
@@ -169,7 +169,7 @@ def _reference_of_card_list(item: Item) -> _Reference:
 
 
 def claims_by_account(store: Store, progress: ProgressLine = SILENT) -> dict[str, list[ReservedAmount]]:
-    """Everything that claims money, by the owner of the account.
+    """All claims on money, by the owner of the account.
 
     Raises: LedgerMismatch, for an authorization that would never expire, or once too often.
     """

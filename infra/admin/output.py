@@ -1,4 +1,4 @@
-"""What the commands have in common: how they print, report their progress, refuse, and read times."""
+"""Common parts of commands: output, progress, refusals, and times."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ ONCE = "It is shown this once only and cannot be read again."
 TIME_HELP = "A timestamp like 2026-03-02T09:00:00Z, in UTC unless it says otherwise, or how long ago: 30m, 2h, 3d."
 OVERLAP = 24 * 3600
 LONGEST_OVERLAP = 30 * OVERLAP
-"""How long, in seconds, a new key or secret and the one before it are in use together."""
+"""Seconds that a new key or secret and the old one are used together."""
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 
 LINE_SECONDS = 10.0
-"""How often progress is written where there is no terminal."""
+"""Seconds between lines of progress without a terminal."""
 CHANGE_SECONDS = 0.1
-"""How often the line on a terminal changes."""
+"""Seconds between changes of a terminal's line."""
 _CLEAR = "\r\033[K"
 T = TypeVar("T")
 
@@ -62,7 +62,7 @@ def command_group(explained: str) -> typer.Typer:
 
 
 class CommandRefused(Exception):
-    """A command that cannot be carried out; the message is one sentence for the operator."""
+    """The command is refused; the message is one sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
 
 
 def fail(sentence: str, as_json: bool) -> NoReturn:
-    """Say what is wrong and end with exit code 1."""
+    """Print the error and exit with code 1."""
     if as_json:
         typer.echo(json.dumps({"error": sentence}))
     else:
@@ -205,7 +205,7 @@ def format_new_secret(subject: str, secret: str | None, use: str, old_until: str
 
 
 def to_printable(text: str) -> str:
-    """``text`` with spaces in place of what a terminal might obey."""
+    """``text`` with spaces instead of terminal control characters."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
@@ -219,7 +219,7 @@ def _parse_timestamp(text: str) -> int:
 
 
 class ProgressLine:
-    """Says how far a command has come that may take minutes; without a stream, nothing.
+    """Reports a long command's progress; nothing without a stream.
 
     On standard error, so that the report stays what it is: on a terminal one line that changes, elsewhere a line every
     ten seconds, and none for what is done sooner.
@@ -236,7 +236,7 @@ class ProgressLine:
         self._on_terminal = stream is not None and stream.isatty()
 
     def report(self, text: str) -> None:
-        """Say what is being done, unless something was said just now."""
+        """Report progress, unless it was just reported."""
         now = self._clock()
         if self._stream is None or now - self._said_at < (CHANGE_SECONDS if self._on_terminal else LINE_SECONDS):
             return
@@ -246,7 +246,7 @@ class ProgressLine:
         self._stream.flush()
 
     def count(self, items: Iterable[T], what: str) -> Iterator[T]:
-        """``items`` as they come, while it is said how many there were: ``authorizations 1,200``."""
+        """Yield ``items`` and report their number: ``authorizations 1,200``."""
         for number, item in enumerate(items, start=1):
             self.report(f"{what} {number:,}")
             yield item
@@ -255,7 +255,7 @@ class ProgressLine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the terminal's line empty for what follows."""
+        """Clear the terminal's line."""
         if self._stream is not None and self._on_terminal:
             self._stream.write(_CLEAR)
             self._stream.flush()

@@ -1,4 +1,4 @@
-"""The command that shows what became of one request: its log lines, and the records that they lead to.
+"""The trace command: a request's log lines and the records that they name.
 
 Lines come from the local stack's file, or from CloudWatch Logs.
 """
@@ -98,7 +98,7 @@ def _find_delivery(hub: Hub, delivery_id: str) -> Delivery:
 
 
 def _search_start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
-    """The time from which on lines are looked for."""
+    """The beginning of the searched time."""
     now = hub.clock.time()
     if since is not None:
         return output.parse_time(since, now)
@@ -106,7 +106,7 @@ def _search_start(hub: Hub, since: str | None, delivery: Delivery | None) -> int
 
 
 def _open_log(hub: Hub) -> LocalLog | CloudWatchLog:
-    """Where the stage's lines are."""
+    """The log of the stage."""
     if not hub.settings.is_local:
         return stage_log(hub.settings.prefix)
     stack = stackfile.find_running()
@@ -121,7 +121,7 @@ def _line_members(line: LogLine) -> dict[str, Any]:
 
 
 def _sections(data: Mapping[str, Any]) -> Iterator[str]:
-    """What a person reads, part by part."""
+    """The text for people, part by part."""
     lines = data["lines"]
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
     yield f"Request {data['request_id']}\n{count} since {data['since']} in {data['searched']}"
@@ -244,7 +244,7 @@ class LocalLog:
 
     @property
     def place(self) -> str:
-        """Where lines are looked for, for people."""
+        """The log's name for people."""
         return str(self.path)
 
     def lines(self, request_id: str, since: int) -> Sequence[LogLine]:

@@ -1,4 +1,4 @@
-"""Deploys a stage: lays its resources, and then has Chalice deploy the application."""
+"""Deploys a stage: creates its resources, then runs Chalice's deploy."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from infra.deploy import chalice_command, stacks, template
 _BOTH = ("resources", "application")
 _EXISTS = "ResourceAlreadyExistsException"
 _OF_ONE_STACK = "EndpointURL"
-"""An output that only the template of a whole stage has."""
+"""An output of whole-stage templates only."""
 
 
 def deploy_resources(stage: str, alarm_topic: str | None, take_over: bool) -> dict[str, str]:
-    """Make or change the stack ``causeway-<stage>``; answers its outputs.
+    """Create or update the stack ``causeway-<stage>``; answers its outputs.
 
     Args:
         alarm_topic: where alarms go, nowhere when empty; ``None`` leaves that as it is.
@@ -44,7 +44,7 @@ def deploy_resources(stage: str, alarm_topic: str | None, take_over: bool) -> di
 
 
 def deploy_functions(stage: str) -> None:
-    """Have Chalice make or change the functions, the API and the schedules.
+    """Let Chalice create or update the functions, the API and the schedules.
 
     Raises:
         ChaliceFailed: it could not, or what is there already would be made again beside itself.
@@ -68,7 +68,7 @@ def _has_consumer(client: Any, stage: str) -> bool:
 
 
 def keep_log(client: Any, stage: str) -> None:
-    """Have the interface's log kept as long as the others: Chalice sets another, which nothing writes to."""
+    """Set the retention of the API's log: Chalice sets it for another log, which nothing uses."""
     group, days = f"/aws/lambda/causeway-{stage}", chalice_command.stage_settings(stage)["log_retention_in_days"]
     try:
         client.create_log_group(logGroupName=group)

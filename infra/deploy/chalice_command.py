@@ -1,4 +1,4 @@
-"""Chalice's command, run on a clean copy of the application: what is packaged is its own files and nothing else.
+"""Chalice's command, run on a clean copy of the application, so that only its own files are packaged.
 
 What Chalice builds and what it writes down of a deployment stay with the project, in ``.chalice/deployments`` and
 ``.chalice/deployed``.
@@ -32,18 +32,18 @@ _CLOSED = "disableExecuteApiEndpoint"
 
 
 class ChaliceFailed(Exception):
-    """Chalice could not do what it was told; the message is what it said."""
+    """Chalice failed; the message is its output."""
 
 
 def stage_settings(stage: str) -> dict[str, Any]:
-    """What ``.chalice/config.json`` says of one stage."""
+    """A stage's part of ``.chalice/config.json``."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     settings: dict[str, Any] = config["stages"][stage]
     return settings
 
 
 def find_placeholder(stage: str) -> str | None:
-    """What is wrong with the stage's address in ``.chalice/config.json``, as a sentence without its end."""
+    """The problem of the stage's address in ``.chalice/config.json``, as a sentence without its full stop."""
     address = stage_settings(stage)["environment_variables"]["PUBLIC_URL"]
     if not f".{urlsplit(address).hostname}".endswith(f".{_PLACEHOLDER}"):
         return None
@@ -51,7 +51,7 @@ def find_placeholder(stage: str) -> str | None:
 
 
 def is_recorded(stage: str) -> bool:
-    """Whether Chalice has written down here what it has deployed."""
+    """Whether Chalice recorded a deployment here."""
     return _record_path(stage).is_file()
 
 

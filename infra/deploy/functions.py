@@ -1,4 +1,4 @@
-"""The Lambda functions of the service, one row each: what starts it, what it gets, and which alarms watch it.
+"""The Lambda functions, one row each: trigger, resources and alarms.
 
 A new scheduled job is a function in its room's ``jobs`` and a row here. This command then writes the functions into
 ``.chalice/config.json``, and ``tests/infra/test_functions.py`` names what else is missing: policies, alarms, documents.

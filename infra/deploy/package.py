@@ -23,7 +23,7 @@ from infra.deploy.chalice_command import ChaliceFailed
 from infra.deploy.template import Parts, resolve_conditions
 
 BATCH = 10
-"""So many messages a worker has at once, at most; they are sent beside each other."""
+"""The most messages of a batch; a worker handles them in parallel."""
 
 _FUNCTION = "AWS::Serverless::Function"
 _API = "AWS::Serverless::Api"
@@ -48,7 +48,7 @@ def package(stage: str, target: Path) -> list[Path]:
 
 
 def _check_files(made: dict[str, Any], folder: Path) -> None:
-    """Every file that the template refers to was written."""
+    """Check that every file that the template refers to was written."""
     for name, resource in made["Resources"].items():
         place = resource["Properties"].get("CodeUri") or resource["Properties"].get("ContentUri")
         if isinstance(place, str) and not (folder / place).is_file():

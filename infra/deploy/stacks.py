@@ -1,4 +1,4 @@
-"""Lays a CloudFormation template: makes the stack, changes it, or finds that nothing is to be done."""
+"""Deploys a CloudFormation template: creates or updates the stack, or finds nothing to do."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ATTEMPTS = 360
 _OUT_OF_ATTEMPTS = "Max attempts exceeded"
 
 REPORT_SECONDS = 30.0
-"""How long CloudFormation may work without a word of ours, in seconds."""
+"""Seconds between reports while CloudFormation works."""
 
 
 class StackFailed(Exception):
-    """CloudFormation did not get the stack into a usable state; the message says why, as far as it tells."""
+    """CloudFormation failed; the message says why, as far as it is known."""
 
 
 def deploy_stack(
@@ -87,7 +87,7 @@ def outputs(client: Any, name: str) -> dict[str, str]:
 
 
 def parameters(client: Any, name: str) -> dict[str, str]:
-    """What a stack was laid with; empty when there is none."""
+    """The parameters of a stack; empty if there is none."""
     stack = _describe_stack(client, name) or {}
     return {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", [])}
 
@@ -129,7 +129,7 @@ def _print_progress(line: str) -> None:
 
 
 def _describe_progress(client: Any, name: str) -> str:
-    """The resources that CloudFormation works on, as far as it tells."""
+    """The resources in progress, as far as CloudFormation tells."""
     try:
         resources = client.describe_stack_resources(StackName=name)["StackResources"]
     except (BotoCoreError, ClientError) as error:

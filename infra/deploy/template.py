@@ -1,4 +1,4 @@
-"""The template ``resources.yaml``: read, resolved for a stage, and made small enough for CloudFormation.
+"""The template ``resources.yaml``: parsed, resolved for a stage, and shrunk for CloudFormation.
 
 It knows the intrinsic functions that names, tables and secrets need, and nothing more. CloudFormation takes at most
 ``LARGEST`` bytes with a call.
@@ -28,7 +28,7 @@ _OMITTED = object()
 
 
 class TemplateError(ValueError):
-    """The template uses what this reader does not know, or names what does not exist."""
+    """The template has an unknown construct or an undefined name."""
 
 
 class _Loader(yaml.SafeLoader):

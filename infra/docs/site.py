@@ -1,4 +1,4 @@
-"""The documents as the web interface serves them at ``/docs``: rendered here, so that nothing renders at run time.
+"""Renders the documents for ``/docs`` of the web interface, when they are built.
 
 Each page of ``docs/`` becomes a fragment of HTML and a copy of its Markdown in ``chalicelib/website/docs``.
 ``index.json`` there has the menu, and the headings that the search looks through.

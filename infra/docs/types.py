@@ -1,4 +1,4 @@
-"""How the reference writes the type of a value: a few words for what JSON Schema says."""
+"""Type notations of the reference: a few words for a JSON Schema."""
 
 from __future__ import annotations
 

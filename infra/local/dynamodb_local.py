@@ -94,7 +94,7 @@ class DynamoDBLocal:
         return f"http://127.0.0.1:{self._port}"
 
     def wait(self) -> str:
-        """Answers the engine's address as soon as it answers. Raises: EngineFailed."""
+        """Wait for the engine; answers its address. Raises: EngineFailed."""
         deadline = time.monotonic() + _READY_SECONDS
         while time.monotonic() < deadline and not self._child.has_ended():
             if _is_dynamodb(self.url):

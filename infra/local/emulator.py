@@ -1,4 +1,4 @@
-"""The AWS emulator: moto's server as a process of its own.
+"""The AWS emulator: moto's server in its own process.
 
 Requests are carried out one at a time: moto's backends are not made for threads, and two conditional transactions would
 interleave. Connections are kept alive, answers leave at once (no Nagle), and a receive call that waits for a message
@@ -215,7 +215,7 @@ class EmulatorHandler(BaseHTTPRequestHandler):
         return environ
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: whoever wants to see the calls looks at the service's own log."""
+        """Log nothing: calls are in the service's own log."""
 
 
 class EmulatorServer(ThreadingHTTPServer):
@@ -229,7 +229,7 @@ class EmulatorServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), EmulatorHandler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news; anything else is."""
+        """Ignore clients that went away; log other errors."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 

@@ -1,4 +1,4 @@
-"""What the stack runs on: its own emulator, LocalStack or another endpoint, with or without DynamoDB Local.
+"""Engines of the stack: its own emulator, LocalStack or another endpoint, with or without DynamoDB Local.
 
 An engine is described entirely by environment variables that boto3 understands, so that the service, the seed, the
 operator's command line and the tests reach it without knowing which it is.
@@ -29,7 +29,7 @@ _HONOURED = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
 
 
 class Engines:
-    """Starts what has to be started, as early as possible, and ends it.
+    """Starts the engines as early as possible, and stops them.
 
     Args:
         environ: the process's environment; it is changed to lead to the engines.
@@ -72,7 +72,7 @@ class Engines:
 
     @property
     def dynamodb_engine(self) -> str | None:
-        """What DynamoDB runs on when it is apart."""
+        """A separate engine for DynamoDB."""
         if self._keeps_data:
             return "dynamodb-local"
         return "endpoint" if self.has_own_dynamodb else None
@@ -103,7 +103,7 @@ class Engines:
         return shared | (_FAKE_CREDENTIALS if fake else {})
 
     def has_failed(self) -> bool:
-        """Whether an engine of ours has ended by itself."""
+        """Whether one of our engines has exited."""
         return any(engine.has_ended() for engine in (self._emulator, self._dynamodb) if engine)
 
     def stop(self) -> None:
@@ -121,7 +121,7 @@ class Engines:
         return folder / f"seed-{re.sub('[^A-Za-z0-9]+', '-', address).strip('-')}.json" if address else None
 
     def _lock_data(self) -> None:
-        """Two engines on the same files would damage them. The lock ends with this process, whatever ends it."""
+        """Lock the files: two engines would damage them. The lock ends with this process."""
         self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (self._data / "lock").open("w")
         try:
@@ -177,7 +177,7 @@ def _bypass_proxies(environ: MutableMapping[str, str]) -> None:
 
 HEALTH = "/_localstack/health"
 SERVICES = ("cloudformation", "dynamodb", "kms", "secretsmanager", "sqs")
-"""What the stack needs of it."""
+"""The interface of an engine."""
 
 _SECONDS = 5
 _ABSENT = ("disabled", "error")

@@ -1,4 +1,4 @@
-"""What ``chalice local`` leaves out: queue consumers and schedules, run as Lambda would run them.
+"""Runs queue consumers and schedules as Lambda would; ``chalice local`` does not.
 
 They are discovered on the Chalice application. A message is deleted when its handler returns and left in the queue when
 it raises, so that visibility, redrive and the dead-letter queue behave as deployed.
@@ -26,7 +26,7 @@ from infra.local import logfile
 
 ACCOUNT = "123456789012"
 POLLERS = 16
-"""How many batches of one queue are worked on at a time."""
+"""Batches of a queue handled in parallel."""
 
 _WAIT_SECONDS = 20
 _BACK_OFF_SECONDS = 1.0

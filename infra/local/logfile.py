@@ -1,4 +1,4 @@
-"""The stack's log as a file: what the service logs, a JSON object a line, where ``trace`` finds it.
+"""The stack's log file: JSON lines, which ``trace`` reads.
 
 It stands beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). A line is the one of standard output with
 one member more, ``function``: which function wrote it, named as the log groups of a deployed stage are. A new stack
@@ -60,7 +60,7 @@ class LogFile(logging.Handler):
 
 @contextmanager
 def log_as(name: str) -> Iterator[None]:
-    """Has the lines that are written meanwhile, in this thread, be those of a function; else they are the API's."""
+    """Mark this thread's lines inside as a function's; others are the API's."""
     before = _function.set(name)
     try:
         yield
@@ -74,7 +74,7 @@ def is_api() -> bool:
 
 
 def log_path(stack_file: Path) -> Path:
-    """Where the log of the stack with this file is."""
+    """The path of a stack's log."""
     return stack_file.with_suffix(".log.jsonl")
 
 
@@ -87,7 +87,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def attach(path: Path) -> None:
-    """Have everything that the service logs from now on written to ``path``, too."""
+    """Also write all further log lines to ``path``."""
     from chalicelib.foundation import log
 
     logger = log.logger()

@@ -1,4 +1,4 @@
-"""Child processes of the stack, each with a pipe as standard input: they end with it, whatever ends it.
+"""Child processes of the stack: each ends when its standard input, a pipe of this process, closes.
 
 The parent keeps the other end of that pipe open and writes nothing. Whatever ends the parent, even a signal that nobody
 can catch, closes the pipe. A program that knows nothing of pipes is run by this file as a script, which must start
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 GRACE = 5.0
-"""How many seconds a program has between being asked to end and being killed."""
+"""Seconds between asking a program to end and killing it."""
 
 
 class ChildFailed(Exception):

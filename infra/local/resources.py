@@ -1,4 +1,4 @@
-"""Lays ``resources.yaml`` on the endpoints of the one-machine stack.
+"""Creates the resources of ``resources.yaml`` on the one-machine stack.
 
 CloudFormation does it, so that the template that is deployed is the one that is tested. What an emulator's
 CloudFormation leaves out (secrets, the expiry of items) is added through the services' own calls. With DynamoDB alone
@@ -31,7 +31,7 @@ _CONFIG = Config(connect_timeout=2, read_timeout=60, retries={"mode": "standard"
 
 
 def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
-    """Make whatever is not there yet; safe to repeat on engines that keep their data.
+    """Create missing resources; safe to repeat on engines that keep data.
 
     Args:
         emulated: the endpoint is the stack's own emulator, which cannot make every type of resource.

@@ -1,4 +1,4 @@
-"""What a fresh stack holds: the service's keys, one user, one client, the demonstration banks and programmes."""
+"""Seeds a new stack: the service's keys, a user, a client, the demonstration banks and programmes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EMAIL = "tpp@example.com"
 TITLE = "Example TPP"
 BANK_MEMBERS = ("bic", "name", "api_version", "domain", "authorization_url")
 KEPT = ("user", "client", "programme", "other_programme")
-"""The members that hold secrets, which cannot be read again."""
+"""The members with secrets that cannot be read again."""
 
 
 def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The HTTP server of the one-machine stack: Chalice's local gateway on a server that holds up.
+"""The HTTP server of the one-machine stack: Chalice's local gateway on a robust server.
 
 Chalice's own handler trusts ``Content-Length``, leaves Nagle's algorithm on (40 ms per kept-alive request), answers
 ``HEAD`` with a body and ``OPTIONS`` by itself, and has a backlog of five. Routes, events and answers stay Chalice's, as
@@ -150,7 +150,7 @@ class ApiHandler(ChaliceRequestHandler):
         return "Causeway"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the application logs its requests itself, without their addresses, which may carry codes."""
+        """Log nothing: the application logs requests without their addresses, which may carry codes."""
 
 
 class Gateway(LocalGateway):
@@ -214,7 +214,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
             return self._changed.wait_for(lambda: not begun & self._running, timeout)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news; anything else is logged."""
+        """Ignore clients that went away; log other errors."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
             logger.exception("a connection failed")
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8000
 DRAIN_SECONDS = 30.0
-"""How long a stack that is to end waits for requests in flight: API Gateway gives none of them longer than 29 s."""
+"""Seconds that an ending stack waits for requests in flight: API Gateway's limit is 29 s."""
 STAGE = "local"
 
 _BOLD, _DIM, _GREEN, _RESET = "\033[1m", "\033[2m", "\033[32m", "\033[0m"
@@ -45,7 +45,7 @@ _SECOND = {"emulator": ".local/second.json", "dynamodb-local": ".local/second/st
 
 
 class StopRequested(Exception):
-    """Somebody asked for the end before everything had started."""
+    """The stack was stopped before it was ready."""
 
 
 class StartFailed(Exception):
@@ -117,7 +117,7 @@ class Stack:
                 raise StartFailed("an engine has ended by itself, so the stack ends too")
 
     def request_stop(self) -> None:
-        """Ask for the end, from a signal's handler or another thread; whoever asks twice does not want to wait."""
+        """Request the end, from a signal handler or another thread; a second request ends at once."""
         if self._ended.is_set():
             os._exit(130)
         self._ended.set()
@@ -125,7 +125,7 @@ class Stack:
             _say_at_once("ending…")
 
     def stop(self) -> None:
-        """End everything, the children last, when requests in flight have ended; take the file along."""
+        """End everything after the requests in flight, the children last, and remove the file."""
         if self._runner:
             self._runner.stop()
         if self._server:
@@ -141,7 +141,7 @@ class Stack:
             )
 
     def _close(self, server: ApiServer) -> None:
-        """Answer what is in flight, and then what came in meanwhile; ``DRAIN_SECONDS`` is the end of patience."""
+        """Wait for the requests in flight, at most ``DRAIN_SECONDS``."""
         deadline = time.monotonic() + DRAIN_SECONDS
         if not server.drain(0.5) and not self._options.quiet:
             _say_at_once(f"waiting for requests in flight: {server.count_in_flight()}; ask again to end at once")
@@ -252,7 +252,7 @@ def _create_runner(application: Chalice) -> EventRunner:
 
 
 def _say_at_once(text: str) -> None:
-    """Print from a signal's handler, where the ordinary way may be in use already."""
+    """Print from a signal handler, where ``print`` may already be running."""
     line = f"\n{text}\n" if sys.stdout.isatty() else f"{text}\n"
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), line.encode(sys.stdout.encoding, "replace"))

@@ -1,4 +1,4 @@
-"""``.local/stack.json``: what a running one-machine stack tells the tools beside it, while it runs.
+"""``.local/stack.json``: a running stack's description for other tools.
 
 The file holds a password and credentials, and is readable by its owner only. Its members:
 
@@ -40,19 +40,19 @@ SETTINGS = (
     *("PUBLIC_URL", "BANK_API_URL", "RESOURCE_PREFIX"),
     *("KMS_KEY_ID", "KEYS_SECRET", "CARD_KEYS_SECRET", "DEMO_BANKS_SECRET"),
 )
-"""Settings that a stack was started with, and that another process must share with it."""
+"""Settings that other processes must share with the stack."""
 _SERVER = "Causeway"
 _SECONDS = 5
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def location(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the file is: ``CAUSEWAY_STACK_FILE``, else ``.local/stack.json`` in the repository."""
+    """The file's path: ``CAUSEWAY_STACK_FILE``, else ``.local/stack.json`` in the repository."""
     return Path(environ.get(VARIABLE) or ROOT / ".local" / "stack.json")
 
 
 def read(path: Path | None = None) -> dict[str, Any] | None:
-    """What the file says, whether or not that stack still runs; ``None`` without a usable file."""
+    """The file's content, even if that stack has ended; ``None`` without a usable file."""
     try:
         content = json.loads((path or location()).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -101,7 +101,7 @@ def endpoints(environ: Mapping[str, str]) -> list[str]:
 
 
 def display_path(path: Path) -> str:
-    """A path as a person in the repository writes it."""
+    """A path relative to the repository."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 

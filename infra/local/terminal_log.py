@@ -1,4 +1,4 @@
-"""The stack's log for people: on a terminal one readable line a request, and whatever went wrong, in colour.
+"""The stack's log on a terminal: one readable line per request, and problems in colour.
 
 Everything else, such as what schedules and deliveries did, is in the log's file. Without a terminal, or with
 ``LOG_FORMAT=json``, standard output has the JSON lines as on AWS.
@@ -51,7 +51,7 @@ def wants_text(chosen: str, *, is_terminal: bool) -> bool:
 
 
 def attach() -> None:
-    """Have standard output made for people from now on."""
+    """Write the log for people to standard output from now on."""
     logger = log.logger()
     logging.getLogger(logger.name).removeHandler(logger.registered_handler)
     logger.addHandler(TerminalLog(Console(soft_wrap=True, highlight=False)))

@@ -1,4 +1,4 @@
-"""The documents of the bank-facing APIs: what a bank of one version calls, and the webhooks that it has to answer."""
+"""The documents of the bank-facing APIs: calls and webhooks of each version."""
 
 from __future__ import annotations
 

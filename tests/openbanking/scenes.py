@@ -18,6 +18,7 @@ import pytest
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, RECORD
 from chalicelib.delivery.slots import Slot
 from chalicelib.foundation.aws import Queue
+from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.days import hours_of
 from tests.openbanking.call_sites import Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, items
@@ -152,7 +153,7 @@ def refused(answer: Answer) -> bool:
     body = answer.body
     assert answer.headers["retry-after"] == "1", answer
     assert body.get("error_code") == 4000 or body.get("code") == "INTERNAL_SERVER_ERROR", answer
-    assert "error_code" in body or "repeat the request as it was" in body["title"], answer
+    assert "error_code" in body or refusals.STORAGE_FAILED.sentence in body["title"], answer
     assert body.get("error", "server_error") == "server_error"
     return True
 

@@ -1,4 +1,4 @@
-"""What actions answer and events tell, as models: the documents and tests read members, rules and examples from these.
+"""Models of answers and events, from which documents and tests read members, rules and examples.
 
 At work such an answer is a dictionary that mypy has checked against its ``Answer``.
 """
@@ -19,7 +19,7 @@ from chalicelib.foundation.fields.field_types import Message
 
 
 class AnswerModel(Message):
-    """What all answers have in common."""
+    """The base of all answers."""
 
 
 Model = type[AnswerModel]
