@@ -121,7 +121,7 @@ class DemoPaymentOrder:
 
     @property
     def return_url(self) -> str:
-        """Where the browser goes at the end: the request's callback URL with the outcome added to its query."""
+        """The redirect at the end: the request's callback URL with the outcome in its query."""
         outcome = {"status": str(self.result), "payment_id": self.payment_id}
         outcome |= {"message": self.message} if self.message else {}
         joint = "&" if urlsplit(self.callback_url).query else "?"
@@ -151,12 +151,12 @@ class DemoPaymentOrder:
 
 
 def derive_payment_id(bank: DemoBank, *parts: str) -> str:
-    """An id that nobody else can guess, the same for the same parts: a repeated request finds its own payment."""
+    """An unguessable id derived from its parts: a repeated request finds its own payment."""
     return base64.b32encode(bank.derive("payment", *parts)).decode()[:_ID_LENGTH].lower()
 
 
 def confirmation_secret(bank: DemoBank, order_id: str) -> str:
-    """What the confirmation page of a payment is found by."""
+    """The secret of a payment's confirmation page."""
     proof = base64.urlsafe_b64encode(bank.derive("confirmation", order_id)).decode().rstrip("=")
     return f"{order_id}.{proof}"
 
@@ -189,7 +189,7 @@ def read_lines(bank: DemoBank, order: DemoPaymentOrder) -> list[PaymentLine]:
 
 
 def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstruction) -> list[Operation]:
-    """The writes of a new order; the first fails when the same request was here before."""
+    """The writes of a new order; the first fails for a repeated request."""
     kept = order.created_at + RETENTION_SECONDS
     operations: list[Operation] = [Put(TABLE, _item(bank, order), absent("bank")), _put_due(bank, order)]
     for start in _chunks(order.count) if order.kind == "bulk" else ():
@@ -200,7 +200,7 @@ def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstr
 
 
 def update_order(bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrder) -> list[Operation]:
-    """The writes that take an order from one state to the next; the first fails when somebody was faster."""
+    """The writes of an order's next state; the first fails after a concurrent change."""
     after = replace(after, revision=before.revision + 1)
     operations: list[Operation] = [Put(TABLE, _item(bank, after), Attr("revision").eq(before.revision))]
     if before.due_at != after.due_at:
@@ -212,7 +212,7 @@ def update_order(bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrd
 def apply_steps(
     bank: DemoBank, order: DemoPaymentOrder, steps: Sequence[PaymentStep], **changes: Any
 ) -> DemoPaymentOrder:
-    """The order after ``changes``, with every status that ``steps`` bring on its way to the service."""
+    """The order after ``changes``, with a pending report for every status of ``steps``."""
     status, reports = order.status, list(order.reports)
     for step in steps:
         reached = bank.format.statuses[step]
@@ -229,7 +229,7 @@ def due_key(bank: DemoBank, at: int, order_id: str) -> Item:
 
 
 def find_due(bank: DemoBank) -> Iterator[tuple[int, str]]:
-    """What is due now, oldest first: times, and ids of payments; read page by page, as far as it is asked for."""
+    """Due times and payment ids, oldest first, read lazily."""
     now = bank.clock.time()
     for item in bank.store.each(TABLE, ("bank", bank.profile.name), sort_prefix=("id", "due#"), limit=_DUE_PAGE_SIZE):
         _, at, order_id = item["id"].split("#")
@@ -239,7 +239,7 @@ def find_due(bank: DemoBank) -> Iterator[tuple[int, str]]:
 
 
 def postpone(bank: DemoBank, at: int, order_id: str, seconds: int) -> None:
-    """What was due at ``at`` is looked at again so many seconds from now."""
+    """Postpone an entry that was due at ``at``."""
     later = bank.clock.time() + seconds
     again = due_key(bank, later, order_id) | {"expires_at": later + RETENTION_SECONDS}
     bank.store.transact([Put(TABLE, again), Delete(TABLE, due_key(bank, at, order_id))])

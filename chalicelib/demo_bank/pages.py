@@ -1,4 +1,4 @@
-"""The frame of the banks' pages: visits, templates, cookies, static files; and how money, dates and scopes are told."""
+"""The frame of the banks' pages: visits, templates, cookies, static files, and display formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chalicelib.foundation.http.pages import StaticFiles, Templates
 
 NO_REFERRER = "no-referrer"
 _AREA = ("my-accounts", "consents")
-"""The first parts of the addresses that belong to no journey of an application's."""
+"""The first path parts of pages outside journeys."""
 _FOLDER = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
 
@@ -66,7 +66,7 @@ def page(
 def message_page(
     visit: Visit, title: str, text: str, *, status: int, code: str = "", link: str = "", label: str = ""
 ) -> Response:
-    """A page that says one thing, perhaps with the service's code and one way on."""
+    """A message page, optionally with the service's code and a link."""
     return page(visit, "message.html", status=status, title=title, text=text, code=code, link=link, label=label)
 
 
@@ -100,7 +100,7 @@ _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
 
 
 class ScopeText(NamedTuple):
-    """What a scope allows, as the PSU reads it."""
+    """The PSU's text of a scope."""
 
     title: str
     meaning: str
@@ -136,7 +136,7 @@ SCOPE_TEXTS: Mapping[str, ScopeText] = {
 
 
 def scope_text(scope: str) -> ScopeText:
-    """A scope in plain words; one that is not known is called by its name."""
+    """A scope in plain words; an unknown one by its name."""
     return SCOPE_TEXTS.get(scope, ScopeText(scope, "A permission that this page has no words for."))
 
 
@@ -165,5 +165,5 @@ def day(seconds: int) -> str:
 
 
 def day_of_month(moment: date) -> str:
-    """A date as ``21 Nov``, where the year is plain from what is around it."""
+    """A date as ``21 Nov``, where the year is clear."""
     return f"{moment.day} {moment:%b}"

@@ -1,4 +1,4 @@
-"""The PSU's way through a payment: sign in, choose the account if none was named, confirm with a key code, or refuse.
+"""The PSU's journey through a payment: sign in, choose the account, confirm with a key code, or refuse.
 
 One address shows whatever is to be done next, ``/payment/<secret>``; the forms post to ``/payment/sign-in``,
 ``choose``, ``confirm`` and ``refuse`` with the secret in their field ``payment``. At the end the browser goes back to
@@ -28,14 +28,14 @@ PATH = "/payment/"
 KEY_CODES = 3
 SIGN_INS = 5
 REPORT_SECONDS = 5
-"""So long a PSU waits while the service is told; what it has not been told then is due anyway."""
+"""Seconds that a PSU waits for reports to the service; later ones are due anyway."""
 _RUNS = 2
 
 PaymentStepView = Callable[[Visit, DemoPaymentOrder], Response]
 
 
 def show_payment(visit: Visit, secret: str) -> Response:
-    """``GET /payment/<secret>``: the page of the step that the payment is at, or how it ended."""
+    """``GET /payment/<secret>``: the page of the payment's current step, or its outcome."""
     order = orders.find_by_secret(visit.bank, secret)
     if order is None:
         return _unknown_payment_page(visit)
@@ -79,7 +79,7 @@ def _form_subject(order: DemoPaymentOrder) -> tuple[str, str, int]:
 
 @payment_step
 def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
-    """Who is the PSU? After too many wrong passwords the payment is cancelled."""
+    """The PSU signs in; after too many wrong passwords the payment is cancelled."""
     bank = visit.bank
     customer = customers.authenticate(bank.profile.name, visit.field("username"), visit.field("password"))
     if customer is None:
@@ -111,7 +111,7 @@ def payer_step(step: Callable[[Visit, DemoPaymentOrder, CustomerSession], Respon
 @payment_step
 @payer_step
 def choose_account(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> Response:
-    """Which account pays?"""
+    """The PSU chooses the debtor account."""
     account = next(
         (row for row in _payable_accounts(visit, order, session) if row.account_id == visit.field("account")), None
     )
@@ -127,7 +127,7 @@ def choose_account(visit: Visit, order: DemoPaymentOrder, session: CustomerSessi
 @payment_step
 @payer_step
 def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> Response:
-    """The key code moves the money; three wrong ones cancel the payment."""
+    """The right key code confirms the payment; three wrong ones cancel it."""
     bank = visit.bank
     if not order.account_id:
         return see_other(_payment_link(visit, order))
@@ -145,7 +145,7 @@ def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSess
 
 @payment_step
 def refuse_payment(visit: Visit, order: DemoPaymentOrder) -> Response:
-    """The PSU says no; whoever has the link may, since nothing is shown and no money moves."""
+    """The PSU refuses; the link suffices, since nothing is shown and no money moves."""
     return _cancel_payment(visit, order, "The customer refused")
 
 
@@ -175,7 +175,7 @@ def _may_pay(visit: Visit, order: DemoPaymentOrder, customer: Customer) -> bool:
 
 
 def _payable_accounts(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> list[CustomerAccount]:
-    """The accounts that may pay: in the currency, approved if there is a consent, and not a receiver's."""
+    """The possible debtor accounts: in the currency, approved by the consent if any, and not a receiver's."""
     consent = consents.get_consent(visit.bank, order.consent)
     found = consent.accounts_to_pay_from(visit.bank) if consent else session.customer.accounts
     receiving = {credit.account_id for credit in order.credits}

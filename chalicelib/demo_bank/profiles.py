@@ -1,4 +1,4 @@
-"""The two demonstration banks, as data: who they are and which version of the protocol they speak."""
+"""The two demonstration banks as data: names, countries and protocol versions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Profile:
         return f"{public_url}/demo-bank/{self.name}"
 
     def authorization_url(self, public_url: str) -> str:
-        """Where PSUs are sent to authorize."""
+        """The address of the authorization page."""
         return f"{self.domain(public_url)}/authorize"
 
     def path(self, public_url: str) -> str:

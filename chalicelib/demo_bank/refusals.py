@@ -1,4 +1,4 @@
-"""How the banks refuse: what the protocol has a fault for, and what is refused with a code of the bank's own."""
+"""Refusals of the banks: the protocol's faults, and codes of the bank's own."""
 
 from __future__ import annotations
 

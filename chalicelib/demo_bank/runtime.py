@@ -1,4 +1,4 @@
-"""What a demonstration bank works with: its credentials, the service's public keys, its storage and its secrets.
+"""The runtime of a demonstration bank: credentials, the service's public keys, storage and secrets.
 
 A bank's credentials are one member of the secret of the demonstration banks:
 ``{"one": {"bic", "api_key", "signing_key" (PEM), "storage_key" (256 bits, hexadecimal)}, "two": {…}}``.
@@ -36,7 +36,7 @@ CONNECT_SECONDS = 3
 READ_SECONDS = 15
 KEYS_SECONDS = 5
 _private_key = lru_cache(maxsize=4)(signatures.load_private_key)
-"""Loading checks the key's numbers, which takes as long as many signatures."""
+"""Loaded keys are cached: loading checks a key, which takes as long as many signatures."""
 
 _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----\s*", re.DOTALL)
 
@@ -62,12 +62,12 @@ class NotInstalled(Exception):
 
 
 class HubUnreachable(Exception):
-    """The service did not answer, or not in a way that can be understood."""
+    """The service did not answer, or not by the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoBankCredentials:
-    """What a bank proves itself with, and what it recognises the service by."""
+    """A bank's credentials."""
 
     api_key: str = field(repr=False)
     signing_key: RSAPrivateKey = field(repr=False)
@@ -146,14 +146,14 @@ class DemoBank:
                 raise HubUnreachable(f"{path}: {type(error).__name__}") from error
 
     def seal(self, text: str, record: str) -> bytes:
-        """Encrypt what a record has to keep secret."""
+        """Encrypt a secret of a record."""
         return self._vault().seal(text, self._context(record))
 
     def unseal(self, sealed: bytes, record: str) -> str:
         return self._vault().unseal(sealed, self._context(record))
 
     def derive(self, purpose: str, *parts: str) -> bytes:
-        """256 bits that only this bank can work out, the same for the same parts."""
+        """256 bits derived from the parts with this bank's key."""
         message = "\x1f".join((purpose, *parts)).encode()
         return hmac.digest(self.credentials().storage_key, message, "sha256")
 

@@ -1,4 +1,4 @@
-"""Opens the demonstration banks: what an operator does once per stage, not a part of the banks at work."""
+"""Installs the demonstration banks, once per stage, for the operator."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _install(host: Host, profile: Profile) -> Bank:
 
 
 def _has_current_api_key(host: Host, bank: Bank, api_key: str) -> bool:
-    """Whether the key that a bank has kept is the one that the service shows it: an operator may have rotated it."""
+    """Whether a bank's stored key is still the service's: an operator may have rotated it."""
     credential = OpaqueToken.parse(api_key, parts=1)
     return credential is not None and credential.matches(bank.api_key(host.clock.time())["digest"])
 

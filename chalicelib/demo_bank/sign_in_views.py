@@ -1,4 +1,4 @@
-"""Customers signed in where no journey is under way, to look at accounts and consents or to confirm a payment."""
+"""Customers' sessions outside journeys: to view accounts and consents, or to confirm a payment."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def sign_in_page(visit: Visit, place: str, title: str, text: str) -> Response:
 
 
 def sign_in(visit: Visit) -> Response:
-    """Begin a session, and go on to the page that asked for it."""
+    """Start a session, and redirect to the page that needs it."""
     customer = authenticate(visit.bank.profile.name, visit.field("username"), visit.field("password"))
     if customer is None:
         return see_other(visit.link(_return_path(visit), again="1"))
@@ -64,7 +64,7 @@ def sign_in(visit: Visit) -> Response:
 
 
 def begin_session(visit: Visit, customer: Customer) -> str:
-    """Begin a session; answers the Set-Cookie value that keeps it in the browser."""
+    """Start a session; answers the Set-Cookie value."""
     bank, cookie = visit.bank, new_secret()
     members = {"customer_id": customer.customer_id, "expires_at": bank.clock.time() + LIFETIME}
     bank.store.put(TABLE, _session_key(bank, cookie) | members)

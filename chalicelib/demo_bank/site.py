@@ -1,4 +1,4 @@
-"""What stands at the addresses of a demonstration bank: the PSU's pages, the style sheets, and the webhooks."""
+"""The addresses of a demonstration bank: the PSU's pages, style sheets, and webhooks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PAGES_BELOW: Mapping[str, Callable[[Visit, str], Response]] = {
     "/my-accounts/": customer_views.show_account,
     "/static/": pages.serve_static_file,
 }
-"""Beginnings of addresses, and views that take what follows."""
+"""Views by path prefix; they take the rest of the path."""
 
 _FOREIGN = "A page of another site sent this form, so it was not taken. Please start from this bank's pages."
 
@@ -84,7 +84,7 @@ def _answer_webhook(at: DemoBank, place: str, incoming: Incoming) -> Response:
 
 
 def _failure_page(visit: Visit, error: Exception) -> Response:
-    """A page for what went wrong; nothing of the error itself reaches the PSU."""
+    """The error page, without details of the error."""
     if isinstance(error, WrongMethod):
         return pages.message_page(visit, "Not possible here", f"This address takes {error.allowed} only.", status=405)
     log.exception("demo bank: page failed", bank=visit.bank.profile.name)

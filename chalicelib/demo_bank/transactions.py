@@ -1,4 +1,4 @@
-"""A year of transactions for every account, made from its number alone.
+"""A year of generated transactions for every account, derived from its number.
 
 The transactions of a month are drawn from a generator seeded with the account's number and the month, so that they are
 the same whenever and wherever they are asked for. Every month ends as it began: what is left is swept away on the 28th.

@@ -1,4 +1,4 @@
-"""What the service calls at a demonstration bank: its version's webhooks as rows, and the checks before each.
+"""Webhooks of a demonstration bank: rows per version, and the checks before each.
 
 Checked in this order: key, request id, signature, JSON, fields, token, scope.
 """
@@ -84,7 +84,7 @@ def _status_row(webhook: Webhook, version: Version) -> WebhookRow:
 
 
 def _revoke_token(call: WebhookCall) -> dict[str, Any]:
-    """The service has ended a consent; a repeat succeeds."""
+    """End a consent at the service's request; a repeat succeeds."""
     request: RevokeToken = call.request
     if not consents.revoke_by_token(call.bank, request.access_token):
         raise UnknownToken
@@ -109,7 +109,7 @@ def refuse_unknown_path(bank: DemoBank, incoming: Incoming) -> Response:
 
 
 def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Response:
-    """What went wrong, in the error format of the bank's version."""
+    """An error in the format of the bank's version."""
     if isinstance(error, Refusal):
         refusal = error
         log.info("demo bank: webhook refused", bank=bank.profile.name, fault=error.fault.name)
@@ -131,7 +131,7 @@ def _error_body(bank: DemoBank, refusal: Refusal, request_id: str) -> tuple[dict
 
 
 def authenticate_hub(bank: DemoBank, incoming: Incoming) -> None:
-    """Is this the service? Its key, a request id, and its signature over the exact body. Raises: Refusal."""
+    """Authenticate the service: API key, request id, and signature over the exact body. Raises: Refusal."""
     key = incoming.headers.get("x-api-key", "")
     if not key:
         raise service_refusals.BANK_KEY_MISSING()

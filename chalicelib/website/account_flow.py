@@ -1,4 +1,4 @@
-"""User accounts: registration, passwords, the mails about both, and the links that the operator makes."""
+"""User accounts: registration, passwords, their mails, and the operator's links."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ If it was not you, do nothing: nothing has changed.""",
 
 
 def compose_mail(topic: Topic, to: str, **values: str) -> str:
-    """A mail as the body of a delivery; ``values`` are what its text needs."""
+    """A mail as the body of a delivery; ``values`` fill its text."""
     subject, text = TEXTS[topic]
     return jsontext.dumps({"to": to, "subject": f"Causeway: {subject}", "text": text.format(**values)})
 
@@ -102,11 +102,11 @@ OPERATOR_LINK_SECONDS = 24 * HOUR  # how long a link from the operator is valid
 
 
 class SecretNotValid(LookupError):
-    """A link or a code was never given out, was used, or its time is over; the message is a sentence."""
+    """A link or code is unknown, used or expired; the message is a sentence."""
 
 
 class WrongPassword(Exception):
-    """A password that had to be repeated is not the one of the account."""
+    """The entered current password is wrong."""
 
 
 class UserAccountFlow:
@@ -134,11 +134,11 @@ class UserAccountFlow:
         self._send_mail("confirm_address", name, f"/confirm/{secret}", LIFETIMES["confirm"], put)
 
     def find_confirmed_email(self, secret: str) -> str:
-        """The email that a link confirms. Raises: SecretNotValid."""
+        """The email of a confirmation link. Raises: SecretNotValid."""
         return self._find_confirmation(secret).email
 
     def confirm_registration(self, secret: str, password: str) -> user_records.User:
-        """Make the user who has registered; the link is used up.
+        """Create the registered user; the link is used up.
 
         Raises:
             SecretNotValid: also when the address has got an account meanwhile.
@@ -153,13 +153,13 @@ class UserAccountFlow:
         return user_records.User.from_item(created.item)
 
     def issue_code(self, user: user_records.User) -> str:
-        """A code that shows the operator which account its reader is signed in to."""
+        """A code by which the operator identifies the user's account."""
         code, put = self._one_time.issue("code", user.email, generation=user.generation)
         self._store.transact([put])
         return code
 
     def link_manager(self, code_or_email: str, manager_id: int) -> user_records.User:
-        """Show a user the cards of one programme manager, and of no other.
+        """Link a user to the cards of one programme manager.
 
         The user is named by a code, which is used up, or by the email of an identified user.
 
@@ -182,7 +182,7 @@ class UserAccountFlow:
         return user
 
     def change_password(self, user: user_records.User, current: str, password: str) -> user_records.User:
-        """Set another password; every session of the user ends.
+        """Set a new password; all sessions of the user end.
 
         Raises:
             WrongPassword: the current one is another.
@@ -202,7 +202,7 @@ class UserAccountFlow:
         return user_records.apply_password_update(user)
 
     def request_reset(self, email: str) -> None:
-        """Mail a link to a new password, or why there is none. Raises: InvalidUser."""
+        """Mail a password link, or the reason why there is none. Raises: InvalidUser."""
         name = user_records.normalise_mailbox(email)
         user = self._users.find(name)
         if user is None:
@@ -268,7 +268,7 @@ class UserAccountFlow:
         return found, user
 
     def _use_secret(self, found: OneTimeSecret, changes: Sequence[Operation]) -> None:
-        """Use a secret up, together with what it is used for. Raises: SecretNotValid."""
+        """Use up a secret in one transaction with its purpose. Raises: SecretNotValid."""
         try:
             self._store.transact([found.delete(self._clock.time()), *changes])
         except ConditionFailed:

@@ -121,7 +121,7 @@ def sign_out(visit: Visit) -> Response:
 
 
 def begin_session(visit: Visit, user: users.User, place: str = "", browser: str | None = None) -> Response:
-    """Begin a session with a secret of its own, whatever cookie the browser came with, and go on to ``place``.
+    """Start a session with a new secret, and redirect to ``place``.
 
     Without one it goes on to the page that was asked for before. The ``browser`` is remembered, under its id if it was
     known.
@@ -135,25 +135,25 @@ def begin_session(visit: Visit, user: users.User, place: str = "", browser: str 
 
 
 def _sign_in_subjects(name: str, address: str, browser: str | None) -> Subjects:
-    """What a sign-in is counted as: strangers' attempts do not stop a browser that has signed in before."""
+    """The counters of a sign-in: strangers' attempts do not block a known browser."""
     if browser is not None:
         return [("known_browser", f"{name} {browser}"), ("known_browsers", name)]
     return [("account_at_address", f"{name} {address}"), ("address", address), ("account", name)]
 
 
 def mail_subjects(visit: Visit, name: str) -> Subjects:
-    """What a mail to ``name`` that this visitor asks for is counted as."""
+    """The counters of a mail to ``name`` that this visitor requests."""
     return [("mails", client_network(visit.ip_address)), ("mailbox", name)]
 
 
 def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
-    """The page after a mail was asked for, whatever the mail says."""
+    """The page after a mail request, the same for every mail."""
     folder = visit.website.shared.settings.mail_folder if visit.website.shared.settings.is_local else ""
     return page(visit, "mailed.html", to=name, what=what, folder=folder)
 
 
 def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign in") -> Response:
-    """The page for a link with a secret that is worth nothing; it leads on to ``place``."""
+    """The page for an invalid link, with a way on to ``place``."""
     return message_page(
         visit,
         "This link is not valid",
@@ -165,7 +165,7 @@ def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign 
 
 
 def _destination(visit: Visit) -> str:
-    """The page that a visitor wanted to see before; anything but a page of ours is passed over."""
+    """The page to return to; only pages of this site count."""
     wanted = visit.field("next")
     return visit.link(wanted) if is_own_page(wanted) else visit.link("/")
 

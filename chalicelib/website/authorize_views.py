@@ -1,4 +1,4 @@
-"""The Authorize screen: choose client and bank, then permissions; see the request; run it."""
+"""The Authorize screen: choose client, bank and permissions, view the request, run it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show_authorization(visit: Visit) -> Response:
 
 
 def run_authorization(visit: Visit) -> Response:
-    """``POST /authorize``: on to the bank."""
+    """``POST /authorize``: run the request and redirect to the bank."""
     choice = _read_choice(visit)
     if choice is None:
         return _first_page(visit)
@@ -39,7 +39,7 @@ def run_authorization(visit: Visit) -> Response:
 
 
 def _read_choice(visit: Visit) -> AuthorizationChoice | None:
-    """What the page's fields say; ``None`` before a client and a bank are chosen.
+    """The parsed fields; ``None`` before a client and a bank are chosen.
 
     Without a draft the page was just opened: all that the bank provides is asked for, with a code challenge.
     """
@@ -60,7 +60,7 @@ def _read_choice(visit: Visit) -> AuthorizationChoice | None:
 
 
 def _chosen_client(visit: Visit) -> Client | None:
-    """The client that was chosen, if it is the user's own and active."""
+    """The chosen client, if it is the user's own and active."""
     try:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
     except UnknownClient:
@@ -106,7 +106,7 @@ def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", 
 
 
 def _scopes_by_service(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
-    """The bank's scopes by the role that they belong to, each with the calls that it allows."""
+    """The bank's scopes by role, each with the calls that it allows."""
     names = dict.fromkeys(scope.service for scope in bank.scopes)
     return [
         (name, [(scope, _calls_of_scope(bank.version, scope)) for scope in bank.scopes if scope.service == name])
@@ -122,7 +122,7 @@ def _calls_of_scope(version: Version, scope: Scope) -> str:
 
 
 def _curl_command(visit: Visit, client: Client, body: object) -> str:
-    """The same request for a shell; what was entered is quoted so that the shell takes it for text."""
+    """The request as a curl command; input is quoted for the shell."""
     quoted = json.dumps(body, indent=2).replace("'", "'\\''")
     who = f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"
     return (

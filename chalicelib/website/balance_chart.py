@@ -1,4 +1,4 @@
-"""An account's balances over time, as a picture: from what they were after each movement to lines of an SVG.
+"""A chart of an account's balances: from balances after each movement to lines of an SVG.
 
 The picture has a size of its own, which its page stretches; so everything that is text stands beside it.
 """
@@ -37,7 +37,7 @@ class BalanceChart:
 
 
 def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceChart | None:
-    """The chart of movements, the latest first; ``None`` when there are too few to show that anything moved.
+    """The chart of movements, given the latest first; ``None`` if there are too few.
 
     What the last one left is seen for a while: not for longer than until ``now`` (Unix milliseconds), unless that would
     hide it.
@@ -61,7 +61,7 @@ def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceC
         return round((highest - amount) / height * HEIGHT, 1)
 
     def line(amounts: Sequence[int]) -> str:
-        """Steps: a balance stays as it is until the next movement."""
+        """A step line: a balance holds until the next movement."""
         points = [(across(times[0]), down(amounts[0]))]
         for at, before, amount in zip(times[1:], amounts, amounts[1:], strict=False):
             points += [(across(at), down(before)), (across(at), down(amount))]

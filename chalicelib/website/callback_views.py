@@ -1,4 +1,4 @@
-"""Where PSUs come back to from the bank: after an authorization, with its journey, and after a payment."""
+"""Callback pages: after an authorization, with its journey, and after a payment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEXT_LENGTH = 256  # so much of what an address says is shown: anybody can writ
 
 
 def authorization_callback(visit: Visit) -> Response:
-    """``GET /authorize/callback``: a user's own journey goes on; what belongs to nobody here is only shown."""
+    """``GET /authorize/callback``: continues a user's own journey; other callbacks are only shown."""
     query = dict(visit.incoming.query)
     if visit.email is not None:
         try:
@@ -57,7 +57,7 @@ def continue_journey(visit: Visit) -> Response:
 
 
 def payment_callback(visit: Visit) -> Response:
-    """``GET /payments/callback``: what the address says and, since it can be forged, what the bank says.
+    """``GET /payments/callback``: the address's outcome and, since it can be forged, the bank's.
 
     The bank is asked when the payment's callback_url had its ``bic`` in the query, within limits.
     """

@@ -1,4 +1,4 @@
-"""What the pages on cards say to people: amounts of money, states, kinds and response codes in words.
+"""Display texts of card pages: amounts, states, kinds and response codes.
 
 Currencies are numeric codes of ISO 4217; amounts inside the service are in minor units.
 """
@@ -19,7 +19,7 @@ _MINUS = "\u2212"
 
 
 class InvalidAmount(ValueError):
-    """What somebody wrote is no amount of the currency; the message says what would be."""
+    """The input is no amount of the currency; the message says what would be."""
 
 
 def amount_text(amount: int, currency: int) -> str:
@@ -40,7 +40,7 @@ def money(amount: int, currency: int) -> str:
 
 
 def parse_amount(written: str, currency: int) -> int:
-    """What somebody wrote, ``1234.5`` or ``1,234.50``, in minor units. Raises: InvalidAmount."""
+    """Parse ``1234.5`` or ``1,234.50`` into minor units. Raises: InvalidAmount."""
     decimals = minor_units().get(currency, 0)
     text = written.strip()
     if not _WRITTEN.fullmatch(text) or len(text.partition(".")[2]) > decimals:
@@ -77,7 +77,7 @@ RISK: Mapping[str, str] = {
     "change_account_status_to_suspended": "the account is suspended now",
     "reject_transaction": "rejected",
 }
-"""What risk rules did."""
+"""Actions of risk rules in words."""
 
 
 def card_tag(letter: str) -> str:
@@ -93,7 +93,7 @@ def is_approved(number: str) -> bool:
 
 
 def risk_summary(actions: list[Mapping[str, int]]) -> str:
-    """What risk rules did about a message; nothing if none of them fired."""
+    """The risk rules' actions on a message; empty if none fired."""
     return ", ".join(words for name, words in RISK.items() if any(each.get(name) for each in actions))
 
 

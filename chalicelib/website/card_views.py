@@ -1,4 +1,4 @@
-"""Cards: those of the programme manager that the operator has linked a user to, what happens to them, the simulator.
+"""Card pages for users linked to a programme manager: cards, activity, the simulator.
 
 Everything is asked at the portal of the card API, which shows the masked number of a card and nothing else of its data.
 """
@@ -152,7 +152,7 @@ def _read_card_after(visit: Visit, manager_id: int, form: Simulation) -> Mapping
 
 
 def _refusal_text(form: Simulation, refusal: Refused) -> str:
-    """What was refused, in words. Raises: Refused, when the service failed."""
+    """A refusal in words. Raises: Refused, if the service failed."""
     if refusal.status == Status.INTERNAL:
         raise refusal
     return f"{form.title.partition(':')[0]} was refused ({int(refusal.status)}): {sentence(refusal.message)}"
@@ -212,7 +212,7 @@ def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
 
 
 def _not_linked_page(visit: Visit) -> Response:
-    """What the area is, and how the user gets in; the address of a card leads nowhere before."""
+    """The introduction for unlinked users."""
     is_found = "card_id" not in visit.incoming.uri
     referrer, status = ("same-origin", 200) if is_found else (NO_REFERRER, 404)
     return page(visit, "cards_none.html", status=status, referrer=referrer, good=span(LIFETIMES["code"]))

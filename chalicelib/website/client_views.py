@@ -26,13 +26,13 @@ _DONE = {
     "updated": "The client is changed.",
 }
 _OVERLAPS = {"0": "at once", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
-"""When a secret ends that is replaced, by the number of seconds."""
+"""The choices for the end of a replaced secret, by seconds."""
 
 
 _CHANGED = "The client was changed after you had opened this form. Compare it with what stands here, and save again."
 _REFUSED = "Please correct the marked field: nothing was changed."
 _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "active", "secret")
-"""What a form for a client says."""
+"""A client form's input."""
 _NO_ERRORS: Mapping[str, str] = {}
 
 
@@ -137,7 +137,7 @@ def _send_test_event(visit: Visit, client: Client) -> Response:
 
 
 def _update(visit: Visit, client: Client) -> Response:
-    """Change what the form says, if the client still is what the form was made of."""
+    """Apply the form, if the client is unchanged since the form was made."""
     title, urls = visit.field("title").strip(), _field_lines(visit, "callback_urls")
     events_url, seen = visit.field("events_url").strip() or None, visit.field("revision")
     try:
@@ -213,7 +213,7 @@ def _own_client(visit: Visit) -> Client:
 
 
 def _derive_identity(visit: Visit) -> Identity:
-    """What makes the client of a form itself: the same, however often the same form is sent.
+    """The identity of a form's client: the same for repeats of the form.
 
     A form that says something else makes another client, since what was made already is not changed by it.
     """
@@ -269,7 +269,7 @@ def _client_page(
     events_secret: str | None = None,
     errors: Mapping[str, str] = _NO_ERRORS,
 ) -> Response:
-    """The page of a client; a form that was refused still has what was entered."""
+    """The page of a client; a refused form keeps its input."""
     clients = visit.website.openbanking.clients
     urls = "\n".join(client.callback_urls)
     kept = {"title": client.title, "callback_urls": urls, "events_url": client.events_url or ""}

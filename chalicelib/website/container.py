@@ -1,4 +1,4 @@
-"""The parts of the web interface, wired; loaded when somebody first visits it."""
+"""Wires the web interface; loaded with the first visit."""
 
 from __future__ import annotations
 

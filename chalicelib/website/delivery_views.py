@@ -1,4 +1,4 @@
-"""Deliveries: the events and asynchronous calls of a user's clients, how far they have come, and sending again."""
+"""Delivery pages: events and deferred calls of a user's clients, their states, and resending."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def show_delivery(visit: Visit) -> Response:
 
 
 def resend_delivery(visit: Visit) -> Response:
-    """``POST /deliveries/{delivery_id}``: send an event once more, now."""
+    """``POST /deliveries/{delivery_id}``: send an event again, now."""
     try:
         delivery, client = _own_delivery(visit)
         visit.website.attempts.count([("events", visit.user)])

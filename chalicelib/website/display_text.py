@@ -1,4 +1,4 @@
-"""What the web interface says to people: times, states, and what to do about an error."""
+"""Display texts of the web interface: times, states, and advice about errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RETURN_ADVICE: Mapping[str, str] = {
     "server_error": "Something failed at the bank. Authorize again; if it fails again, ask the bank.",
     "temporarily_unavailable": "The bank is busy or down. Wait a minute, and authorize again.",
 }
-"""What to do about an ``error`` that the browser came back with (RFC 6749 §4.1.2.1)."""
+"""Advice about an ``error`` of the callback (RFC 6749 §4.1.2.1)."""
 _DEFAULT_ADVICE = "Authorize again: a new request begins with a new state."
 
 REFUSAL_ADVICE: Mapping[Fault, str] = {
@@ -30,7 +30,7 @@ REFUSAL_ADVICE: Mapping[Fault, str] = {
     Fault.UNKNOWN: "Wait a moment, and try the same again.",
     Fault.INTERNAL: "Try again; if it fails again, tell the operator.",
 }
-"""What to do about a refusal, by its fault."""
+"""Advice about a refusal, by its fault."""
 
 LABELS: Mapping[str, str] = {
     "email": "Email",
@@ -51,7 +51,7 @@ JOURNEY_STAGES: Mapping[str, str] = {
     "tokens": "tokens fetched",
     "ended": "consent ended",
 }
-"""How far a journey has come."""
+"""The stage of a journey in words."""
 
 
 def sentence(text: str) -> str:
@@ -104,7 +104,7 @@ def span(seconds: int) -> str:
 
 
 def retry_advice(seconds: int) -> str:
-    """What to do about too many attempts."""
+    """Advice about too many attempts."""
     whole = seconds if seconds < 60 else -(-seconds // 60) * 60  # who waits as told must not be refused again
     return f"Too many attempts. Please wait {span(whole)} and try again; nothing was tried now."
 

@@ -1,4 +1,4 @@
-"""Drafts: secrets of forms that are filled in but not sent yet; what a form makes is worked out of its draft.
+"""Drafts: secrets of unsent forms; what a form creates is derived from its draft.
 
 So the same form, sent twice because somebody clicked twice or an answer was lost, makes the same thing twice; and what
 is worked out can be shown before it is made. Nobody can choose what comes of a draft.
@@ -20,7 +20,7 @@ _DRAFT = re.compile(r"[0-9a-f]{30}")
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """Makes drafts, and works things out of them with a key that only the service has."""
+    """Makes drafts, and derives values from them with the service's key."""
 
     keyring: Keyring
     clock: Clock

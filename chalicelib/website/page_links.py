@@ -1,4 +1,4 @@
-"""The addresses of the web interface, its menu, and where a form may send the browser."""
+"""The addresses of the web interface, its menu, and permitted redirects."""
 
 from __future__ import annotations
 

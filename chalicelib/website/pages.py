@@ -1,4 +1,4 @@
-"""The frame of the web interface: visits with their session, templates, and what browsers are told to forbid."""
+"""The frame of the web interface: visits with sessions, templates, and security headers."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Visit(pages.Visit):
 
     @property
     def user(self) -> str:
-        """The user who is signed in, where somebody has to be."""
+        """The signed-in user, on pages for users only."""
         assert self.email is not None, "only users get to this page"
         return self.email
 
     @property
     def signed_in_user(self) -> User:
-        """The record of the user who is signed in, where somebody has to be."""
+        """The record of the signed-in user, on pages for users only."""
         assert self.session.user is not None, "only users get to this page"
         return self.session.user
 
@@ -130,7 +130,7 @@ def message_page(
     next_step: str = "Choose one of the list.",
     status: int = 404,
 ) -> Response:
-    """A page that says what happened and what to do; ``label`` names the link to ``place``."""
+    """A message page with advice; ``label`` names the link to ``place``."""
     values = _message_values(title, what, next_step) | {"link": visit.link(place), "label": label}
     return page(visit, "message.html", status=status, referrer=NO_REFERRER, **values)
 
@@ -151,7 +151,7 @@ def add_retry_after(response: Response, retry_after: int) -> Response:
 
 
 def preload() -> None:
-    """Load what the pages are made of now, so that no visitor waits for it."""
+    """Load templates and style sheets now, so that no visitor waits."""
     _templates().load()
     static_files().name("site.css")
 
