@@ -41,7 +41,7 @@ class BrowserPage:
         return next((rest for first, *rest in self.headers if first == text), [])
 
     def form(self, holds: str, *, filled: bool = False) -> Form:
-        """The first form with a field of that name, already filled in if so wished. Raises: Stuck."""
+        """The first form with a field of that name, already filled in if so wished. Raises: NavigationFailed."""
         for candidate in self.forms:
             names = candidate.fields.keys() | {name for name, _ in candidate.boxes}
             if holds in names and (candidate.fields.get(holds) or not filled):
@@ -139,7 +139,7 @@ def approve_consent(browser: Browser, redirect_url: str) -> str:
     """Be a PSU of a demonstration bank who says yes to everything; answers the callback address with the code.
 
     Raises:
-        Stuck: on a page that is not part of that way.
+        NavigationFailed: on a page that is not part of that way.
     """
     page = _page(browser.open(redirect_url))
     page = _page(browser.submit(page, page.form("password", filled=True)))
@@ -154,7 +154,7 @@ def confirm_payment(browser: Browser, confirmation_url: str) -> str:
     """Be a PSU of a demonstration bank who confirms a payment; answers the callback address with its outcome.
 
     Raises:
-        Stuck: on a page that is not part of that way.
+        NavigationFailed: on a page that is not part of that way.
     """
     page = browser.open(confirmation_url)
     while isinstance(page, BrowserPage):
@@ -169,7 +169,7 @@ def confirm_payment(browser: Browser, confirmation_url: str) -> str:
 
 
 def open_signed_in(browser: Browser, url: str) -> BrowserPage:
-    """Load a page of a demonstration bank as the PSU who has approved; signs in if it asks for that. Raises: Stuck."""
+    """Load a page of a demonstration bank as the PSU who has approved; signs in if it asks for that. Raises: NavigationFailed."""
     page = _page(browser.open(url))
     if any("password" in form.fields for form in page.forms):
         page = _page(browser.submit(page, page.form("password", filled=True)))

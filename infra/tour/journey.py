@@ -42,7 +42,7 @@ class BankTour:
         self._call, self._call_later = calls.call, calls.call_later
 
     def bank(self, bank: Mapping[str, Any]) -> None:
-        """The whole journey at one bank, as the stack's file describes it. Raises: TourFailed, Stuck."""
+        """The whole journey at one bank, as the stack's file describes it. Raises: TourFailed, NavigationFailed."""
         guide = self._guide
         bic, version = bank["bic"], bank["api_version"]
         guide.chapter(f"{bank['name']} ({bic}, version {version})")
