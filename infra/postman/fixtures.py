@@ -111,7 +111,7 @@ def prepare(stack: Mapping[str, Any]) -> dict[int, BankFixtures]:
     """Be the TPP and the PSU at both banks of a running stack, whose environment this process has.
 
     Raises:
-        PreparationFailed, Stuck.
+        PreparationFailed, NavigationFailed.
     """
     tpp = _Tpp(stack)
     return {bank["api_version"]: tpp.prepare_bank(bank) for bank in stack["banks"]}

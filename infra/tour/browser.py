@@ -169,7 +169,7 @@ def confirm_payment(browser: Browser, confirmation_url: str) -> str:
 
 
 def open_signed_in(browser: Browser, url: str) -> BrowserPage:
-    """Load a page of a demonstration bank as the PSU who has approved; signs in if it asks for that. Raises: NavigationFailed."""
+    """Load a demonstration bank's page as the approving PSU; signs in if needed. Raises: NavigationFailed."""
     page = _page(browser.open(url))
     if any("password" in form.fields for form in page.forms):
         page = _page(browser.submit(page, page.form("password", filled=True)))
