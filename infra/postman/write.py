@@ -18,7 +18,7 @@ TARGET = stackfile.ROOT / "build"
 
 
 def write(target: Path) -> list[Path]:
-    """Write both files for the running stack; answers them. Raises: PreparationFailed, NavigationFailed, RequestException."""
+    """Write both files for the running stack. Raises: PreparationFailed, NavigationFailed, RequestException."""
     from infra.postman.collection import build, environment
     from infra.postman.fixtures import PreparationFailed, prepare
 
