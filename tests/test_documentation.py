@@ -302,18 +302,13 @@ def test_the_signature_vector_is_the_one_of_the_tests_and_verifies() -> None:
     assert signatures.verify([signatures.load_public_key(public_key)], body.encode(), signature)
 
 
-def test_the_commands_that_verify_the_vector_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_that_verify_the_vector_work(tmp_path: Path) -> None:
     if not shutil.which("openssl"):
         pytest.skip("there is no openssl on this machine")
     files, verify = [block for block in blocks(BANK, "bash") if "signature.b64" in block]
-    (python,) = blocks(BANK, "python")
-    printed: list[str] = []
 
     done = subprocess.run(
         ["bash", "-e"], input=files + verify, cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    monkeypatch.chdir(tmp_path)
-    exec(compile(python, "docs/bank-api.md", "exec"), {"print": printed.append})  # noqa: S102 - our own document
 
     assert (done.returncode, done.stdout) == (0, "Verified OK\n")
-    assert printed == ["Verified OK"]

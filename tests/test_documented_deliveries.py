@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import re
 import time
-from typing import Any, get_args
+from typing import Any
 
 from chalicelib.delivery import delivery_record, journal, recorded_headers, schedule, sealed_bodies, slots
 from chalicelib.delivery.schedule import PLANS
@@ -13,12 +13,11 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.dynamodb import sharded_index
-from chalicelib.foundation.fields.field_types import Timestamp
 from chalicelib.foundation.http import breaker, outbound
 from chalicelib.openbanking.protocol import own_answers, refusals
 from infra.openapi.models import model_of
-from infra.openapi.own_calls import ACCEPTED_REQUEST, EVENTS
-from tests.documents import BANK, OPERATIONS, ROOT, TPP, blocks, named, rows, section, tables
+from infra.openapi.own_calls import ACCEPTED_REQUEST
+from tests.documents import BANK, DEFERRED, DELIVERY, OPERATIONS, REQUESTS, ROOT, blocks, rows, section, tables
 
 # -- Deliveries
 
@@ -35,7 +34,7 @@ def seconds(text: str) -> list[int]:
 
 
 def test_every_kind_of_delivery_is_documented_with_its_plan_and_no_other() -> None:
-    found = tables(section(OPERATIONS, "## Deliveries"))
+    found = tables(section(DELIVERY, "## Attempts"))
     kinds = next(table[2:] for table in found if table[0][0] == "Kind")
     plans = next(table[2:] for table in found if table[0][0] == "Plan")
 
@@ -49,34 +48,32 @@ def test_every_kind_of_delivery_is_documented_with_its_plan_and_no_other() -> No
 
 
 def test_receivers_are_told_the_waits_of_their_plan() -> None:
-    (events,) = [row[1:] for row in rows(section(TPP, "### Receiving an event")) if row[0].startswith("Wait,")]
-    (revocations,) = [row[1] for row in rows(section(BANK, "## `/revoke_token`")) if row[0] == "Anything else, or none"]
-    (reads,) = re.findall("Waits between attempts of a read: (.*?), each", section(TPP, "## Answered later"))
+    (events,) = [row[1:] for row in rows(section(DELIVERY, "## Receive an event")) if row[0].startswith("Wait,")]
+    (reads,) = re.findall("Waits between attempts of a read: (.*?), each", DEFERRED)
     first, *later = PLANS["relay"].waits
 
-    assert seconds(", ".join(events)) == list(PLANS["event"].waits)
-    assert seconds(revocations.partition(" after ")[0]) == list(PLANS["revoke_token"].waits)
+    assert seconds(", ".join(events)) == list(PLANS["event"].waits) == list(PLANS["revoke_token"].waits)
     assert seconds(reads) == list(dict.fromkeys((first, *later)))
 
 
 def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
-    text, (wait,) = flowing(section(OPERATIONS, "## Deliveries")), PLANS["payment"].waits
+    text, (wait,) = flowing(DELIVERY), PLANS["payment"].waits
 
-    assert f"one of the {slots.SLOTS} slots of its lane, each for {delivery_record.CLAIMED_SECONDS} s" in text
-    assert f"failed and took {slots.LONG_SECONDS} s or longer its slot rests for {slots.RESTING_SECONDS} s" in text
-    assert all(plan.lane in text for plan in PLANS.values())
+    assert f"each with {slots.SLOTS} slots" in text
+    assert f"A claim ends after {delivery_record.CLAIMED_SECONDS} s" in text
+    assert f"took {slots.LONG_SECONDS} s or longer its slot rests for {slots.RESTING_SECONDS} s" in text
     assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
-    assert f"stops at {journal.BACKLOG} waiting messages" in text
     assert f"the last {delivery_record.HISTORY} attempts are kept" in text
+    assert f"stops at {journal.BACKLOG} waiting messages" in flowing(OPERATIONS)
     waits = f"after about {schedule._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].put_off} s)" in text
     assert f"spread over {sharded_index.SHARDS} shards" in flowing(section(OPERATIONS, "## Tables"))
     assert f"parts of at most {sealed_bodies.PART_BYTES} bytes" in section(OPERATIONS, "## Tables")
-    assert f"At most {slots.SLOTS} events are on their way to one client" in TPP
+    assert f"At most {slots.SLOTS} events are on their way to one receiver" in text
     assert f"are {slots.SLOTS} at a time to one bank, at most, of each" in flowing(BANK)
-    assert f"Once more, about {wait} s later" in section(TPP, "## Answered later")
+    assert f"Once more, about {wait} s later" in DEFERRED
     assert {plan.lasts for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
-    assert "| 5 minutes after the 202 |" in section(TPP, "## Answered later")
+    assert "| 5 minutes after the 202 |" in DEFERRED
 
 
 def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None:
@@ -94,14 +91,13 @@ def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None
 
 
 def test_every_document_has_the_numbers_of_the_circuit_breaker() -> None:
-    begins, lasts = f"{breaker.FAILURES} failures in a row", f"for {breaker.OPEN_SECONDS} s"
+    text = section(REQUESTS, "### A bank that keeps failing")
+    assert f"After {breaker.FAILURES} failures in a row" in text
+    assert f"for {breaker.OPEN_SECONDS} s" in flowing(text)
 
-    for text in (section(TPP, "### A bank that keeps failing"), section(OPERATIONS, "### Banks that keep failing")):
-        assert f"After {begins}" in text
-        assert lasts in flowing(text)
     text = section(BANK, "### When the bank does not answer")
     assert f"| {breaker.FAILURES} times in a row" in text
-    assert f"Leaves the bank alone {lasts}" in text
+    assert f"Pauses calls to the bank for {breaker.OPEN_SECONDS} s" in text
 
 
 def test_both_sides_are_told_the_limits_of_a_call() -> None:
@@ -113,8 +109,8 @@ def test_both_sides_are_told_the_limits_of_a_call() -> None:
     assert f"| {outbound.ANSWER_BYTES // 1_000_000} MB, not compressed" in text
     lines, length = vars(http.client)["_MAXHEADERS"], vars(http.client)["_MAXLINE"]
     assert f"At most {lines} lines of at most {length} bytes each" in text
-    assert f"After {connect} s without a connection, or {total} s without a whole answer" in TPP
-    assert f"| Call to a bank or an Events URL | {connect} s to connect, {total} s in all" in OPERATIONS
+    assert f"After {connect} s without a connection, or {total} s without a whole answer" in DELIVERY
+    assert f"within {connect} s for the connection and {total} s in all" in REQUESTS
 
 
 def test_every_index_is_documented_and_no_other() -> None:
@@ -127,10 +123,10 @@ def test_every_index_is_documented_and_no_other() -> None:
 
 
 def test_the_example_that_receives_events_verifies_them_and_tells_repeats() -> None:
-    (example,) = [block for block in blocks(TPP, "python") if "standardwebhooks" in block]
+    (example,) = [block for block in blocks(DELIVERY, "python") if "standardwebhooks" in block]
     printed: list[Any] = []
     names: dict[str, Any] = {"print": lambda *values: printed.append(values)}
-    exec(compile(example, "docs/tpp-api.md", "exec"), names)  # noqa: S102 - our own document
+    exec(compile(example, "docs/concepts/delivery.md", "exec"), names)  # noqa: S102 - our own document
     names["SECRET"] = event_signing.new_secret()
     body = b'{"type":"test","timestamp":"2026-11-21T13:00:00+00:00","data":{"message":"This is a test."}}'
     headers = event_signing.headers([names["SECRET"]], "id", int(time.time()), body)
@@ -143,19 +139,8 @@ def test_the_example_that_receives_events_verifies_them_and_tells_repeats() -> N
 # -- Calls that are answered later, and events
 
 
-def test_the_outcome_of_an_accepted_call_is_documented_with_its_states() -> None:
-    text, model = section(TPP, f"### `GET {ACCEPTED_REQUEST}`"), model_of(own_answers.AcceptedRequest)
-    states = get_args(model.model_fields["state"].annotation)
-    members, table, *_ = tables(text)
-
-    assert [row[0] for row in members[2:]] == list(model.model_fields)
-    assert [row[0] for row in table[2:]] == list(states)
-    for block in blocks(text, "json"):
-        model.read(jsontext.loads(block))
-
-
 def test_the_202_is_documented_as_it_is() -> None:
-    (exchange,) = blocks(section(TPP, "## Answered later"), "http")
+    (exchange,) = blocks(DEFERRED, "http")
     head, _, body = exchange.partition("\n\n")
     accepted = model_of(own_answers.Accepted).read(jsontext.loads(body)).model_dump()
 
@@ -164,45 +149,12 @@ def test_the_202_is_documented_as_it_is() -> None:
 
 
 def test_a_payment_that_was_perhaps_accepted_is_documented_by_its_words() -> None:
-    (words,) = re.findall("`(it is unknown whether .*?)`", section(TPP, "## Answered later"))
+    (words,) = re.findall("`(it is unknown whether .*?)`", DEFERRED)
 
     assert words in refusals.ACCEPTANCE_UNKNOWN.sentence
 
 
-def test_every_event_is_documented_and_no_other() -> None:
-    table = [row for row in rows(section(TPP, "## Events")) if row[0] in EVENTS and len(row) == 2][: len(EVENTS)]
-
-    assert table == [[name, row.meaning] for name, row in EVENTS.items()]
-
-
-def test_the_members_of_events_are_documented_with_the_events_that_have_them() -> None:
-    (table,) = [table[2:] for table in tables(section(TPP, "## Events")) if table[0][0] == "Member of data"]
-    named_in = {name: said for names, said, _ in table for name in names.split(", ")}
-
-    assert named_in.keys() == {name for row in EVENTS.values() for name in row.data.model_fields}
-    for member, said in named_in.items():
-        having = {name for name, row in EVENTS.items() if member in row.data.model_fields}
-        mentioned = {name for name in EVENTS if named(said, name)}
-        assert having == (EVENTS.keys() - mentioned if said.startswith("all but") else mentioned)
-
-
-def test_the_examples_of_events_fit_their_models_and_every_event_has_one() -> None:
-    examples = [jsontext.loads(block) for block in blocks(section(TPP, "## Events"), "json")]
-
-    assert {example["type"] for example in examples} == EVENTS.keys()
-    for example in examples:
-        assert list(example) == ["type", "timestamp", "data"]
-        EVENTS[example["type"]].data.read(example["data"])
-        assert is_timestamp(example["timestamp"])
-
-
-def is_timestamp(text: str) -> bool:
-    """Whether a text has the form that every timestamp of the service has."""
-    (rule,) = [each.pattern for each in get_args(Timestamp)[1].metadata if hasattr(each, "pattern")]
-    return re.fullmatch(rule, text) is not None
-
-
 def test_the_headers_of_events_are_documented_as_they_are_sent() -> None:
-    (table,) = [table[2:] for table in tables(section(TPP, "### Receiving an event")) if table[0][0] == "Header"]
+    (table,) = [table[2:] for table in tables(section(DELIVERY, "## Receive an event")) if table[0][0] == "Header"]
 
     assert [row[0] for row in table] == list(event_signing.headers([event_signing.new_secret()], "id", 0, b""))

@@ -27,7 +27,17 @@ ADDRESS = "{{docs}}"
 """Stands in rendered pages for the address of ``/docs``, which depends on the stage."""
 MENU: Mapping[str, Sequence[str]] = {
     "Guides": ("guides/tpp", "guides/bank", "guides/programme-manager", "guides/operator", "web-interface", "sandbox"),
-    "Rules": ("tpp-api", "bank-api", "card-api", "statistics"),
+    "Concepts": (
+        "concepts/versions",
+        "concepts/requests",
+        "concepts/consents-and-tokens",
+        "concepts/payments",
+        "concepts/deferred-calls",
+        "concepts/delivery",
+        "concepts/bank-integration",
+        "card-api",
+        "statistics",
+    ),
     "Reference": (
         "reference/tpp-api",
         "reference/bank-api-v1",

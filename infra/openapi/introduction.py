@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
+from chalicelib.openbanking.protocol.payment_statuses import Status, Statuses
+from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -19,11 +22,19 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def scopes(*versions: Version) -> str:
     rows = [
-        (version, f"`{scope.name}`", scope.service, scope.meaning)
+        (version, f"`{scope.name}`", scope.service, scope.meaning, ", ".join(_calls_using(version, scope)))
         for version in versions
         for scope in version.scopes.values()
     ]
-    return section("Scopes", table(("Version", "Scope", "Service", "Meaning"), rows))
+    return section("Scopes", table(("Version", "Scope", "Service", "Meaning", "Used by"), rows))
+
+
+def _calls_using(version: Version, scope: Scope) -> Iterator[str]:
+    calls = [(call, call.method) for call in RELAYED] + [(call, "POST") for call in PAYMENTS]
+    for call, method in calls:
+        webhook = version.webhook(call)
+        if webhook and webhook.scope == scope:
+            yield f"`{method} {call.path}`"
 
 
 def schemes(*versions: Version) -> str:
@@ -37,11 +48,19 @@ def schemes(*versions: Version) -> str:
 
 def statuses(*versions: Version) -> str:
     rows = [
-        (version, f"`{status}`", meaning)
+        (version, f"`{status}`", meaning, _finality(version.statuses, status))
         for version in versions
         for status, meaning in version.statuses.meanings.items()
     ]
-    return section("Payment statuses", table(("Version", "Status", "Meaning"), rows))
+    return section("Payment statuses", table(("Version", "Status", "Meaning", "Final"), rows))
+
+
+def _finality(statuses: Statuses, status: Status) -> str:
+    """Whether a later report can change a status."""
+    later = [f"`{other}`" for other in statuses.meanings if statuses.may_follow(status, other)]
+    if len(later) == len(statuses.meanings) - 1:
+        return "no"
+    return f"yes, except for {', '.join(later)}" if later else "yes"
 
 
 def balance_types() -> str:

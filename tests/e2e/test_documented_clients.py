@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infra.tour.browser import Browser, approve_consent
-from tests.documents import TPP, blocks
+from tests.documents import CONSENTS, blocks
 
 pytestmark = pytest.mark.e2e
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 def test_the_examples_with_oauth_libraries_complete_the_flow(
     stack: dict[str, Any], library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (example,) = [block for block in blocks(TPP, "python") if f"from {library}" in block]
+    (example,) = [block for block in blocks(CONSENTS, "python") if f"from {library}" in block]
     printed: list[Any] = []
 
     def show(*values: Any) -> None:
@@ -32,6 +32,6 @@ def test_the_examples_with_oauth_libraries_complete_the_flow(
     (tmp_path / ".local").mkdir()
     (tmp_path / ".local" / "stack.json").write_text(json.dumps(stack), "utf-8")
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "docs/tpp-api.md", "exec"), {"print": show, "input": be_the_psu})  # noqa: S102 - our own document
+    exec(compile(example, "docs/concepts/consents-and-tokens.md", "exec"), {"print": show, "input": be_the_psu})  # noqa: S102 - our own document
 
     assert len(printed[-1]["accounts"]) > 1
