@@ -22,9 +22,12 @@ BANK, CONSENTS, DEFERRED, DELIVERY, PAYMENTS, REQUESTS, VERSIONS = (
         "versions",
     )
 )
-CARDS = "\n".join(
-    DOCUMENTS[f"docs/{name}.md"] for name in ("card-api", "reference/card-actions", "reference/card-values")
+CARD_REQUESTS, CARD_DATA, CARD_NETWORK, EXTERNAL_PAYMENTS, LEDGER = (
+    DOCUMENTS[f"docs/concepts/{name}.md"]
+    for name in ("card-requests", "card-data", "card-network", "external-payments", "ledger")
 )
+CARD_ACTIONS, CARD_VALUES = (DOCUMENTS[f"docs/reference/{name}.md"] for name in ("card-actions", "card-values"))
+CARDS = "\n".join([CARD_REQUESTS, CARD_DATA, CARD_NETWORK, EXTERNAL_PAYMENTS, LEDGER, CARD_ACTIONS, CARD_VALUES])
 CARD_EVENTS = DOCUMENTS["docs/reference/card-events.md"]
 SETTINGS, COMMANDS = (DOCUMENTS[f"docs/reference/{name}.md"] for name in ("settings", "commands"))
 SANDBOX, ARCHITECTURE = (DOCUMENTS[f"docs/{name}.md"] for name in ("sandbox", "architecture"))

@@ -130,7 +130,10 @@ _ENVELOPE: Mapping[str, tuple[str, str]] = {
     "access_api_key": ("AN 64", "The credential's API key"),
     "action": ("choice", "The action"),
     "api_version": ("choice", "`1.2`"),
-    "request_reference_id": ("ANS 10-255", "Letters, digits and hyphens; see [Repeats](../card-api.md#repeats)"),
+    "request_reference_id": (
+        "ANS 10-255",
+        "Letters, digits and hyphens; see [Repeats](../concepts/card-requests.md#repeats)",
+    ),
 }
 
 

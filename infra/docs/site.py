@@ -35,7 +35,11 @@ MENU: Mapping[str, Sequence[str]] = {
         "concepts/deferred-calls",
         "concepts/delivery",
         "concepts/bank-integration",
-        "card-api",
+        "concepts/card-requests",
+        "concepts/card-data",
+        "concepts/card-network",
+        "concepts/external-payments",
+        "concepts/ledger",
         "statistics",
     ),
     "Reference": (

@@ -102,6 +102,6 @@ class ReportSummary:
 
 
 def _signed_amount(row: Mapping[str, Any]) -> int:
-    """What a transaction brings, or takes, as docs/card-api.md says that rows add up."""
+    """What a transaction brings, or takes, by the rule of docs/concepts/card-network.md."""
     amount = row["holder_amount"] if row["transaction_type"] in CREDIT_TYPES else -row["holder_amount"]
     return int(amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)))

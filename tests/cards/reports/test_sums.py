@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.cards.protocol.values import CREDIT_TYPES
 from tests.cards.authorization.shops import BLENDED, BLENDING, FREE, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import EUR, GBP, SEPA, USD, Scene
-from tests.documents import DOCUMENTS, section, tables
+from tests.documents import CARD_NETWORK, section, tables
 
 PAGE = 7
 FUNDS = 5_000_00
@@ -21,7 +21,7 @@ AMOUNTS = st.integers(1, 99_99)
 
 def documented_credits() -> frozenset[int]:
     """The types of rows that count for the holder, as the page prints them."""
-    [rule] = tables(section(DOCUMENTS["docs/card-api.md"], "### How rows add up"))
+    [rule] = tables(section(CARD_NETWORK, "### How rows add up"))
     [credit] = [row for row in rule if row[-1] == "+"]
     return frozenset(map(int, credit[0].split(", ")))
 
