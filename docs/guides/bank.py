@@ -1,33 +1,131 @@
-"""A small bank of version 2. API_KEY=… HUB=http://127.0.0.1:8000 .venv/bin/python docs/guides/bank.py PORT"""
+"""A small bank of version 1 or 2: consent page, confirmation page, webhooks, status reports."""
 
 import json
 import os
 import re
+import secrets
 import sys
-from base64 import b64decode
+import uuid
+from base64 import b64decode, b64encode
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from hmac import compare_digest
+from html import escape
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from urllib.parse import urlencode
 
 import requests
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-ANSWERS = {
-    "/v2_accounts": {"accounts": [{"resource_id": "1", "iban": "DE89370400440532013000", "currency": "EUR"}]},
-    "/v2_payment_single": {"status": "RCVD", "payment_id": "P-1", "confirmation_url": "https://bank.example/confirm/1"},
-    "/v2_payment_single_status": {"transaction_status": "ACSP"},
-    "/revoke_token": {"status": "success"},
-}
-TOKENS = Path(".local/bank.tokens")  # of the consents that are in force, one a line
+if len(sys.argv) != 2 or not sys.argv[1].isdecimal() or not all(map(os.environ.get, ("VERSION", "API_KEY", "HUB"))):
+    sys.exit("usage: VERSION=2 API_KEY=… HUB=http://127.0.0.1:8000 .venv/bin/python docs/guides/bank.py PORT")
+IS_V2, API_KEY, HUB = os.environ["VERSION"] == "2", os.environ["API_KEY"], os.environ["HUB"]
+OWN = f"http://127.0.0.1:{sys.argv[1]}"
+KEY = load_pem_private_key(Path(".local/bank.pem").read_bytes(), None)
+
+# A bank has a database; here everything is gone at the end.
+ACCOUNT = {"name": "Current account", "iban": "DE89370400440532013000", "currency": "EUR"}
+BOOKED = [
+    {
+        "id": f"B{day}",
+        "reference": "Books",
+        "description": "Books",
+        "date_created": f"2026-11-0{day}",
+        "amount": "-8.50",
+    }
+    for day in range(1, 6)
+]
+CONSENTS: set[str] = set()  # access tokens that are in force
+PAYMENTS: dict[str, dict] = {}  # orders and their statuses, by payment_id
+TAKEN: dict[str, dict] = {}  # answers to orders by X-Request-Id, since the same order may come twice
+DECISIONS: dict[str, tuple[str, str, Callable[[bool], str]]] = {}
+"""What PSUs have to decide, by the secret in the page's address: title, text, and what happens then."""
+
+PAGE = """<!doctype html><title>Example Bank</title><h1>{}</h1><p>{}</p><form method="post" action="/decide/{}">
+<button name="decision" value="yes">Yes</button> <button name="decision" value="no">No</button></form>"""
+
+
+class Refused(Exception):
+    """A webhook is refused: HTTP status, code of version 1, code of version 2, and why."""
+
+
+NOT_THE_HUB = Refused(401, 4200, "WRONG_CREDENTIALS", "the API key or the signature is wrong")
+NO_CONSENT = Refused(401, 4202, "AUTHENTICATION_REQUIRED", "the consent is not in force")
+NOT_OFFERED = Refused(404, 4001, "RESOURCE_UNKNOWN", "this bank does not offer that")
+
+
+# -- What PSUs decide, and what the bank reports to the hub
+
+
+def call_hub(path: str, **members: object) -> dict:
+    """Sign and send a call. A repeat has the same id and the same bytes, so the hub does nothing twice."""
+    body = json.dumps({(camel_case(name) if IS_V2 else name): value for name, value in members.items()}).encode()
+    signature = b64encode(KEY.sign(body, PKCS1v15(), SHA256())).decode()
+    headers = {"X-Api-Key": API_KEY, "X-Request-Id": str(uuid.uuid4()), "X-Signature": signature}
+    for _ in range(3):
+        with suppress(requests.ConnectionError, requests.Timeout):
+            answer = requests.post(f"{HUB}/bank{'/v2' * IS_V2}/{path}", body, headers=headers, timeout=20)
+            if answer.status_code < 500:
+                answer.raise_for_status()
+                return {snake_case(name): value for name, value in answer.json().items()}
+    raise RuntimeError(f"the hub does not answer {path}")
+
+
+def camel_case(name: str) -> str:
+    return re.sub("_(.)", lambda found: found[1].upper(), name)
+
+
+def snake_case(name: str) -> str:
+    return re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
+
+
+def ask_psu(title: str, text: str, decide: Callable[[bool], str]) -> str:
+    """Keep a question for a PSU; answers the secret of its page."""
+    secret = secrets.token_urlsafe()
+    DECISIONS[secret] = (title, text, decide)
+    return secret
+
+
+def receive_psu(request_url: str) -> str:
+    """The PSU arrives at the Authorization URL; a real bank signs the PSU in first, with strong authentication."""
+    asked = call_hub("init_authorization", request_url=request_url)
+    consent = {"request_url": request_url, "scopes": asked["scopes"], "ibans": [ACCOUNT["iban"]], "account_ids": ["1"]}
+    decide = partial(decide_consent, consent, asked["cancel_url"])
+    return ask_psu(f"{asked['tpp_name']} asks for access", f"It may: {', '.join(asked['scopes'])}", decide)
+
+
+def decide_consent(consent: dict, cancel_url: str, approved: bool) -> str:
+    """Save what the PSU approved; answers where to send the browser."""
+    if not approved:
+        return cancel_url
+    saved = call_hub("consent", **consent)
+    CONSENTS.add(saved["access_token"])
+    return saved["callback_url"]
+
+
+def decide_payment(payment_id: str, confirmed: bool) -> str:
+    """Book or cancel a payment and report its status; answers where to send the browser."""
+    payment = PAYMENTS[payment_id]
+    version_2, version_1 = ("ACSC", 4) if confirmed else ("CANC", 3)
+    payment["status"] = version_2 if IS_V2 else version_1
+    call_hub("payments/status", payment_id=payment_id, payment_status=payment["status"])
+    query = {"status": payment["status"], "payment_id": payment_id}
+    query |= {} if confirmed else {"message": "The customer refused."}
+    back = payment["order"]["callback_url"]
+    return f"{back}{'&' if '?' in back else '?'}{urlencode(query)}"
+
+
+# -- What the hub asks the bank
 
 
 def is_the_hubs(body: bytes, signature: str) -> bool:
-    """Whether a published key of the hub verifies; keys are fetched anew, and might be kept for 60 seconds."""
-    published = requests.get(f"{os.environ['HUB']}/bank/public_key", timeout=5).content
+    """Whether a published key of the hub verifies; a bank may keep the keys for 60 seconds."""
+    published = requests.get(f"{HUB}/bank/public_key", timeout=5).content
     for pem in re.findall(rb"-----BEGIN.+?-----END PUBLIC KEY-----", published, re.DOTALL):
         with suppress(InvalidSignature):
             load_pem_public_key(pem).verify(b64decode(signature), body, PKCS1v15(), SHA256())
@@ -35,28 +133,90 @@ def is_the_hubs(body: bytes, signature: str) -> bool:
     return False
 
 
+def list_booked(asked: dict) -> dict:
+    """A page of version 1. The last page has fewer payments than the limit; a page after it has none."""
+    limit, page = asked["record_count"], asked["current_page"]
+    return {"payments": BOOKED[(page - 1) * limit : page * limit], "paginator": {"limit": limit, "current_page": page}}
+
+
+def take_payment(order: dict) -> dict:
+    """Take an order that the PSU has to confirm. A direct payment comes without a consent, and goes the same way."""
+    payment_id, money = secrets.token_hex(8), order.get("instructed_amount", order)
+    PAYMENTS[payment_id] = {"order": order, "status": "RCVD" if IS_V2 else 1}
+    payee = order.get("creditor_name") or order.get("receiver_name") or "the payee"
+    title = f"Pay {money['amount']} {money['currency']} to {payee}?"
+    page = ask_psu(title, f"From {ACCOUNT['iban']}", partial(decide_payment, payment_id))
+    answer = {"payment_id": payment_id, "confirmation_url": f"{OWN}/decide/{page}"}
+    return {**answer, "status": "RCVD"} if IS_V2 else answer
+
+
+def end_consent(notice: dict) -> dict:
+    CONSENTS.discard(notice["access_token"])
+    return {"status": "success"}
+
+
+WEBHOOKS: dict[str, Callable[[dict], dict]] = {
+    "/accounts": lambda _: {"accounts": [{**ACCOUNT, "id": 1}]},
+    "/account_payments": list_booked,
+    "/v2_accounts": lambda _: {"accounts": [{**ACCOUNT, "resource_id": "1"}]},
+    "/v2_payment_single_status": lambda asked: {"transaction_status": PAYMENTS[asked["payment_id"]]["status"]},
+    "/revoke_token": end_consent,
+    **dict.fromkeys(["/payment_initiation", "/direct_payment_initiation"], take_payment),
+    **dict.fromkeys(["/v2_payment_single", "/v2_payment_direct_single"], take_payment),
+}
+NEEDS_CONSENT = {"/accounts", "/account_payments", "/payment_initiation", "/v2_accounts", "/v2_payment_single"}
+
+
 class Bank(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        secret = self.path.removeprefix("/decide/")
+        if self.path.startswith("/consent?"):
+            secret = receive_psu(OWN + self.path)
+        if secret not in DECISIONS:
+            return self.send(404, "There is nothing to decide.")
+        title, text, _ = DECISIONS[secret]
+        return self.send(
+            200, PAGE.format(escape(title), escape(text), secret), "Content-Type: text/html; charset=utf-8"
+        )
+
     def do_POST(self) -> None:
-        body, head = self.rfile.read(int(self.headers["Content-Length"])), self.headers
-        Path(".local/webhook.json").write_bytes(body)
-        status, answer = 200, ANSWERS.get(self.path)
-        is_known = compare_digest(head.get("X-Api-Key", ""), os.environ["API_KEY"])
-        if not is_known or not is_the_hubs(body, head.get("X-Signature", "")):
-            status, answer = 401, {"code": "WRONG_CREDENTIALS", "title": "not the hub"}
-        elif head.get("X-Auth-Token") not in TOKENS.read_text().split():
-            status, answer = 401, {"code": "AUTHENTICATION_REQUIRED", "title": "the consent is not in force"}
-        elif answer is None:
-            status, answer = 404, {"code": "RESOURCE_UNKNOWN", "title": "this bank does not offer that"}
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        decision = DECISIONS.pop(self.path.removeprefix("/decide/"), None)
+        if decision:
+            return self.send(303, "", f"Location: {decision[2](body == b'decision=yes')}")
+        try:
+            status, answer = 200, self.answer(body) | ({} if IS_V2 else {"status": "success"})
+        except Refused as refused:
+            status, v1, v2, why = refused.args
+            answer = {"code": v2, "title": why} if IS_V2 else {"status": "error", "error_code": v1, "message": why}
         print(self.path, status, flush=True)
+        return self.send(status, json.dumps(answer), "Content-Type: application/json")
+
+    def answer(self, body: bytes) -> dict:
+        """Answer a webhook. Raises: Refused."""
+        head = self.headers
+        if not compare_digest(head.get("X-Api-Key", "").encode(), API_KEY.encode()) or not is_the_hubs(
+            body, head.get("X-Signature", "")
+        ):
+            raise NOT_THE_HUB
+        if self.path not in WEBHOOKS:
+            raise NOT_OFFERED
+        if self.path in NEEDS_CONSENT and head.get("X-Auth-Token") not in CONSENTS:
+            raise NO_CONSENT
+        order = f"{head['X-Request-Id']} {self.path}"
+        answer = TAKEN.get(order) or WEBHOOKS[self.path](json.loads(body))
+        if "confirmation_url" in answer:
+            TAKEN[order] = answer
+        return answer
+
+    def send(self, status: int, body: str, header: str = "Content-Type: text/plain") -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header(*header.split(": ", 1))
         self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
+        self.wfile.write(body.encode())
 
     def log_message(self, *_: object) -> None:
         """One line a webhook is enough."""
 
 
-if len(sys.argv) != 2 or not sys.argv[1].isdecimal() or not (os.environ.get("API_KEY") and os.environ.get("HUB")):
-    sys.exit("usage: API_KEY=… HUB=http://127.0.0.1:8000 .venv/bin/python docs/guides/bank.py PORT")
 HTTPServer(("127.0.0.1", int(sys.argv[1])), Bank).serve_forever()
