@@ -9,7 +9,9 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}
 README = (ROOT / "README.md").read_text("utf-8")
 EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
-OPERATIONS, STATISTICS = (DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "statistics"))
+OPERATIONS, PROGRAMME_FILE, DATA, STATISTICS = (
+    DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "programme-file", "data", "statistics")
+)
 BANK, CONSENTS, DEFERRED, DELIVERY, PAYMENTS, REQUESTS, VERSIONS = (
     DOCUMENTS[f"docs/concepts/{name}.md"]
     for name in (

@@ -17,32 +17,23 @@ from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.protocol.fields import PAGE
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, HOLD_SECONDS, MOST_ADDRESSES
 from chalicelib.cards.storage import due_index, time_ordered
-from chalicelib.delivery import delivery_record, journal, sealed_bodies, slots
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.demo_bank.instructions import REFERENCES
 from chalicelib.demo_bank.refusals import refuse_insufficient_funds, refuse_payment
-from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.fields import field_types
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.http import breaker
 from chalicelib.foundation.http.web import BODY_BYTES, OTHERS
 from chalicelib.foundation.jsontext import DEPTH
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.api import tpp_api
 from chalicelib.openbanking.bank_client import bank_answers, bank_client
-from chalicelib.openbanking.flows import payment_execution
 from chalicelib.openbanking.protocol.bank_calls import SaveConsent
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
-from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS
-from chalicelib.openbanking.records import idempotency_keys, payments
+from chalicelib.openbanking.records import idempotency_keys
 from chalicelib.openbanking.records.bank_record import LONGEST_CONSENT_DAYS
-from chalicelib.statistics import hourly_counters, measurements
-from chalicelib.statistics.day_records import OLDEST_DAYS
+from chalicelib.statistics import measurements
 from chalicelib.website.page_links import PAGES
 from infra.admin.commands import program
 from infra.admin.output import LONGEST_OVERLAP
@@ -50,11 +41,19 @@ from tests.documents import (
     ARCHITECTURE,
     BANK,
     BLOCK,
+    CARD_NETWORK,
     COMMANDS,
+    CONSENTS,
+    DATA,
+    DEFERRED,
+    DELIVERY,
     DOCUMENTS,
     EVERYTHING,
+    EXTERNAL_PAYMENTS,
     OPERATIONS,
+    PAYMENTS,
     README,
+    REQUESTS,
     ROOT,
     SANDBOX,
     SETTINGS,
@@ -126,54 +125,47 @@ def test_every_setting_is_documented_and_no_other() -> None:
 @pytest.mark.parametrize(
     ("row", "value"),
     [
-        ("Request body", BODY_BYTES),
-        ("JSON, of requests and of banks' answers", DEPTH),
-        ("Address that a PSU came by (request_url)", longest(SaveConsent, "request_url", "a" * 99999)),
         ("Scopes of a request or a consent", longest(SaveConsent, "scopes", ["a"] * 9999)),
         ("Scopes of a request or a consent", longest(AuthorizeRequest, "scopes", ["a"] * 9999)),
-        ("Account identifiers in a consent", longest(SaveConsent, "account_ids", ["a"] * 9999)),
-        ("Length of a consent", LONGEST_CONSENT_DAYS),
-        ("Problems told in one answer", field_types._PROBLEMS),
-        ("Request body of a bulk payment", max(call.body_bytes for call in PAYMENTS)),
-        ("Payments of a bulk payment", BULK_ITEMS),
-        ("Bank's answer to a payment", payment_execution.LONGEST_ANSWER),
-        ("Answer that is handed on to a TPP", bank_answers.HANDED_ON_BYTES),
-        ("Idempotency-Key", tpp_api._KEY_LENGTH),
-        ("Outcome of a key", idempotency_keys.KEPT // 3600),
-        ("Payment that never ended", idempotency_keys.RUNNING_SECONDS),
-        ("Changes of a payment's status", payments.HISTORY),
-        ("Report on a payment that is not known yet", payments.EARLY_SECONDS // 60),
-        ("Report of a day", OLDEST_DAYS),
         ("Measurements of an instance", measurements.WRITE_INTERVAL),
         ("Measurements that could not be written", measurements.MAX_UNWRITTEN),
-        ("Slip of measurements", hourly_counters.KEPT_DAYS),
-        ("Failures of a bank in a row", breaker.FAILURES),
-        ("A bank is left alone", breaker.OPEN_SECONDS),
         ("Wait that a bank may ask for", bank_client._LONGEST_WAIT),
-        ("Outcome of an accepted call", PLANS["relay"].kept // 3600),
-        ("Outcome of an accepted call", PLANS["payment"].kept // 3600),
-        ("Deliveries in one lane of a receiver at the same time", slots.SLOTS),
-        ("An attempt at a delivery", delivery_record.CLAIMED_SECONDS),
-        ("Attempts in a delivery's record", delivery_record.HISTORY),
-        ("Wait in the queue", Queue.LONGEST_DELAY),
-        ("Messages in the queue", journal.BACKLOG),
-        ("Part of a body", sealed_bodies.PART_BYTES),
-        ("Shards of an index", sharded_index.SHARDS),
-        ("Announcement of a consent's end", EXPIRING_SECONDS // (24 * 3600)),
-        ("Overlap of two of them", LONGEST_OVERLAP),
         ("External payment addresses of an account", MOST_ADDRESSES),
-        ("Request that asks the provider of external payments", ASKING_SECONDS),
-        ("Direct debit", CUT_OFF_SECONDS // 3600),
         ("Payments, and holds, looked after in a run of finish", due_index.MOST),
-        ("Hold of an authorization", HOLD_SECONDS // (24 * 3600)),
-        ("Rows of a page of a report", PAGE),
-        ("Lists over all cards", time_ordered.SHARDS),
     ],
 )
 def test_the_limits_are_the_codes(row: str, value: int) -> None:
     limits = {cells[0]: cells[1] for cells in rows(section(OPERATIONS, "## Limits"))}
 
     assert re.findall(r"[0-9]+", limits[row])[0] == str(value)
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (REQUESTS, f"at most {BODY_BYTES} bytes"),
+        (REQUESTS, f"nested at most {DEPTH} deep"),
+        (REQUESTS, f"up to {field_types._PROBLEMS} `additionalErrors`"),
+        (BANK, f"at most {longest(SaveConsent, 'request_url', 'a' * 99999)} characters"),
+        (BANK, f"of at most {longest(SaveConsent, 'account_ids', ['a'] * 9999)} entries"),
+        (BANK, f"1 to {LONGEST_CONSENT_DAYS} days"),
+        (BANK, f"at most {bank_answers.HANDED_ON_BYTES} bytes"),
+        (CONSENTS, f"{LONGEST_CONSENT_DAYS} at most"),
+        (PAYMENTS, f"for {idempotency_keys.KEPT // 3600} hours"),
+        (PAYMENTS, f"more than {idempotency_keys.RUNNING_SECONDS} s ago"),
+        (DEFERRED, f"{PLANS['relay'].kept // 3600} hours from the 202"),
+        (DEFERRED, f"{PLANS['payment'].kept // 3600} hours from the 202"),
+        (DELIVERY, f"less than {EXPIRING_SECONDS // (24 * 3600)} days"),
+        (OPERATIONS, f"at most {LONGEST_OVERLAP}"),
+        (OPERATIONS, f"asks the provider after {ASKING_SECONDS} s"),
+        (EXTERNAL_PAYMENTS, f"{CUT_OFF_SECONDS // 3600} hours later"),
+        (CARD_NETWORK, f"after {HOLD_SECONDS // (24 * 3600)} days"),
+        (CARD_NETWORK, f"{PAGE} at the most"),
+        (DATA, f"in {time_ordered.SHARDS} partitions"),
+    ],
+)
+def test_the_numbers_in_prose_are_the_codes(page: str, words: str) -> None:
+    assert words in " ".join(page.split())
 
 
 def test_every_log_line_is_documented_and_no_other() -> None:
@@ -195,7 +187,7 @@ def test_every_table_is_documented_and_no_other() -> None:
     made = re.findall(
         r"TableName: !Sub \"causeway-\$\{Stage\}-([a-z-]+)\"", (ROOT / "infra/resources.yaml").read_text("utf-8")
     )
-    found = [row for row in rows(section(OPERATIONS, "## Tables")) if len(row) == 5][2:]
+    found = [row for row in rows(DATA) if len(row) == 5][2:]
 
     assert {row[0].partition(",")[0] for row in found} == set(made)
 

@@ -17,7 +17,7 @@ from chalicelib.foundation.http import breaker, outbound
 from chalicelib.openbanking.protocol import own_answers, refusals
 from infra.openapi.models import model_of
 from infra.openapi.own_calls import ACCEPTED_REQUEST
-from tests.documents import BANK, DEFERRED, DELIVERY, OPERATIONS, REQUESTS, ROOT, blocks, rows, section, tables
+from tests.documents import BANK, DATA, DEFERRED, DELIVERY, OPERATIONS, REQUESTS, ROOT, blocks, rows, section, tables
 
 # -- Deliveries
 
@@ -67,8 +67,8 @@ def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     assert f"stops at {journal.BACKLOG} waiting messages" in flowing(OPERATIONS)
     waits = f"after about {schedule._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].put_off} s)" in text
-    assert f"spread over {sharded_index.SHARDS} shards" in flowing(section(OPERATIONS, "## Tables"))
-    assert f"parts of at most {sealed_bodies.PART_BYTES} bytes" in section(OPERATIONS, "## Tables")
+    assert f"spread over {sharded_index.SHARDS} shards" in flowing(DATA)
+    assert f"parts of at most {sealed_bodies.PART_BYTES} bytes" in DATA
     assert f"At most {slots.SLOTS} events are on their way to one receiver" in text
     assert f"are {slots.SLOTS} at a time to one bank, at most, of each" in flowing(BANK)
     assert f"Once more, about {wait} s later" in DEFERRED
@@ -115,7 +115,7 @@ def test_both_sides_are_told_the_limits_of_a_call() -> None:
 
 def test_every_index_is_documented_and_no_other() -> None:
     made = re.findall("IndexName: ([a-z-]+)", (ROOT / "infra/resources.yaml").read_text("utf-8"))
-    text = section(OPERATIONS, "## Tables")
+    text = DATA
     (table,) = [table[2:] for table in tables(text) if table[0][0] == "Index"]
     others = re.findall(r"`[a-z]+` \(`([a-z]+)`\)", text)
 

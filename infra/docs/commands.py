@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from infra.admin.commands import program
+from infra.openapi.document import ROOT
 from infra.openapi.introduction import table
 
 PROGRAM = ".venv/bin/python -m infra.admin"
@@ -21,7 +22,13 @@ def render() -> str:
     """Every command: single ones first, then each group under a heading of its own."""
     root = typer.main.get_command(program)
     assert isinstance(root, TyperGroup)
-    return "\n\n".join(_group(root, ""))
+    return "\n\n".join([*_group(root, ""), "## Make targets", _make_targets()])
+
+
+def _make_targets() -> str:
+    """What ``make help`` lists."""
+    found = re.findall("^([a-z-]+):.*## (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    return table(("Target", "Purpose"), [(f"`make {name}`", meaning) for name, meaning in found])
 
 
 def _group(group: TyperGroup, above: str) -> Iterator[str]:

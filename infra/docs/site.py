@@ -52,7 +52,7 @@ MENU: Mapping[str, Sequence[str]] = {
         "reference/commands",
         "reference/settings",
     ),
-    "Running it": ("deployment", "operations", "figures", "capacity", "architecture", "tour"),
+    "Running it": ("deployment", "operations", "programme-file", "data", "figures", "capacity", "architecture", "tour"),
 }
 """The pages of the menu by section; the first page of all, ``README.md``, stands above them."""
 HOME = "README"

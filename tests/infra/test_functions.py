@@ -126,9 +126,9 @@ def test_an_alarm_that_watches_some_functions_names_them(name: str) -> None:
 @each_function
 def test_the_operator_reads_of_a_function_what_its_row_says(function: Function) -> None:
     name = deployed_name(function, "{stage}")
-    found = [row[1:] for row in rows(section(OPERATIONS, "## Deployment")) if row[0] == name]
+    found = [row[1:] for row in rows(section(OPERATIONS, "## Functions")) if row[0] == name]
 
-    assert len(found) == 1, f"the table in docs/operations.md, Deployment, has {len(found)} rows of {name}"
+    assert len(found) == 1, f"the table in docs/operations.md, Functions, has {len(found)} rows of {name}"
     [(memory, timeout, started_by)] = found
     assert (memory, timeout) == (f"{function.memory} MB", f"{function.timeout} s")
     assert started_by.startswith(STARTED_BY[function.trigger])
@@ -136,7 +136,7 @@ def test_the_operator_reads_of_a_function_what_its_row_says(function: Function) 
 
 
 def test_the_operator_reads_of_no_other_function() -> None:
-    found = {row[0] for row in rows(section(OPERATIONS, "## Deployment")) if row[0].startswith("causeway-{stage}")}
+    found = {row[0] for row in rows(section(OPERATIONS, "## Functions")) if row[0].startswith("causeway-{stage}")}
 
     assert found == {deployed_name(each, "{stage}") for each in FUNCTIONS}
 

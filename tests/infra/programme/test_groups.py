@@ -10,7 +10,7 @@ from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme,
 from chalicelib.cards.protocol import values
 from infra.programme import models
 from tests.cards.setups import Content, fee, limit, manager, region, special_account
-from tests.documents import OPERATIONS, section
+from tests.documents import PROGRAMME_FILE
 from tests.infra.programme.setup_files import DEMO, faults, made
 
 
@@ -96,13 +96,13 @@ def test_the_demonstration_shows_limits_of_every_kind() -> None:
 )
 def test_every_member_of_the_file_is_documented(part: type[models.Part]) -> None:
     names = {member.alias or name for name, member in part.model_fields.items()}
-    text = section(OPERATIONS, "## Programme managers")
+    text = PROGRAMME_FILE
 
     assert {name for name in names if f"`{name}`" not in text} <= {"id", "name"}
 
 
 def test_the_numbers_of_entries_are_documented() -> None:
-    text = section(OPERATIONS, "## Programme managers")
+    text = PROGRAMME_FILE
 
     assert f"at most {models.ENTRIES} a group" in text
     (durations,) = re.findall(r"^\| `duration` \| (.+) \|$", text, re.MULTILINE)

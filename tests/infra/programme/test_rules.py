@@ -18,7 +18,7 @@ from infra.programme import file
 from infra.programme.file import InvalidProgramme
 from tests import host_spellings
 from tests.cards.setups import Content, loaded, manager, planned, region, written
-from tests.documents import OPERATIONS, section
+from tests.documents import PROGRAMME_FILE
 from tests.infra.programme.loading import kept
 from tests.infra.programme.setup_files import DEMO, MARK, faults, made, rule
 from tests.world import World
@@ -98,7 +98,7 @@ def test_the_demonstration_shows_rules_of_every_kind() -> None:
 
 
 def test_channels_and_actions_are_documented() -> None:
-    text = section(OPERATIONS, "## Programme managers")
+    text = PROGRAMME_FILE
     (channels,) = re.findall(r"^\| `blocked_channels` \| (.+) \|$", text, re.MULTILINE)
     (actions,) = re.findall(r"^\| `actions` \| (.+) \|$", text, re.MULTILINE)
 
