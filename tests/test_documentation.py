@@ -254,9 +254,9 @@ def test_every_command_of_the_operator_is_documented_and_no_other() -> None:
 # -- Links and examples
 
 
-@pytest.mark.parametrize("name", ["README.md", *DOCUMENTS])
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *DOCUMENTS])
 def test_links_lead_somewhere(name: str) -> None:
-    text = README if name == "README.md" else DOCUMENTS[name]
+    text = (ROOT / name).read_text("utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", BLOCK.sub("", text)):
         path, _, anchor = target.partition("#")
         file = (ROOT / name).parent / path if path else ROOT / name
