@@ -52,7 +52,6 @@ from tests.documents import (
     EXTERNAL_PAYMENTS,
     OPERATIONS,
     PAYMENTS,
-    README,
     REQUESTS,
     ROOT,
     SANDBOX,
