@@ -91,7 +91,7 @@ package: environment ## Write one CloudFormation template for a whole stage, and
 	@exec $(PYTHON) -m infra.deploy.package $(STAGE) build
 
 rehearse: environment ## Deploy to an emulator with Chalice's own code and read all back (downloads packages with pip)
-	@exec $(PYTHON) -m pytest tests/rehearsal
+	@exec $(PYTHON) -m pytest -vv tests/rehearsal
 
 deploy: environment ## Deploy resources and application to AWS: STAGE=dev ALARM_TOPIC=arn:…
 	@exec $(PYTHON) -m infra.deploy $(STAGE) $(if $(ALARM_TOPIC),--alarm-topic $(ALARM_TOPIC))

@@ -25,15 +25,8 @@ from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin import connection, ledger_verification
 from infra.admin.ledger_verification import ProofTotals
-from infra.admin.output import (
-    CommandRefused,
-    ProgressLine,
-    Report,
-    command,
-    command_group,
-    format_members,
-    format_table,
-)
+from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
+from infra.progress import Progress
 
 group = command_group("The ledger of the card API: prove that it holds, read its rows.")
 
@@ -55,7 +48,7 @@ def verify(
     is found by its id and in the lists of its card; what it holds is what its pending payments and its authorizations
     hold, which expire in time; what it reserves is what is disputed; and a movement of two accounts is the same in
     both. The first thing that does not fit is said, and the exit code is 1. The service may run meanwhile. Standard
-    error says how far it has come: on a terminal at once, elsewhere every ten seconds.
+    error shows the progress: a bar on a terminal, a line every ten seconds elsewhere.
 
     \b
     Examples:
@@ -70,7 +63,7 @@ def verify(
     key = _parse_account(named) if named is not None else None
     store = connection.connect().store
     try:
-        with ledger_verification.retry_reads(store), ProgressLine(sys.stderr) as progress:
+        with ledger_verification.retry_reads(store), Progress(sys.stderr) as progress:
             if key is None:
                 return _report_ledger(ledger_verification.prove_ledger(store, progress))
             fold = ledger_verification.prove_single_account(store, key)

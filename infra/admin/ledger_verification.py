@@ -33,7 +33,7 @@ from chalicelib.cards.storage.record import TABLE as CARDS
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.parallel import pieces, together
-from infra.admin.output import SILENT, ProgressLine
+from infra.progress import SILENT, Progress
 
 SENDINGS = 6
 """The attempts at a read before its answer counts as lost."""
@@ -78,7 +78,7 @@ def retry_reads(store: Store) -> Iterator[None]:
         store.read_sendings = before
 
 
-def prove_ledger(store: Store, progress: ProgressLine = SILENT) -> ProofTotals:
+def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
     """Prove the whole ledger. Raises: LedgerMismatch, with the first thing that does not fit."""
     proven, shared = ProofTotals(), SharedMovements()
     noted = claims_by_account(store, progress)
@@ -130,7 +130,7 @@ class _Reference:
         return found is not None and self.members.items() <= found.items()
 
 
-def find_dangling_refs(store: Store, progress: ProgressLine = SILENT) -> None:
+def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
     """Look for ids and lists of cards that lead to no transaction, and for rows of accounts that are not there.
 
     Raises: LedgerMismatch.
@@ -143,7 +143,7 @@ def find_dangling_refs(store: Store, progress: ProgressLine = SILENT) -> None:
                 raise LedgerMismatch(lead.owner, lead.problem)
 
 
-def _references(store: Store, progress: ProgressLine) -> Iterator[_Reference]:
+def _references(store: Store, progress: Progress) -> Iterator[_Reference]:
     before = ""
     for item in progress.count(store.scan(LEDGER), "ids and lists of cards: records"):
         owner, part = item["owner"], item["part"]
@@ -168,7 +168,7 @@ def _reference_of_card_list(item: Item) -> _Reference:
     return _Reference(account, problem, (LEDGER, key), {"card_id": int(owner.partition("#")[2])})
 
 
-def claims_by_account(store: Store, progress: ProgressLine = SILENT) -> dict[str, list[ReservedAmount]]:
+def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[ReservedAmount]]:
     """All claims on money, by the owner of the account.
 
     Raises: LedgerMismatch, for an authorization that would never expire, or once too often.

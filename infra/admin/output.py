@@ -1,4 +1,4 @@
-"""Common parts of commands: output, progress, refusals, and times."""
+"""Common parts of commands: output, refusals, and times."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import functools
 import inspect
 import json
 import re
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, NoReturn, TextIO, TypeVar
+from typing import Annotated, Any, NoReturn
 
 import simplejson
 import typer
@@ -47,13 +46,6 @@ LONGEST_OVERLAP = 30 * OVERLAP
 """Seconds that a new key or secret and the old one are used together."""
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
-
-LINE_SECONDS = 10.0
-"""Seconds between lines of progress without a terminal."""
-CHANGE_SECONDS = 0.1
-"""Seconds between changes of a terminal's line."""
-_CLEAR = "\r\033[K"
-T = TypeVar("T")
 
 
 def command_group(explained: str) -> typer.Typer:
@@ -216,49 +208,3 @@ def _parse_timestamp(text: str) -> int:
         form = "give a timestamp like 2026-03-02T09:00:00Z, or how long ago: 30m, 2h, 3d"
         raise CommandRefused(f"{text!r} is no time: {form}") from None
     return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp())
-
-
-class ProgressLine:
-    """Reports a long command's progress; nothing without a stream.
-
-    On standard error, so that the report stays what it is: on a terminal one line that changes, elsewhere a line every
-    ten seconds, and none for what is done sooner.
-
-    Args:
-        stream: where it is said.
-        clock: monotonic seconds.
-    """
-
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream
-        self._clock = clock
-        self._began_at = self._said_at = clock()
-        self._on_terminal = stream is not None and stream.isatty()
-
-    def report(self, text: str) -> None:
-        """Report progress, unless it was just reported."""
-        now = self._clock()
-        if self._stream is None or now - self._said_at < (CHANGE_SECONDS if self._on_terminal else LINE_SECONDS):
-            return
-        self._said_at = now
-        line = f"{now - self._began_at:4.0f} s  {text}"
-        self._stream.write(f"{_CLEAR}{line}" if self._on_terminal else f"{line}\n")
-        self._stream.flush()
-
-    def count(self, items: Iterable[T], what: str) -> Iterator[T]:
-        """Yield ``items`` and report their number: ``authorizations 1,200``."""
-        for number, item in enumerate(items, start=1):
-            self.report(f"{what} {number:,}")
-            yield item
-
-    def __enter__(self) -> ProgressLine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Clear the terminal's line."""
-        if self._stream is not None and self._on_terminal:
-            self._stream.write(_CLEAR)
-            self._stream.flush()
-
-
-SILENT = ProgressLine()

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from infra.progress import Progress
+
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("dev", "prod")
 REGION = "eu-west-1"
@@ -106,7 +108,9 @@ def package(project: Path, stage: str, out: Path) -> None:
     for file in built.glob("appcode-*.zip"):  # known by the files' contents, and not by their names
         file.unlink()
     environ = {"AWS_DEFAULT_REGION": REGION, **os.environ}  # it asks for one, the result depends on none
-    result = _run_chalice(project, "package", "--stage", stage, str(out), environ=environ, capture_output=True)
+    with Progress(sys.stderr) as progress:
+        progress.step(f"building the packages of the stage {stage}; minutes if pip has to download them")
+        result = _run_chalice(project, "package", "--stage", stage, str(out), environ=environ, capture_output=True)
     said = (result.stdout + result.stderr).strip()
     if result.returncode or _INCOMPLETE in said or not out.is_dir():
         shutil.rmtree(built, ignore_errors=True)  # or the next run would take it from there

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from infra import command
 from infra.local.background import run_stack
+from infra.progress import Progress
 from tests.browser import chromium
 from tests.browser.checks import SCHEMES, seen_at, shown_in
 from tests.browser.pages import WALKS
@@ -33,21 +34,24 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    print("Starting a stack and a browser", flush=True)
-    with run_stack() as stack, chromium.launched() as browser:
-        complaints = list(_pictured(browser, stack, walks, FOLDER))
+    with Progress(sys.stderr) as progress:
+        progress.step("starting a stack and a browser")
+        with run_stack() as stack, chromium.launched() as browser:
+            complaints = list(_pictured(browser, stack, walks, progress))
     for complaint in complaints:
         print(complaint)
     print(f"{len(list(FOLDER.iterdir()))} pictures are in {FOLDER}")
     return 1 if complaints else 0
 
 
-def _pictured(browser: Browser, stack: dict[str, object], walks: Sequence[Walk], folder: Path) -> Iterator[str]:
-    """Write the pictures of all walks, a line for each; gives what the browser complained of."""
+def _pictured(browser: Browser, stack: dict[str, object], walks: Sequence[Walk], progress: Progress) -> Iterator[str]:
+    """Write the pictures of all walks; yields what the browser complained of."""
     for number, walk in enumerate(walks, 1):
-        yield from picture(browser, stack, walk, folder)
         count = len(walk.stops)
-        print(f"[{number:>2}/{len(walks)}] {walk.name}: {count} page{'' if count == 1 else 's'}", flush=True)
+        progress.step(
+            f"[{number:>2}/{len(walks)}] {walk.name}: {count} page{'' if count == 1 else 's'}", number - 1, len(walks)
+        )
+        yield from picture(browser, stack, walk, FOLDER)
 
 
 def _names() -> str:

@@ -23,21 +23,28 @@ def emulator() -> Iterator[None]:
     child.stop()
 
 
+def say(request: pytest.FixtureRequest, step: str) -> None:
+    """Say on the terminal what takes minutes, past what pytest captures."""
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(f"\n{step}", flush=True)
+
+
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project(tmp_path_factory.mktemp("rehearsal") / "causeway")
 
 
 @pytest.fixture(scope="session")
-def deployed(emulator: None, project: Project) -> Project:
+def deployed(emulator: None, project: Project, request: pytest.FixtureRequest) -> Project:
     """Both stages, in one account."""
     for stage in STAGES:
+        say(request, f"Deploying the stage {stage} to the emulator")
         project.deploy(stage)
     return project
 
 
 @pytest.fixture(scope="session")
-def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def packaged(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """What ``make package`` writes of each stage, for the processor that it is deployed to."""
     from infra.deploy import chalice_command, package
 
@@ -46,5 +53,6 @@ def packaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chalice_command, "ROOT", project.root)
         for stage in STAGES:
+            say(request, f"Packaging the stage {stage}")
             package.package(stage, place / stage)
     return place

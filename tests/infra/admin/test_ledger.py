@@ -19,7 +19,8 @@ from chalicelib.cards.reconciliation import account_proof
 from chalicelib.cards.reconciliation.account_proof import prove_account
 from chalicelib.foundation.dynamodb.errors import AnswerLost
 from chalicelib.foundation.dynamodb.store import Item, Store
-from infra.admin import connection, ledger_verification, output
+from infra import progress
+from infra.admin import connection, ledger_verification
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, Scene
 from tests.infra.admin.command_line import done, refused, run
@@ -167,7 +168,7 @@ def test_a_proof_whose_storage_stays_away_ends_with_one_sentence(money: Money, m
 
 
 def test_a_proof_says_on_standard_error_how_far_it_has_come(money: Money, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "LINE_SECONDS", 0)
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0)
 
     result = run("ledger", "verify", "--json")
 

@@ -1,0 +1,85 @@
+"""The progress of long commands: rich's bar on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+T = TypeVar("T")
+LINE_SECONDS = 10.0
+"""Seconds between plain lines; what is done sooner has none."""
+_UPDATE_SECONDS = 0.1
+"""Seconds between updates of a bar."""
+
+
+class Progress:
+    """Reports how far a command is. Give it standard error, so that a command's output stays what it is.
+
+    Args:
+        stream: where progress is reported; nowhere without one.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._began_at = clock()
+        self._reported_at: float | None = None
+        self._bar = _bar(stream, clock) if stream is not None and stream.isatty() else None
+
+    def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        """Report a step at once: ``building the layer``."""
+        if self._bar:
+            self._bar.update(self._bar.task_ids[0], description=text, completed=done or 0, total=total)
+        elif self._stream is not None:
+            self._stream.write(f"{self._clock() - self._began_at:4.0f} s  {text}\n")
+            self._stream.flush()
+
+    def report(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        """Report progress, unless it was just reported."""
+        last = self._began_at if self._reported_at is None and not self._bar else self._reported_at
+        if last is not None and self._clock() - last < (_UPDATE_SECONDS if self._bar else LINE_SECONDS):
+            return
+        self._reported_at = self._clock()
+        self.step(text, done, total)
+
+    def count(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+        """Yield ``items`` and report their number: ``authorizations 1,200``, or ``walks 3 of 24``."""
+        for number, item in enumerate(items, start=1):
+            self.report(f"{what} {number:,}" + ("" if total is None else f" of {total:,}"), number - 1, total)
+            yield item
+
+    def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Remove the bar from the terminal."""
+        if self._bar:
+            self._bar.stop()
+
+
+def _bar(stream: TextIO, clock: Callable[[], float]) -> Bar:
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.SpinnerColumn(),
+        progress.TimeElapsedColumn(),
+        progress.BarColumn(bar_width=24),
+        progress.TextColumn("{task.description}"),
+    )
+    bar = progress.Progress(*columns, console=Console(file=stream), transient=True, get_time=clock)
+    bar.add_task("", total=None)
+    return bar
+
+
+SILENT = Progress()

@@ -1,0 +1,99 @@
+"""Long commands report their progress: a bar on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from infra.progress import LINE_SECONDS, SILENT, Progress
+
+
+class Stream(io.StringIO):
+    """A stream that may be a terminal."""
+
+    def __init__(self, *, terminal: bool) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+class Clock:
+    """Monotonic seconds that pass when they are told to."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def words(stream: Stream) -> str:
+    """What a terminal was sent, without its control sequences."""
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
+
+
+def test_a_terminal_has_a_bar_that_is_gone_at_the_end() -> None:
+    stream, clock = Stream(terminal=True), Clock()
+
+    with Progress(stream, clock) as progress:
+        for _ in progress.count("abc", "walks", total=3):
+            clock.seconds += 61
+
+    assert "0:03:03" in words(stream)
+    assert "walks 3 of 3" in words(stream)
+    assert "━" in words(stream)
+    assert stream.getvalue().endswith("\x1b[2K"), "the line is cleared"
+
+
+def test_a_bar_shows_the_step_that_is_under_way() -> None:
+    stream = Stream(terminal=True)
+
+    with Progress(stream, Clock()) as progress:
+        progress.step("building the layer")
+
+    assert "building the layer" in words(stream)
+
+
+def test_elsewhere_there_is_a_line_every_ten_seconds_and_none_for_what_is_done_sooner() -> None:
+    stream, clock = Stream(terminal=False), Clock()
+
+    with Progress(stream, clock) as progress:
+        for second in range(25):
+            progress.report(f"accounts {second}")
+            assert second >= LINE_SECONDS or stream.getvalue() == ""
+            clock.seconds += 1
+
+    assert stream.getvalue() == "  10 s  accounts 10\n  20 s  accounts 20\n"
+
+
+def test_elsewhere_every_step_has_a_line_at_once() -> None:
+    stream, clock = Stream(terminal=False), Clock()
+
+    with Progress(stream, clock) as progress:
+        progress.step("copying the application")
+        clock.seconds += 3
+        progress.step("building the layer")
+
+    assert stream.getvalue() == "   0 s  copying the application\n   3 s  building the layer\n"
+
+
+def test_items_are_counted_as_they_come() -> None:
+    stream, clock = Stream(terminal=False), Clock()
+    progress = Progress(stream, clock)
+
+    counted = []
+    for number in progress.count(range(2_500), "records"):
+        clock.seconds += LINE_SECONDS / 1000
+        counted.append(number)
+
+    assert counted == list(range(2_500))
+    assert stream.getvalue() == "  10 s  records 1,001\n  20 s  records 2,001\n"
+
+
+def test_without_a_stream_nothing_is_reported_and_items_still_come() -> None:
+    with SILENT as progress:
+        progress.step("nothing")
+
+        assert list(progress.count("ab", "letters")) == ["a", "b"]
