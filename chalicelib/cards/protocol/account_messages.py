@@ -11,7 +11,7 @@ from chalicelib.cards.protocol.message import Answer, NeedsOne, Nullable, Reques
 
 
 class CreateAccount(WithHolder):
-    """createAccount: opens an account for a new or an existing holder, and puts cards on it."""
+    """createAccount: open an account for a new or an existing holder, and link cards to it."""
 
     conditions: ClassVar = HOLDER_CONDITIONS
     ignored: ClassVar = HOLDER_IGNORED
@@ -39,7 +39,7 @@ class ChangeAccountProgramId(Request):
 
 
 class GetAccounts(Request):
-    """getAccounts: one account, or those of a card."""
+    """getAccounts: show one account, or a card's accounts."""
 
     conditions: ClassVar = (NeedsOne(("card_id", "account_id")),)
 
@@ -63,7 +63,7 @@ class AssignAccountToFeeRuleGroup(Request):
 
 
 class CreatedAccount(Answer):
-    """The account that was made, and whose it is."""
+    """The new account and its holder."""
 
     id: Id
     holder_id: Id

@@ -1,4 +1,4 @@
-"""Card events: what a programme manager is told without asking, at the events URL of its set-up (Standard Webhooks).
+"""Card events, sent to the Events URL of a programme manager's set-up (Standard Webhooks).
 
 An event is ``type``, ``timestamp`` (when it happened) and ``data``. A row of ``EVENTS`` names a type, the model of its
 data, and when it is sent. Models describe; nothing is checked against them at work. No event has card data, masked
@@ -29,7 +29,7 @@ CardEventType = Literal[
 
 
 class CardCreatedEvent(Answer):
-    """A card was made, or made anew: then ``card_id`` stays and ``card_request_id`` is another."""
+    """A card was made or reissued; a reissue keeps ``card_id`` and has a new ``card_request_id``."""
 
     card_id: Id
     card_request_id: Id
@@ -41,7 +41,7 @@ class CardCreatedEvent(Answer):
 
 
 class CardActivatedEvent(Answer):
-    """A card may be used from now on."""
+    """A card was activated."""
 
     card_id: Id
     card_request_id: Id
@@ -50,7 +50,7 @@ class CardActivatedEvent(Answer):
 
 
 class CardStatusEvent(Answer):
-    """A card has another status than before."""
+    """A card's status changed."""
 
     card_id: Id
     holder_id: Id
@@ -60,7 +60,7 @@ class CardStatusEvent(Answer):
 
 
 class CardAuthorizationEvent(Answer):
-    """The network has asked for something, or told; of what was declined the amounts that were asked for."""
+    """The network asked for or reported something; a decline has the requested amounts."""
 
     authorize_id: Id
     authorize_type: fields.AuthorizeType
@@ -82,7 +82,7 @@ class CardAuthorizationEvent(Answer):
 
 
 class CardClearingEvent(Answer):
-    """A shop's money was booked, or given back."""
+    """A clearing or refund was booked."""
 
     transaction_id: Id
     trans_link: ANS[1, 36]
@@ -99,7 +99,7 @@ class CardClearingEvent(Answer):
 
 
 class ReplacedGroup(Answer):
-    """A group that the new programme does not allow, and the programme's own that has taken its place."""
+    """A group that the new programme does not allow, and the programme's group that replaced it."""
 
     group: fields.AccountGroup
     id_before: Id | None
@@ -107,7 +107,7 @@ class ReplacedGroup(Answer):
 
 
 class AccountProgramEvent(Answer):
-    """An account belongs to another programme; it keeps the groups that this one allows."""
+    """An account moved to another programme; it keeps the groups that this one allows."""
 
     account_id: Id
     holder_id: Id
@@ -117,7 +117,7 @@ class AccountProgramEvent(Answer):
 
 
 class ExternalPaymentEvent(Answer):
-    """A payment, a direct debit or a return, as it stands now."""
+    """The present state of a payment, a direct debit or a return."""
 
     epm_transaction_id: Id
     kind: fields.KindOfPayment
@@ -148,7 +148,7 @@ class ExternalPaymentEvent(Answer):
 
 
 class MandateEvent(Answer):
-    """Somebody may collect from an address, or may not any more."""
+    """A creditor got or lost its mandate for an address."""
 
     epm_mandate_id: Id
     state: fields.MandateState

@@ -1,4 +1,4 @@
-"""Cards: the actions that make, issue anew and change them (specification, Card operations)."""
+"""Cards: the actions that make, reissue and change them (specification, Card operations)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DELIVERY_MANDATORY = (
     "delivery_city",
     "order_shipping_method",
 )
-"""What the order of a physical card needs."""
+"""The mandatory fields of a physical card's order."""
 
 BULK_MANDATORY = ("bulk_address_line_1", "bulk_country_ison", "bulk_zipcode", "bulk_city")
 
@@ -55,7 +55,7 @@ BULK_CONDITION = Needs(BULK_MANDATORY, (if_given("order_delivery_code"),))
 
 
 class WithDelivery(Request):
-    """Where a physical card is sent, alone or with others."""
+    """The delivery of a physical card, alone or in bulk."""
 
     delivery_title: ANS[1, 7] | None = None
     delivery_first_name: AS[1, 50] | None = None
@@ -87,18 +87,18 @@ DELIVERY_BLOCK = tuple(name for name in WithDelivery.model_fields if name != "ac
 """The delivery and bulk block; ignored for a virtual card."""
 
 TRACK_NAME = 26
-"""So long may both track data names be together."""
+"""The maximum length of both track data names together."""
 
 
 def check_track_names(values: Members) -> Iterator[Problem]:
-    """Both track data names have a length together."""
+    """Check the length of both track data names together."""
     if sum(len(values.get(name) or "") for name in ("track_data_first_name", "track_data_last_name")) > TRACK_NAME:
         reason = f"and track_data_last_name must have at most {TRACK_NAME} characters together"
         yield Problem("track_data_first_name", "length", reason)
 
 
 class WithEmbossing(WithDelivery):
-    """What is written upon a card and into its chip."""
+    """Printed and encoded data of a card."""
 
     further: ClassVar[tuple[Check, ...]] = (check_track_names,)
 
@@ -113,18 +113,18 @@ def check_password_length(values: Members) -> Iterator[Problem]:
 
 
 def check_owners(values: Members) -> Iterator[Problem]:
-    """Each account has its owner."""
+    """Check that each account has an owner."""
     accounts, owners = values.get("account_id"), values.get("account_owner_id")
     if accounts and owners and len(accounts) != len(owners):
         yield Problem("account_owner_id", "length", "must have as many entries as account_id")
 
 
 _OF_PHYSICAL = frozenset((*DELIVERY_BLOCK, "card_pin"))
-"""What is ignored for a virtual card."""
+"""Fields that are ignored for a virtual card."""
 
 
 class CreateCard(WithHolder, WithEmbossing):
-    """createCard: a virtual or physical card for a new or an existing holder, on new or existing accounts."""
+    """createCard: make a virtual or physical card for a new or an existing holder, on new or existing accounts."""
 
     conditions: ClassVar = (
         Excludes("card_currency_ison", "account_id"),
@@ -163,7 +163,7 @@ class CreateCard(WithHolder, WithEmbossing):
 
 
 class ReissueCard(WithEmbossing):
-    """reissueCard: a card in another body, with its number and PIN or new ones; virtual and physical may change."""
+    """reissueCard: replace a card, with its number and PIN or new ones; virtual and physical may change."""
 
     conditions: ClassVar = (BULK_CONDITION,)
     ignored: ClassVar = (
@@ -195,7 +195,7 @@ class OfCard(Request):
 
 
 class ActivateCard(Request):
-    """activateCard: every datum of the card that is given has to be right."""
+    """activateCard: activate a card; all given card data have to match."""
 
     card_id: Id
     card_request_id: Id | None = None
@@ -252,13 +252,13 @@ class ChangeCardAcsPassword(Request):
 
 
 class GetDesign(Request):
-    """getDesign: the designs of a card programme."""
+    """getDesign: list the designs of a card programme."""
 
     program_id: Id
 
 
 class AuthenticationConfirm(Request):
-    """authenticationConfirm: the cardholder's answer to a request of 3-D Secure."""
+    """authenticationConfirm: pass on the cardholder's answer to a request of 3-D Secure."""
 
     auth_request_id: Id
     confirmation_status: fields.ConfirmationStatus
@@ -267,7 +267,7 @@ class AuthenticationConfirm(Request):
 
 
 class CreateCardAcsMerchantWhitelistRule(Request):
-    """createCardAcsMerchantWhitelistRule: where 3-D Secure asks nothing; criteria and-ed, members of a list or-ed."""
+    """createCardAcsMerchantWhitelistRule: pass 3-D Secure without a question; all criteria match, of a list one member."""
 
     conditions: ClassVar = (
         NeedsOne(("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")),

@@ -1,4 +1,4 @@
-"""What the card actions answer. Card data are shown as the credential's modes say: plain, masked, encrypted, or not."""
+"""Answers of the card actions. A credential's modes show card data plain, masked, encrypted, or not at all."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson,
 from chalicelib.cards.protocol.message import Answer
 
 CardField = Literal["pan", "pin", "cvc2", "acs_password", "expiry"]
-"""The data of a card that a credential is shown in modes of its own."""
+"""Card data that each credential has a mode for."""
 CARD_FIELDS: tuple[CardField, ...] = get_args(CardField)
 
 PLAIN, MASKED, ENCRYPTED, ABSENT = MODES = ("plain", "masked", "encrypted", "absent")
 
 MINIMUM_KEY_BITS = 3072
 LONGEST_BYTES = MINIMUM_KEY_BITS // 8 - 2 * 32 - 2
-"""So many bytes of UTF-8 the shortest key can encrypt (RSA-OAEP with SHA-256): 318."""
+"""Bytes of UTF-8 that the shortest key can encrypt (RSA-OAEP with SHA-256): 318."""
 
 ANSWERED: Mapping[str, CardField] = {
     "pan": "pan",
@@ -27,20 +27,20 @@ ANSWERED: Mapping[str, CardField] = {
     "expiration": "expiry",
     "expiry_year": "expiry",
 }
-"""The members of answers that tell each; an expiry is told by a year and a month together."""
+"""The members of answers for each; an expiry is a year and a month."""
 KEPT_SHORTLY = tuple(member for member, field in ANSWERED.items() if field != "expiry")
-"""The members that an answer loses after a day."""
+"""Members that a stored answer loses after a day."""
 
 
 class Expiration(Answer):
-    """The end of the month in which the card expires; encrypted, when that is agreed, each by itself."""
+    """The month in which the card expires; if encrypted, each member by itself."""
 
     year: int | str
     month: int | str
 
 
 class CreatedCard(Answer):
-    """A card that was made; ``account_id`` is the first currency's."""
+    """The new card; ``account_id`` is the first currency's."""
 
     card_id: Id
     card_request_id: Id
@@ -54,7 +54,7 @@ class CreatedCard(Answer):
 
 
 class ReissuedCard(CreatedCard):
-    """A card that was issued anew."""
+    """The reissued card."""
 
 
 class CardNumber(Answer):
@@ -82,7 +82,7 @@ class AcsPassword(Answer):
 
 
 class CardStatusAnswer(Answer):
-    """A card's status, and why it was changed last."""
+    """A card's status, and the reason of its last change."""
 
     card_status: fields.CardStatus
     reason_code: fields.ReasonCode | None
@@ -122,7 +122,7 @@ class CardDetails(Answer):
 
 
 class Design(Answer):
-    """A design that cards of a programme may have; the name is told under both names that the specification uses."""
+    """A design of a programme; both names that the specification uses for its name."""
 
     card_design_id: Id
     card_design_name: ANS[1, 100]
@@ -130,6 +130,6 @@ class Design(Answer):
 
 
 class WhitelistRule(Answer):
-    """The rule that was made."""
+    """The new rule."""
 
     rule_id: Id

@@ -38,18 +38,18 @@ from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.registries import country_numbers, currency_numbers
 
 ENTRIES = 10
-"""So many currencies, accounts or cards may be named in one call."""
+"""The most currencies, accounts or cards in one call."""
 PAGE = 100
-"""So many entries a page has at most."""
+"""The most entries of a page."""
 OBJECT_BYTES = 2000
-"""So large an object of whatever members may be: a page of them is kept for repeats in one item."""
+"""The most bytes of an object with free members: a page of them is stored for repeats in one item."""
 LIST_CHARACTERS = 65536
-"""So long may each list be."""
+"""The longest list."""
 
 
 @dataclass(frozen=True)
 class _Notation:
-    """What bounds in brackets, or one for both, make a type of."""
+    """Make a type from bounds in brackets, or one bound for both."""
 
     kind: type
     rule: Callable[..., ValueRule]
@@ -87,7 +87,7 @@ Digits = _Notation(str, NumericIdRule)
 Range = _Notation(int, RangeRule)
 ExtList = _ListNotation(different=True)
 Beside = _ListNotation(different=False)
-"""A list whose entries belong to those of another list: one may be there twice."""
+"""A list whose entries belong to those of another list, so entries may repeat."""
 
 FLAG = {0: "no", 1: "yes"}
 Id = Annotated[int, IntegerRule(1, 20)]

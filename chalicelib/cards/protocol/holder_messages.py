@@ -35,7 +35,7 @@ HOLDER_CONDITIONS: tuple[Condition, ...] = (
 
 
 class WithHolder(Request):
-    """The holder block: an existing holder, or the description of a new one."""
+    """The holder block: an existing holder, or the fields of a new one."""
 
     holder_id: Id | None = None
     holder_title: ANS[1, 7] | None = None
@@ -65,12 +65,12 @@ class WithHolder(Request):
 
 
 HOLDER_BLOCK = tuple(name for name in WithHolder.model_fields if name not in ("access_level", "holder_id"))
-"""What describes a new holder in createAccount and createCard; ignored when ``holder_id`` names one."""
+"""Fields of a new holder in createAccount and createCard; ignored when ``holder_id`` names one."""
 HOLDER_IGNORED = (Ignores(frozenset(HOLDER_BLOCK), if_given("holder_id")),)
 
 
 class HolderFields(Request):
-    """What createHolder and updateHolder have in common."""
+    """The common fields of createHolder and updateHolder."""
 
     business_name: ANS[1, 50] | None = None
     title: ANS[1, 7] | None = None
@@ -97,7 +97,7 @@ class HolderFields(Request):
 
 
 class CreateHolder(HolderFields):
-    """createHolder: registers a holder."""
+    """createHolder: register a holder."""
 
     conditions: ClassVar = (Needs(("business_name",), (if_equal("holder_type", 1),)),)
 
@@ -106,7 +106,7 @@ class CreateHolder(HolderFields):
 
 
 class UpdateHolder(HolderFields):
-    """updateHolder: replaces the mandatory fields; an optional one is kept when absent and emptied by ``null``."""
+    """updateHolder: replace the mandatory fields; an optional one stays when absent and is cleared by ``null``."""
 
     emptied: ClassVar = frozenset(
         name for name, field in HolderFields.model_fields.items() if not field.is_required()
@@ -116,7 +116,7 @@ class UpdateHolder(HolderFields):
 
 
 class GetHolder(Request):
-    """getHolder: by its id, by a card of its, or by both when they belong together."""
+    """getHolder: show a holder by its id, by one of its cards, or by both."""
 
     conditions: ClassVar = (NeedsOne(("holder_id", "card_id")),)
 
@@ -125,13 +125,13 @@ class GetHolder(Request):
 
 
 class GetHolderAccounts(Request):
-    """getHolderAccounts: all accounts of a holder that the caller's level lets it see."""
+    """getHolderAccounts: list the accounts of a holder that the caller's level may see."""
 
     holder_id: Id
 
 
 class HolderRecord(Answer):
-    """A holder; ``email`` and ``ip_address`` may be of any form where they were stored before they had one."""
+    """A holder; an ``email`` or ``ip_address`` that was stored before their forms were checked may have any form."""
 
     id: Id
     title: ANS[1, 7] | None

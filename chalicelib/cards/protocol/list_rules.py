@@ -1,4 +1,4 @@
-"""The rules of fields that hold several values: how each form of them is read, and what JSON Schema says of it."""
+"""Rules of fields with several values: how each form is read, and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class SeriesRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class TextsRule(ValueRule):
-    """A JSON list of printable texts, of so many characters together."""
+    """A JSON list of printable texts, with a limit of characters together."""
 
     longest: int
 
@@ -113,7 +113,7 @@ class TextsRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class ObjectRule(ValueRule):
-    """A JSON object of whatever members, of so many bytes as compact JSON in UTF-8."""
+    """A JSON object with free members, with a limit of bytes as compact JSON in UTF-8."""
 
     longest: int
 

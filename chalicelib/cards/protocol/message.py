@@ -26,17 +26,17 @@ NULL = "null"
 Members = Mapping[str, Any]
 
 Check = Callable[[Members], Iterator[Problem]]
-"""Finds what is wrong in the fields that are right each by itself, as they are meant."""
+"""Finds problems between fields that are each valid; gets the values as they are meant."""
 
 ENVELOPE = frozenset(("access_key", "access_api_id", "access_api_key", "action", "api_version", "request_reference_id"))
-"""What every request has besides its own fields and ``access_level``."""
+"""Members of every request besides its own fields and ``access_level``."""
 _MEMBERS = 200
 """More than any action has."""
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """What a condition depends on: that ``field`` is there, is absent, or has a value."""
+    """The premise of a condition: ``field`` is present, is absent, or has a value."""
 
     field: str
     value: int | None = None
@@ -108,7 +108,7 @@ Condition = Needs | NeedsOne | Excludes
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """``fields`` are not even looked at when ``when`` holds."""
+    """``fields`` are ignored when ``when`` holds."""
 
     fields: frozenset[str]
     when: When
@@ -116,10 +116,10 @@ class Ignores:
 
 @dataclass(frozen=True, slots=True)
 class Late(Ignores):
-    """``fields`` that are judged only when the record is known that the request is about, when ``when`` holds."""
+    """When ``when`` holds, ``fields`` are checked only once the record of the request is known."""
 
     def select(self, problems: Iterable[Problem], members: Members) -> list[Problem]:
-        """Those of ``problems`` that are to be told later."""
+        """The ``problems`` that are reported later."""
         return [problem for problem in problems if problem.field in self.fields] if self.when.holds(members) else []
 
 
@@ -132,10 +132,10 @@ class Request(Message):
     conditions: ClassVar[tuple[Condition, ...]] = ()
     ignored: ClassVar[tuple[Ignores, ...]] = ()
     emptied: ClassVar[frozenset[str]] = frozenset()
-    """Fields that ``null`` empties; everywhere else it is as good as absent."""
+    """Fields that ``null`` clears; elsewhere null counts as absent."""
     late: ClassVar[Late | None] = None
     further: ClassVar[tuple[Check, ...]] = ()
-    """What may be wrong between fields that are right each by itself."""
+    """Checks between fields that are each valid."""
     lists: ClassVar[tuple[str, ...]] = ()
     """List values that conditions look at."""
 
@@ -165,7 +165,7 @@ class Request(Message):
 
     @classmethod
     def _validate(cls: type[R], members: Members) -> tuple[R | None, list[Problem]]:
-        """The request if each field is right by itself, and all that is wrong."""
+        """The request if each field is valid, and all problems."""
         request: R | None = None
         problems: list[Problem] = []
         try:
@@ -178,17 +178,17 @@ class Request(Message):
         return request, problems
 
     def keep_notes(self, late: Sequence[Problem], nulls: Sequence[str]) -> None:
-        """Keep what is told later, and what is to be emptied."""
+        """Keep the problems that are reported later, and the fields to be cleared."""
         self._problems, self._nulls = tuple(late), tuple(sorted(self.emptied.intersection(nulls)))
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """What is wrong in the fields that ``late`` names, unless the record says that they do not count."""
+        """The problems of the fields that ``late`` names, unless the record says that they do not count."""
         return self._problems
 
     @property
     def nulls(self) -> Sequence[str]:
-        """The fields to be emptied, in alphabetical order."""
+        """The fields to be cleared, in alphabetical order."""
         return self._nulls
 
     @classmethod
@@ -208,19 +208,19 @@ class Request(Message):
 
     @classmethod
     def _unmet_conditions(cls, members: Members, faulty: frozenset[str]) -> list[Problem]:
-        """The conditions that do not hold, but for fields that are ``faulty`` anyhow."""
+        """The broken conditions, except for fields that are ``faulty`` anyway."""
         here = {name: value for name, value in members.items() if not cls._is_empty(name, value)}
         found = (problem for condition in cls.conditions for problem in condition.problems(here))
         return [problem for problem in found if problem.field not in faulty]
 
     @classmethod
     def _is_empty(cls, name: str, value: Any) -> bool:
-        """Whether a list value is empty: it is as good as absent."""
+        """Whether a list value is empty, which counts as absent."""
         return name in cls.lists and (value == [] or (isinstance(value, str) and not value.strip()))
 
     @classmethod
     def _valid_values(cls, members: Members, problems: Iterable[Problem]) -> dict[str, Any]:
-        """What those fields mean that are right, in a request that is not."""
+        """The valid fields of an invalid request, as they are meant."""
         faulty = {problem.field.partition(".")[0] for problem in problems}
         right = [name for name in cls.model_fields if name in members and name not in faulty]
         return {name: rule_in(cls.model_fields[name]).check(members[name]) for name in right}
@@ -231,7 +231,7 @@ class Request(Message):
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be written in UTF-8: JSON may have half a character, which pydantic stops at."""
+    """Whether a name can be written in UTF-8: JSON may have a lone surrogate, which pydantic rejects."""
     return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
@@ -240,14 +240,14 @@ def _faulty_fields(problems: Iterable[Problem]) -> frozenset[str]:
 
 
 def _sort_problems(model: type[Request], problems: list[Problem]) -> list[Problem]:
-    """In the order of the specification's tables: the action's own fields, then those of the blocks it shares."""
+    """Sorts fields as the specification's tables do: the action's own fields, then those of its blocks."""
     own = [name for name in model.__annotations__ if name in model.model_fields]
     places = {name: place for place, name in enumerate(dict.fromkeys([*own, *model.model_fields]))}
     return sorted(problems, key=lambda problem: places.get(problem.field.partition(".")[0], len(places)))
 
 
 class Answer(TypedDict):
-    """What an action answers in ``data``: an object, or an entry of a list.
+    """The ``data`` of an action's answer: an object, or an entry of a list.
 
     A member that may be ``None`` is left out then, but for one that is ``Nullable``.
     """
@@ -258,6 +258,6 @@ Nullable = Annotated[T | None, NULL]
 
 
 def leave_out_none(answer: A, *nullable: str) -> A:
-    """An answer without the members that have no value, but for those that are ``nullable``."""
+    """An answer without the members that have no value, except for ``nullable`` ones."""
     members = {name: value for name, value in answer.items() if value is not None or name in nullable}
     return cast(A, members)

@@ -10,7 +10,7 @@ from chalicelib.cards.protocol.message import Answer, Needs, NeedsOne, Request, 
 
 
 class CreateCustomFee(Request):
-    """createCustomFee: takes a fee from an account, at once; amounts are in minor units."""
+    """createCustomFee: take a fee from an account at once; amounts are in minor units."""
 
     conditions: ClassVar = (
         NeedsOne(("card_id", "account_id")),
@@ -31,20 +31,20 @@ class CreateCustomFee(Request):
 
 
 class GetCardFees(Request):
-    """getCardFees: a page of the entries of a card's fee group."""
+    """getCardFees: list a page of the entries of a card's fee group."""
 
     card_id: Id
     paginator: Paginator
 
 
 class GetFeesGroups(Request):
-    """getFeesGroups: all, or those that a programme allows."""
+    """getFeesGroups: list all fee groups, or those that a programme allows."""
 
     program_id: Id | None = None
 
 
 class GetLimits(Request):
-    """getLimits: a page of the entries of the limit group of a card, an account or a holder."""
+    """getLimits: list a page of the entries of the limit group of a card, an account or a holder."""
 
     record_id: Id
     limit_type: LimitType
@@ -52,11 +52,11 @@ class GetLimits(Request):
 
 
 class GetLimitsStatus(GetLimits):
-    """getLimitsStatus: the same with what is left in the present window of each."""
+    """getLimitsStatus: the same with the remainder in the present window of each."""
 
 
 class GetLimitsGroups(Request):
-    """getLimitsGroups: all of a type, or those that a programme allows."""
+    """getLimitsGroups: list all limit groups of a type, or those that a programme allows."""
 
     limit_type: LimitType
     program_id: Id | None = None
@@ -97,7 +97,7 @@ class FeeEntryRecord(Answer):
 
 
 class LimitScope(Answer):
-    """What an entry of a limit group is about; 0 stands for any, 99 for any type and any entry mode."""
+    """The transactions that an entry of a limit group counts; 0 stands for any, 99 for any type and entry mode."""
 
     amount_currency_ison: CurrencyIson
     duration: N[1, 3]
@@ -116,7 +116,7 @@ class LimitScope(Answer):
 
 
 class LimitEntryRecord(LimitScope):
-    """An entry of a limit group: how often, how much, and in how many countries."""
+    """An entry of a limit group: a number of transactions, their sum, and their countries."""
 
     name: ANS[1, 100] | None
     count: N[1, 9] | None
@@ -125,7 +125,7 @@ class LimitEntryRecord(LimitScope):
 
 
 class LimitStatusRecord(LimitScope):
-    """An entry of a limit group with what is left of it until ``date_valid``, in Unix seconds."""
+    """An entry of a limit group with its remainder until ``date_valid``, in Unix seconds."""
 
     name: ANS[1, 100] | None
     original_count: N[1, 9] | None

@@ -12,7 +12,7 @@ from chalicelib.foundation.fields.problems import Problem
 
 
 class _Assignment(Request):
-    """What an address is asked for with."""
+    """The fields of a new address."""
 
     epm_method_id: fields.EpmMethod
     currency_ison: CurrencyIson
@@ -23,7 +23,7 @@ class _Assignment(Request):
 
 
 class AssignExternalPaymentAddress(_Assignment):
-    """assignExternalPaymentAddress: has the provider open an address for an account."""
+    """assignExternalPaymentAddress: have the provider open an address for an account."""
 
     account_id: Id
 
@@ -35,14 +35,14 @@ class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
 
 
 class CancelExternalPaymentMandate(Request):
-    """cancelExternalPaymentMandate: nothing more is collected by it."""
+    """cancelExternalPaymentMandate: end a mandate and reject its open collections."""
 
     epm_mandate_id: Id
     reason: fields.ReasonCode
 
 
 class ChangeDDExternalPaymentStatus(Request):
-    """changeDDExternalPaymentStatus: whether a direct debit is to be paid, as long as its cut-off is ahead."""
+    """changeDDExternalPaymentStatus: decide whether a direct debit is paid, before its cut-off."""
 
     epm_transaction_id: Id
     should_pay: Flag
@@ -54,7 +54,7 @@ class GetExternalPaymentAddress(Request):
 
 
 class GetAccountExternalPaymentAddresses(Request):
-    """getAccountExternalPaymentAddresses: all of an account."""
+    """getAccountExternalPaymentAddresses: list an account's addresses."""
 
     account_id: Id
 
@@ -69,13 +69,13 @@ class ChangeExternalPaymentAddressStatus(Request):
 
 
 def check_amount(members: Members) -> Iterator[Problem]:
-    """No payment is of nothing."""
+    """Refuse an amount of zero."""
     if members.get("amount") == 0:
         yield Problem("amount", "value", "must be more than 0")
 
 
 class TransferToExternalPayment(Request):
-    """transferToExternalPayment: pays from an address; the amount is in minor units of the address's currency."""
+    """transferToExternalPayment: pay from an address; the amount is in minor units of the address's currency."""
 
     conditions: ClassVar = (
         Needs(("destination_sort_code",), (if_given("destination_account_number"),)),
@@ -101,7 +101,7 @@ class TransferToExternalPayment(Request):
 
 
 class InboundReturn(Request):
-    """inboundReturn: sends back what was received, but for direct credits."""
+    """inboundReturn: send back a payment in that is no direct credit."""
 
     epm_transaction_id: Id
     reason: fields.ReasonCode | None = None
@@ -109,7 +109,7 @@ class InboundReturn(Request):
 
 
 class DirectDebitReturn(Request):
-    """directDebitReturn: takes back what was collected."""
+    """directDebitReturn: take back a collected direct debit."""
 
     returned_epm_transaction_id: Id
     reason: fields.DirectDebitReason
@@ -117,7 +117,7 @@ class DirectDebitReturn(Request):
 
 
 class DirectCreditReturn(Request):
-    """directCreditReturn: sends back a Bacs direct credit."""
+    """directCreditReturn: send back a Bacs direct credit."""
 
     epm_transaction_id: Id
     return_reason_id: fields.ReasonCode | None = None
@@ -125,7 +125,7 @@ class DirectCreditReturn(Request):
 
 
 class AddressRecord(Answer):
-    """An external payment address: what others pay to, and collect from."""
+    """An external payment address: others pay to it and collect from it."""
 
     id: Id
     access_level: Level
@@ -151,7 +151,7 @@ class AddressRecord(Answer):
 
 
 class AddressWithStatus(AddressRecord):
-    """An external payment address with its status, and why it was changed last."""
+    """An external payment address with its status, and the reason of its last change."""
 
     status: fields.AddressStatus
     status_change_reason_code: fields.ReasonCode | None
@@ -159,7 +159,7 @@ class AddressWithStatus(AddressRecord):
 
 
 class OwnBankAccount(Answer):
-    """An address of this service as a payment shows it; what it does not have is empty."""
+    """An address of this service as a payment shows it; missing numbers are empty."""
 
     id: Id
     account_number: str
@@ -170,7 +170,7 @@ class OwnBankAccount(Answer):
 
 
 class OtherBankAccount(Answer):
-    """Where a payment goes."""
+    """The destination of a payment."""
 
     account_number: AN[1, 26] | None
     account_name: ANS[1, 70]
@@ -195,6 +195,6 @@ class TransferRecord(Answer):
 
 
 class TransferWithDestination(TransferRecord):
-    """The same, with where it goes."""
+    """The same with its destination."""
 
     destination_bank_account_address: list[OtherBankAccount] | None

@@ -1,4 +1,4 @@
-"""The states of external payment addresses, payments and mandates, and what each of them lets pass.
+"""The states of external payment addresses, payments and mandates, and the actions that each allows.
 
 As in ``states``: one table that the flows, the documentation and the tests share. ``None`` lets an action pass.
 """
@@ -24,7 +24,7 @@ RESULT_RULES: Mapping[str, Mapping[str, Status | None]] = {
     "rejected": {"P": None, "S": Status.WRONG_STATE, "J": None, "R": Status.ALREADY_RETURNED},
     "returned": {"P": Status.WRONG_STATE, "S": None, "J": Status.WRONG_STATE, "R": None},
 }
-"""By result, then by the state of the payment out; a result that it has already changes nothing."""
+"""By result, then by the state of the payment out; repeating a result changes nothing."""
 RESULT_MEANINGS = {result: PAYMENT_STATES[state] for result, state in RESULTS.items()}
 
 PaymentKind = Literal["out", "in", "debit", "return"]
@@ -40,14 +40,14 @@ ADDRESS_RULES: Mapping[str, Rule] = {
     "transferToExternalPayment": {"A": None, "S": Status.WRONG_STATE, "B": Status.WRONG_STATE},
     "simulateMandate": {"A": None, "S": Status.WRONG_STATE, "B": Status.WRONG_STATE},
 }
-"""By action, then by the address's state; the same status once more succeeds, but for B."""
+"""By action, then by the address's state; the same status once more succeeds, except for B."""
 
 MANDATE_RULES: Mapping[str, Rule] = {"cancelExternalPaymentMandate": {"A": None, "C": Status.ALREADY_CANCELLED}}
 """By action, then by the mandate's state."""
 
 
 def _only_from(kind: PaymentKind, state: str) -> Mapping[tuple[PaymentKind, str], Status | None]:
-    """A rule that one kind of payment passes in one state: returned ones are known to be."""
+    """A rule that one kind of payment passes in one state; returned payments have a refusal of their own."""
     return {
         (each, letter): Status.ALREADY_RETURNED if letter == RETURNED else Status.WRONG_STATE
         for each in PAYMENT_KINDS
@@ -62,4 +62,4 @@ PAYMENT_RULES: Mapping[str, Mapping[tuple[PaymentKind, str], Status | None]] = {
     "changeDDExternalPaymentStatus": _only_from("debit", PENDING),
     "simulateDirectDebit": _only_from("debit", PENDING),
 }
-"""By action, then by the payment's kind and state. Which inbound payments are direct credits their scheme says."""
+"""By action, then by the payment's kind and state. The scheme decides which inbound payments are direct credits."""

@@ -1,4 +1,4 @@
-"""What a programme manager's people see at the web interface: actions of this service's own, which nobody else calls.
+"""The web interface's view of a programme manager's cards: internal actions, which nobody else calls.
 
 They answer what the interface shows anyway, gathered for one page, the latest first; ``at`` is in Unix milliseconds.
 """
@@ -15,19 +15,19 @@ from chalicelib.cards.protocol.payment_messages import AddressRecord
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, TransactionRecord
 
 CARDS, ACCOUNTS = 20, 4
-"""So many cards are listed at once, and so many accounts of each: all of them are read together."""
+"""The cards of a page, and the accounts of each: all of them are read together."""
 LIST_CARDS, SHOW_CARD, LIST_ACTIVITY = "listCards", "showCard", "listActivity"
 
 
 class ListCards(Request):
-    """listCards: the newest cards, or those before the card ``before``."""
+    """listCards: list the newest cards, or those before the card ``before``."""
 
     item_count: Range[1, CARDS]
     before: Id | None = None
 
 
 class ShowCard(Request):
-    """showCard: a card with its holder, its first accounts, and the latest rows of their lists.
+    """showCard: show a card with its holder, its first accounts, and the latest rows of their lists.
 
     ``item_count`` is how many of activity and transactions, ``balance_count`` of how many movements the balances.
     """
@@ -38,7 +38,7 @@ class ShowCard(Request):
 
 
 class ListActivity(Request):
-    """listActivity: the latest messages of the network about a card or about all cards, or those before one of them.
+    """listActivity: list the latest messages of the network about a card or all cards, or those before one of them.
 
     A message is named by its time (Unix milliseconds) and its number.
     """
@@ -62,13 +62,13 @@ class NumberedCard(CardDetails):
 
 
 class HeldAccount(AccountRecord):
-    """An account with what is held of it."""
+    """An account with its held amount."""
 
     held_balance: int
 
 
 class ListedCard(NumberedCard):
-    """A card of the list, with its first accounts, and how many more it has."""
+    """A card of the list, with its first accounts and the number of further ones."""
 
     holder_name: str
     accounts: list[HeldAccount]
@@ -89,7 +89,7 @@ class DatedTransaction(TransactionRecord):
 
 
 class DatedBalances(Answer):
-    """What an account came to by a movement."""
+    """An account's balance after a movement."""
 
     at: int
     settled: int
@@ -105,7 +105,7 @@ class AccountOverview(HeldAccount):
 
 
 class AuthorizationSummary(Answer):
-    """An authorization that messages or transactions belong to."""
+    """The authorization of messages or transactions."""
 
     trans_link: str
     state: str
@@ -118,7 +118,7 @@ class AuthorizationSummary(Answer):
 
 
 class CardOverview(Answer):
-    """A card with all that belongs to it; ``entries`` are names of entries of the set-up, by their kinds."""
+    """A card with its records; ``entries`` are names of entries of the set-up, by kind."""
 
     card: NumberedCard
     entries: dict[str, str]

@@ -18,14 +18,14 @@ _SPANS = (("date_from", "date_to"), ("date_imported_from", "date_imported_to"))
 
 
 def check_dates(members: Members) -> Iterator[Problem]:
-    """No span ends before it begins."""
+    """Refuse a span that ends before it begins."""
     for first, last in _SPANS:
         if members.get(first) is not None and members.get(last) is not None and members[first] > members[last]:
             yield Problem(last, "value", f"must not be before {first}")
 
 
 class ReportRequest(Request):
-    """A page of a list: so many rows, after the row ``last_id`` if one is named."""
+    """A page of a list: a number of rows, after the row ``last_id`` if it is given."""
 
     further: ClassVar = (check_dates,)
 
@@ -34,7 +34,7 @@ class ReportRequest(Request):
 
 
 class GetCardsActivity(ReportRequest):
-    """getCardsActivity: every message of the network about a card, or about all cards."""
+    """getCardsActivity: list the network's messages about a card, or about all cards."""
 
     card_id: Id | None = None
     date_from: N[1, 11]
@@ -42,7 +42,7 @@ class GetCardsActivity(ReportRequest):
 
 
 class GetFinancialAuthorizes(ReportRequest):
-    """getFinancialAuthorizes: what was approved for a card, and moves money once it is cleared."""
+    """getFinancialAuthorizes: list a card's approved messages that move money once they are cleared."""
 
     card_id: Id
     date_from: N[1, 11]
@@ -50,7 +50,7 @@ class GetFinancialAuthorizes(ReportRequest):
 
 
 class GetTransactions(ReportRequest):
-    """getTransactions: what was booked, of a card, of an account, or of a card on an account."""
+    """getTransactions: list what was booked on a card, an account, or a card on an account."""
 
     conditions: ClassVar = (
         NeedsOne(("card_id", "account_id")),
@@ -65,7 +65,7 @@ class GetTransactions(ReportRequest):
 
 
 class GetFinancialDetailAddendums(ReportRequest):
-    """getFinancialDetailAddendums: what the network has told of transactions afterwards."""
+    """getFinancialDetailAddendums: list the network's later details of transactions."""
 
     date_imported_from: N[1, 11]
     date_imported_to: N[1, 11]
@@ -73,7 +73,7 @@ class GetFinancialDetailAddendums(ReportRequest):
 
 
 class SimulateAddendum(Request):
-    """simulateAddendum: the network tells details of a transaction."""
+    """simulateAddendum: the network reports details of a transaction."""
 
     transaction_id: N[1, 11]
     addendum_type: ANS[1, 50]
@@ -138,7 +138,7 @@ class CardActivityRecord(Answer):
 
 
 class FinancialAuthorizeRecord(Answer, total=False):
-    """What was approved for a card and moves money once it is cleared; fees as far as nothing else shows them."""
+    """An approved message that moves money once it is cleared; with fees that nothing else shows."""
 
     authorize_id: Id
     proc_code: N[1, 6]
@@ -258,7 +258,7 @@ class TransactionRecord(Answer, total=False):
 
 
 class AddendumRecord(Answer):
-    """What the network has told of a transaction afterwards; ``date_imported`` in Unix seconds."""
+    """The network's later details of a transaction; ``date_imported`` in Unix seconds."""
 
     id: Id
     transaction_id: Id

@@ -1,4 +1,4 @@
-"""The rules behind the card API's field vocabulary: how a value is checked, and what JSON Schema says of it.
+"""The rules behind the card API's field types: how a value is checked, and its JSON Schema.
 
 A number comes as a JSON number or as a string of digits and becomes an ``int`` (or, where leading zeros count, digits);
 its length counts digits. Nothing here quotes a value.
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 class ValueRule:
-    """A value that passes ``check``, which answers what it means."""
+    """A value that passes ``check``, which returns its meaning."""
 
     __slots__ = ()
 
@@ -28,11 +28,11 @@ class ValueRule:
         raise NotImplementedError
 
     def json_schema(self) -> Json:
-        """What JSON Schema says of a value that is taken."""
+        """The JSON Schema of an accepted value."""
         raise NotImplementedError
 
     def answer_schema(self) -> Json:
-        """What JSON Schema says of a value that is answered."""
+        """The JSON Schema of an answered value."""
         return self.json_schema()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -43,7 +43,7 @@ _DIGITS = re.compile(r"[0-9]*")
 
 
 def digits_of(value: Any, shortest: int, longest: int, what: str = "digits") -> str:
-    """The digits of a JSON number or of a string of digits, so many of them."""
+    """The digits of a JSON number or of a string of digits, within bounds of length."""
     text = str(value) if type(value) is int and value >= 0 else value
     if type(text) is not str or not _DIGITS.fullmatch(text):
         fault("type", "must be a whole number")
@@ -52,7 +52,7 @@ def digits_of(value: Any, shortest: int, longest: int, what: str = "digits") -> 
 
 
 def text_of(value: Any, shortest: int, longest: int) -> str:
-    """A string of so many characters."""
+    """A string with bounds of length."""
     if type(value) is not str:
         fault("type", "must be a string")
     _check_length(value, shortest, longest, "characters")
@@ -68,7 +68,7 @@ def _check_length(text: str, shortest: int, longest: int, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class IntegerRule(ValueRule):
-    """A whole number of so many digits."""
+    """A whole number with bounds of its digits."""
 
     shortest: int
     longest: int
@@ -94,7 +94,7 @@ class IntegerRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NumericIdRule(ValueRule):
-    """A number that is an identifier: its digits, leading zeros and all."""
+    """A number that is an identifier: its digits, with leading zeros."""
 
     shortest: int
     longest: int
@@ -119,7 +119,7 @@ class NumericIdRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class RangeRule(ValueRule):
-    """A whole number between two values, of so many digits; else of no more than the higher value has."""
+    """A whole number between two values, with at most the given digits, or those of the higher value."""
 
     lowest: int
     highest: int
@@ -151,7 +151,7 @@ class RangeRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class PaginatorRule(ValueRule):
-    """Which page of a list is wanted: ``item_count`` entries from the zero-based ``offset`` on."""
+    """A page of a list: ``item_count`` entries from the zero-based ``offset`` on."""
 
     most: int
     digits: int
@@ -214,7 +214,7 @@ class OneOfRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CodeWordRule(ValueRule):
-    """One of some strings, each with a meaning; ``length`` is that of all of them, or the longest one's.
+    """One of some strings, each with a meaning; ``length`` is the length of all, or of the longest.
 
     With ``shortest`` they may be shorter, a number stands for its digits, and capitals and small letters are the same.
     """
@@ -266,7 +266,7 @@ class CodeRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CharacterRule(ValueRule):
-    """A string of so many characters that all belong to a class; ``allowed`` tells the first answer fast."""
+    """A string with bounds of length whose characters belong to a class; ``allowed`` is the fast check."""
 
     shortest: int
     longest: int
@@ -295,7 +295,7 @@ class CharacterRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class FormRule(CharacterRule):
-    """Text of a form: ``read`` gives what it means, and ``None`` for what is not ``called`` so.
+    """Text of a form named ``called``: ``read`` returns its meaning, or ``None`` if it has another form.
 
     ``format`` is JSON Schema's name for it.
     """
@@ -319,7 +319,7 @@ class FormRule(CharacterRule):
 
 
 def capitalize(text: str) -> str:
-    """Text with a capital at its begin."""
+    """Text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 

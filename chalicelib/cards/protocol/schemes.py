@@ -1,4 +1,4 @@
-"""How external payments travel: methods with their currencies, schemes with their largest amounts, SEPA's countries."""
+"""Methods of external payments with their currencies, schemes with their largest amounts, SEPA's countries."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SCHEME_NAMES = {
 DIRECT_CREDITS = frozenset((BACS,))
 """The schemes whose payments are returned as direct credits."""
 RETURNS_WITH_REASON = frozenset((SCTINST, SCT))
-"""The schemes that want a reason for a return."""
+"""The schemes that need a reason for a return."""
 DEFAULT_SCHEMES: Mapping[int, tuple[str, ...]] = {UK: (FPS, CHAPS), SEPA: (SCTINST, SCT)}
-"""What is tried in this order when nothing is wished."""
+"""The default order of schemes."""
 
 BRITAIN = 826
 SEPA_COUNTRIES: Mapping[str, int] = {
@@ -73,11 +73,11 @@ SEPA_COUNTRIES: Mapping[str, int] = {
     "SM": 674,
     "VA": 336,
 }
-"""What IBANs of the Single Euro Payments Area begin with, and the countries' numbers (ISO 3166-1)."""
+"""The first letters of IBANs of the Single Euro Payments Area, and the countries' numbers (ISO 3166-1)."""
 
 
 def choose_scheme(method: int, schemes: Sequence[str], amount: int) -> str | None:
-    """The first of the wished schemes that the method has and that takes the amount; the default ones if none is."""
+    """The first of the requested schemes, or of the default ones, that the method has and that takes the amount."""
     taking = [name for name, limit in SCHEMES[method].items() if limit is None or amount <= limit]
     return next((name for name in schemes or DEFAULT_SCHEMES[method] if name in taking), None)
 

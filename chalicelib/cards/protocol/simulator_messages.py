@@ -1,4 +1,4 @@
-"""The sandbox's simulator: what a card network, an access control server, other banks and the payment provider do."""
+"""The sandbox's simulator: a card network, an access control server, other banks and the payment provider."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chalicelib.foundation.fields.problems import Problem
 
 
 class AtMerchant(Request):
-    """Where the card is used."""
+    """The merchant and place of a card's use."""
 
     mcc: Digits[4] | None = None
     merchant_name: ANS[1, 100] | None = None
@@ -33,14 +33,14 @@ class SimulateAuthentication(AtMerchant):
 
 
 def check_total_amount(members: Members) -> Iterator[Problem]:
-    """Amount and cashback are one amount for the network."""
+    """Add amount and cashback, which are one amount for the network."""
     amount, cashback = members.get("amount"), members.get("cashback_amount")
     if isinstance(amount, int) and isinstance(cashback, int) and amount + cashback > MOST_AMOUNT:
         yield Problem("cashback_amount", "length", "must have at most 15 digits together with amount")
 
 
 class _CardUse(AtMerchant):
-    """What the network tells of the use of a card; amounts in minor units of ``currency_ison``."""
+    """The network's message about a card's use; amounts in minor units of ``currency_ison``."""
 
     conditions: ClassVar = (NeedsOne(("card_id", "pan")), Excludes("pan", "card_id"))
     further: ClassVar = (check_total_amount,)
@@ -67,13 +67,13 @@ class SimulateAuthorization(_CardUse):
 
 
 class SimulateAdvice(_CardUse):
-    """simulateAdvice: the network tells what it has decided in the issuer's place; it is never declined."""
+    """simulateAdvice: the network reports its own decision; it is never declined."""
 
     response_code: fields.ResponseCode
 
 
 class SimulateIncrement(Request):
-    """simulateIncrement: the shop asks for more on top of what was approved."""
+    """simulateIncrement: the shop asks for more."""
 
     further: ClassVar = (check_amount,)
 
@@ -82,7 +82,7 @@ class SimulateIncrement(Request):
 
 
 class SimulateReversal(Request):
-    """simulateReversal: the shop gives up what was approved, or ``amount`` of it."""
+    """simulateReversal: the shop gives up the approved amount, or ``amount`` of it."""
 
     further: ClassVar = (check_amount,)
 
@@ -91,7 +91,7 @@ class SimulateReversal(Request):
 
 
 class SimulateExpiry(Request):
-    """simulateExpiry: the time of what was approved is over."""
+    """simulateExpiry: the hold expires."""
 
     trans_link: Digits[12]
 
@@ -110,7 +110,7 @@ class SimulateClearing(AtMerchant):
 
 
 class SimulateRefund(SimulateClearing):
-    """simulateRefund: the shop gives money back."""
+    """simulateRefund: the shop refunds money."""
 
 
 class SimulateDispute(Request):
@@ -124,7 +124,7 @@ class SimulateDispute(Request):
 
 
 class Authentication(Answer):
-    """What came of it; ``validation_value`` is what a cardholder would have been sent."""
+    """The outcome; ``validation_value`` is the cardholder's one-time value."""
 
     outcome: str
     auth_request_id: Id | None
@@ -150,14 +150,14 @@ class Authorization(Answer):
 
 
 class Balances(Answer):
-    """The account's balances afterwards; 0 of an account that the caller may not see."""
+    """The account's balances afterwards; 0 for an account that the caller may not see."""
 
     available_balance: int
     settled_balance: int
 
 
 class Released(Answer):
-    """What was held, and is not any more."""
+    """The released amount."""
 
     authorize_id: Id
     released_amount: int
@@ -166,7 +166,7 @@ class Released(Answer):
 
 
 class Cleared(Answer):
-    """The transaction, and what was released of the authorization that it belongs to."""
+    """The transaction, and the amount released from its authorization."""
 
     transaction_id: Id
     trans_link: ANS[1, 36]
@@ -223,7 +223,7 @@ class SimulateDirectDebit(Request):
 
 
 class SimulateOutboundResult(Request):
-    """simulateOutboundResult: the provider reports what became of a payment out."""
+    """simulateOutboundResult: the provider reports the outcome of a payment out."""
 
     epm_transaction_id: Id
     result: fields.PaymentResult
@@ -231,7 +231,7 @@ class SimulateOutboundResult(Request):
 
 
 class InboundPayment(Answer):
-    """What came of it; when it was bounced, ``reason`` in the place of ``transaction_id``."""
+    """The outcome; ``reason`` in place of ``transaction_id`` if it was bounced."""
 
     epm_transaction_id: Id
     transaction_id: Id | None

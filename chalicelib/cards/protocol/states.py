@@ -1,4 +1,4 @@
-"""The states of accounts, cards, PINs, authorizations and disputes: from which an action may start, else its refusal.
+"""The states of accounts, cards, PINs, authorizations and disputes: the actions that each allows, or their refusals.
 
 One table that the flows, the documentation and the tests share. ``None`` lets an action pass.
 """
@@ -30,21 +30,21 @@ PIN_STATES = {0: "ok", 1: "blocked"}
 PIN_OK, PIN_IS_BLOCKED = 0, 1
 
 PIN_TRIES = 3
-"""So many wrong PINs one after the other block it, unless the programme says otherwise."""
+"""Consecutive wrong PINs that block the PIN, unless the programme says otherwise."""
 MISMATCHES_A_DAY = 5
-"""So many wrong card data at activateCard, and so many wrong CVC2s, are looked at in one UTC day."""
+"""Wrong card data at activateCard, and wrong CVC2s, that are checked in one UTC day."""
 
 DECLINED_BY_CARD = {"N": "78", "T": "62", "R": "59", "L": "41", "S": "43", "E": "54", "B": "46"}
 """The network's response code for a card in each state but A."""
 DECLINED_BY_ACCOUNT = {"S": "62", "R": "62", "C": "46"}
 DECLINED_BY_NUMBER = {"L": "41", "S": "43"}
-"""For a number that was replaced, by the state that its card had then; 14 for all others."""
+"""For a replaced number, by the state of its card then; 14 for all others."""
 
 Rule = Mapping[str, Status | None]
 
 
 def _unless_final(**others: Status | None) -> Rule:
-    """A rule over all states of a card: what is named, and everywhere else but in B it may start."""
+    """A rule over all states of a card: as given, and else allowed, except in B."""
     return {state: Status.FINAL if state == BLOCKED else others.get(state) for state in CARD_STATES}
 
 
@@ -109,12 +109,12 @@ ACCOUNT_RULES: Mapping[str, Rule] = {
 """By action, then by the account's state; createCard puts a new card on an account."""
 
 PAYING_ACCOUNT = ("A",)
-"""The states in which an account pays what others collect."""
+"""The states in which an account pays direct debits."""
 CREDITED_ACCOUNT = ("A", "R")
-"""The states in which an account takes what others send; in the others it is bounced."""
+"""The states in which an account accepts payments in; in others they are bounced."""
 
 LIVE_ACCOUNT = ("A", "R")
-"""The states in which an account takes new cards."""
+"""The states in which an account accepts new cards."""
 
 AUTHORIZATION_STATES = {
     "D": "declined",
@@ -135,7 +135,7 @@ AUTHORIZATION_RULES: Mapping[str, Mapping[str, Status | None]] = {
     "simulateClearing": dict.fromkeys(AUTHORIZATION_STATES),
     "simulateRefund": dict.fromkeys(AUTHORIZATION_STATES),
 }
-"""By action, then by the authorization's state: a clearing is forced, and a refund bounded by what was cleared."""
+"""By action, then by the authorization's state: a clearing is always booked, a refund bounded by the clearing."""
 
 DISPUTE_STEPS = {
     "opened": "the holder has got the money back, which is reserved",
@@ -149,4 +149,4 @@ DISPUTE_RULES: Mapping[str, Mapping[str | None, Status | None]] = {
     DISPUTE_WON: _IF_OPENED,
     DISPUTE_LOST: _IF_OPENED,
 }
-"""By step, then by the step that a transaction's dispute has reached; ``None``: it was never disputed."""
+"""By step, then by the dispute's present step; ``None``: never disputed."""

@@ -9,7 +9,7 @@ from chalicelib.foundation.fields.problems import Kind, Problem
 
 
 class Status(IntEnum):
-    """The codes; ``meaning`` is what the documentation says, and the message where nothing more is known."""
+    """The codes; ``meaning`` is the documentation's text, and the default message."""
 
     meaning: str
 
@@ -84,7 +84,7 @@ class Status(IntEnum):
 
     @property
     def is_kept(self) -> bool:
-        """Whether repeats of the request get the same error: those of what stands here, not of how it was asked."""
+        """Whether a repeat gets the same error: errors of stored state do, errors of the request do not."""
         return 3000 <= self < 8000
 
 
@@ -117,7 +117,7 @@ class Refused(Exception):
 
 
 def require_permitted(status: Status | None) -> None:
-    """Raises: Refused, with the status that a table of states gives; ``None`` permits."""
+    """Raises: Refused, with the status from a table of states; ``None`` permits."""
     if status is not None:
         raise Refused(status)
 
@@ -136,16 +136,16 @@ def refused_fields(problems: Sequence[Problem]) -> Refused:
 
 
 def refused_field(field: str, kind: Kind, reason: str) -> Refused:
-    """One field that cannot stand beside what is stored, or beside what the programme allows."""
+    """One field that contradicts the stored record or the programme."""
     return refused_fields([Problem(field, kind, reason)])
 
 
 LONGEST = 50
-"""So many characters of the name are told."""
+"""The characters of the name that are shown."""
 
 
 def unknown_action(name: str, here: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    """The message for ``name``, which is none of the actions ``here``; ``elsewhere`` says where others are called."""
+    """The message for ``name``, which is no action ``here``; ``elsewhere`` says where others are called."""
     said = f'there is no action "{_replace_unprintable(name[:LONGEST])}"'
     if name in elsewhere:
         return f"{said} here: {elsewhere[name]}"
@@ -162,7 +162,7 @@ def _replace_unprintable(text: str) -> str:
 
 
 def _find_nearest(name: str, known: Iterable[str]) -> str | None:
-    """The name that is most like it in whatever letters, if one is alike at all."""
+    """The most similar name, whatever its case, or ``None``."""
     from difflib import get_close_matches  # few requests need it
 
     names = {each.lower(): each for each in known}

@@ -5,7 +5,7 @@ from __future__ import annotations
 API_VERSION = "1.2"
 
 LONGEST_VALIDITY = 300
-"""Months from now that no expiry passes (specification, Limits)."""
+"""The most months from now to an expiry (specification, Limits)."""
 
 YES, NO = 1, 0
 
@@ -35,7 +35,7 @@ LIMIT_CLASSES = {
 }
 """``limits_tx_type_id``: the kinds of transactions that an entry of a limit group counts."""
 MOST_COUNT, MOST_AMOUNT, MOST_COUNTRIES = 999_999_999, 999_999_999_999_999, 999
-"""What is left of a bound that is not set: the largest number of its field."""
+"""The remainder of an unset bound: the largest number of its field."""
 ANY_REGION, DOMESTIC, WITHIN_REGION, BETWEEN_REGIONS = 0, 1, 2, 3
 REGION_TYPES = {
     ANY_REGION: "anywhere",
@@ -102,27 +102,27 @@ TRANSACTION_TYPES = {
 }
 """The first two digits of the processing code; from 60 on this project's own."""
 CARD_TRANSACTION_TYPES = {number: meaning for number, meaning in TRANSACTION_TYPES.items() if number < 60}
-"""Those that a card is used for."""
+"""The types of card transactions."""
 PURCHASE, CREDIT_ADJUSTMENT, DEBIT_ADJUSTMENT, REFUND = 0, 2, 19, 20
 EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT, FEE = 60, 61, 62, 70
 RETURN_CREDIT, RETURN_DEBIT = 63, 64
 RETURN_TYPES = {"credit": RETURN_CREDIT, "debit": RETURN_DEBIT}
-"""The type of the return of an external payment, by what it does to the holder's account."""
+"""The type of an external payment's return, by its effect on the holder's account."""
 RETURNS = frozenset(RETURN_TYPES.values())
-"""They cost nothing, and no limit counts them."""
+"""They cost nothing and count in no limit."""
 EXTERNAL_TYPES = frozenset((EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT)) | RETURNS
-"""Those of external payments."""
+"""The types of external payments."""
 CREDIT_TYPES = frozenset((2, 20, 21, 22, 26, EXTERNAL_IN, RETURN_CREDIT))
-"""Those that bring the holder money. Every other one that is booked takes it."""
+"""The types that credit the holder. Every other booked type debits."""
 INQUIRY_TYPES = frozenset((30, 39))
-"""Those that move nothing."""
+"""The types that move no money."""
 TYPES_OF_CLASS = {
     PURCHASES: frozenset((0, 9, 10, 28)),
     CASH: frozenset((1, 11, 12)),
     EXTERNAL_DEBITS: frozenset((EXTERNAL_OUT, DIRECT_DEBIT)),
     MONEY_IN: CREDIT_TYPES - RETURNS,
 }
-"""What the classes of ``LIMIT_CLASSES`` count; every debit is counted by ``ANY_DEBIT``."""
+"""The types that the classes of ``LIMIT_CLASSES`` count; ``ANY_DEBIT`` counts every debit."""
 ANY_TYPE = 99
 """In an entry of a fee or limit group: of every transaction type, or every entry mode. Elsewhere 0 stands for any."""
 
@@ -166,7 +166,7 @@ RESPONSE_CODES = {
 PRESENTMENT, CHARGEBACK, FEE_COLLECTION, EXTERNAL_PAYMENT = 1240, 1442, 1740, 1200
 """``mti``, the types of messages (ISO 8583) of transactions; external payments stand as financial requests."""
 FIRST_PRESENTMENT, FURTHER_PRESENTMENT, FIRST_CHARGEBACK = 200, 205, 450
-"""``function_code`` (ISO 8583, field 24): what such a message is for."""
+"""``function_code`` (ISO 8583, field 24): the purpose of such a message."""
 
 APPROVED, APPROVED_IN_PART = "00", "10"
 APPROVALS = (APPROVED, APPROVED_IN_PART)
@@ -181,9 +181,9 @@ AUTHORIZE_TYPES = {
 }
 """``authorize_type``: this project's list."""
 ADVICE_REASONS = {ADVICE: 1, EXPIRY: 2}
-"""``advice_reason_code``: the network has decided in the issuer's place, the time of a hold was over."""
+"""``advice_reason_code``: the network decided in the issuer's place; a hold expired."""
 HOLD_SECONDS = 7 * 24 * 3600
-"""So long what was authorized, or incremented, is held for its clearing."""
+"""Seconds that an authorization or increment is held for its clearing."""
 
 ECI_INDICATORS = {
     0: "not authenticated (Mastercard)",
@@ -214,13 +214,13 @@ SECURITY_CHECKS = (
 )
 
 FRICTIONLESS, CHALLENGE, REJECTED = "frictionless", "challenge", "rejected"
-"""Outcomes of an authentication: nothing is asked, the cardholder is asked, the card may not be used."""
+"""Outcomes of an authentication: no question, a question to the cardholder, the card may not be used."""
 
 EPM_TYPES = {1: "sort code and account number", 2: "IBAN"}
 MOST_ADDRESSES = 50
-"""So many external payment addresses an account may have: they are read together."""
+"""The most external payment addresses of an account: they are read together."""
 CUT_OFF_SECONDS = 24 * 3600
-"""So long after it was announced a direct debit is paid."""
+"""Seconds from a direct debit's announcement to its cut-off."""
 ACCOUNT_TYPES = {1: "an account of a holder", 2: "a special account of the programme manager"}
 OF_HOLDER, SPECIAL = 1, 2
 ASSIGNED, ASSIGNMENT_PENDING, ASSIGNMENT_REFUSED = 1, 2, 3
