@@ -6,7 +6,7 @@ from infra import command
 
 
 def main() -> None:
-    """The program; imported here, so that Ctrl-C is one line from the first moment."""
+    """Run the program; the late import lets Ctrl-C print one line from the first moment."""
     from infra.admin.commands import program
 
     logging.disable()  # the commands speak for themselves, and standard output may have to be one JSON document

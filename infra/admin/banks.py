@@ -1,4 +1,4 @@
-"""Commands for banks: who they are, where they are reached, and their keys."""
+"""Commands for banks: registration, addresses, and keys."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def change(
         bool | None, typer.Option("--active/--inactive", help="Whether anybody may use it.", show_default=False)
     ] = None,
 ) -> Report:
-    """Change what is given and leave the rest; it holds everywhere within a minute.
+    """Change the given settings of a bank; the change holds everywhere within a minute.
 
     With another API version the bank gets all scopes and schemes of that version, unless they are given.
 
@@ -254,7 +254,7 @@ def install_demo() -> Report:
 
 @command(group, "add-public-key")
 def add_public_key(bic: BicArgument, file: KeyFile) -> Report:
-    """Accept signatures of one more key; at most two are active.
+    """Accept signatures of another key; at most two are active.
 
     \b
     Example:
@@ -267,7 +267,7 @@ def add_public_key(bic: BicArgument, file: KeyFile) -> Report:
 def remove_public_key(
     bic: BicArgument, key_id: Annotated[str, typer.Argument(metavar="KEY-ID", help="As `banks show` prints it.")]
 ) -> Report:
-    """Accept no more signatures of a key.
+    """Stop accepting signatures of a key.
 
     \b
     Example:
@@ -280,7 +280,7 @@ def remove_public_key(
 def remove(
     bic: BicArgument, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, as_json: bool = False
 ) -> Report:
-    """Forget a bank; its consents stay, but no call reaches it any more.
+    """Remove a bank; its consents stay, but no call reaches it.
 
     \b
     Example:

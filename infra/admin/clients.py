@@ -80,7 +80,7 @@ def add(
 def list_clients(
     owner: Annotated[str | None, typer.Option(metavar="EMAIL", help="Only those of one user.")] = None,
 ) -> Report:
-    """List clients, of everybody or of one user.
+    """List all clients, or those of one user.
 
     \b
     Example:
@@ -94,7 +94,7 @@ def list_clients(
 
 @command(group, "show")
 def show(client_id: ClientArgument) -> Report:
-    """Show one client, and who changed what of it when, the latest changes first.
+    """Show one client and its history, the latest change first.
 
     \b
     Example:
@@ -124,7 +124,7 @@ def activate(client_id: ClientArgument) -> Report:
 
 @command(group, "deactivate")
 def deactivate(client_id: ClientArgument) -> Report:
-    """Refuse every call of a client from now on; its consents stay.
+    """Refuse every call of a client; its consents stay.
 
     \b
     Example:
@@ -139,7 +139,7 @@ def registration_number(
     client_id: ClientArgument,
     number: Annotated[str, typer.Argument(metavar="NUMBER", help="The TPP's number at its competent authority.")],
 ) -> Report:
-    """Say which registration number banks are told, and show people who are asked for consent.
+    """Set the registration number that banks show to PSUs.
 
     In production a client that a user creates in the web interface has a made-up number until then.
 
@@ -162,7 +162,7 @@ def update(
     events_url: Annotated[str | None, typer.Option(metavar="URL", help="Where its events are sent.")] = None,
     no_events_url: Annotated[bool, typer.Option("--no-events-url", help="Send it no events any more.")] = False,
 ) -> Report:
-    """Change a client's title, Callback URLs or Events URL; what is not named stays.
+    """Change a client's title, Callback URLs or Events URL; other settings stay.
 
     Up to ten Callback URLs replace those of before. A request that is under way leads nowhere once its address is gone:
     remove one half an hour after its last request. With its first Events URL a client gets a secret that it verifies
@@ -223,7 +223,7 @@ def events_url(
     url: Annotated[str | None, typer.Argument(metavar="URL", help="Where its events are sent.")] = None,
     none: Annotated[bool, typer.Option("--none", help="Send it no events any more.")] = False,
 ) -> Report:
-    """Say where a client's events are sent, or that they are sent no more.
+    """Set or remove the address of a client's events.
 
     With its first Events URL a client gets a secret that it verifies events with, printed once. It keeps the secret
     when the address changes or goes.
@@ -285,12 +285,12 @@ def send_test_event(client_id: ClientArgument) -> Report:
 
 
 def _format_events_secret(made: Registered) -> str:
-    """What a person is shown of a new events secret, nothing if none was made."""
+    """The text about a new events secret, empty if none was made."""
     return f"\n\nThe secret of its events: {made.events_secret}\n{ONCE}" if made.events_secret else ""
 
 
 def _client_members(client: Client) -> dict[str, Any]:
-    """A client without what its secret is recognised by, and without what its events are signed with."""
+    """A client without its secrets' hashes and its events' secrets."""
     return {
         **{name: getattr(client, name) for name in ("client_id", "title", "owner", "active")},
         "callback_urls": list(client.callback_urls),
@@ -306,7 +306,7 @@ def _change_members(change: ClientChange) -> dict[str, Any]:
 
 
 def _summarize_change(row: Mapping[str, Any]) -> str:
-    """What a change changed, in one line."""
+    """A change in one line."""
     return "; ".join(f"{name.replace('_', ' ')}: {_format_value(value)}" for name, value in row["after"].items()) or "-"
 
 

@@ -31,7 +31,7 @@ Examples:
 
 
 class _Program(TyperGroup):
-    """Reports wrong usage as JSON, too, when JSON was asked for."""
+    """Reports wrong usage as JSON if JSON was asked for."""
 
     def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
         given = list(sys.argv[1:] if args is None else args)

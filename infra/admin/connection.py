@@ -13,7 +13,7 @@ _CREDENTIALS = (
     *("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
 )
 _SHORTEST_KEY = 16
-"""The ids of AWS's access keys have as many characters or more; those made up for emulators have fewer."""
+"""The fewest characters of an AWS access key's id; those for emulators have fewer."""
 
 
 class StageUnknown(Exception):
@@ -28,7 +28,7 @@ def connect() -> bootstrap.Hub:
 
 
 def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the running local stack, or none when ``environ`` names a stage or an endpoint itself.
+    """The variables of the running local stack, or none if ``environ`` names a stage or an endpoint.
 
     Raises:
         StageUnknown: the stage is local, no endpoint is named, and no stack runs; or no stage is named beside an AWS

@@ -1,4 +1,4 @@
-"""Commands for consents: what a PSU allowed, and its end."""
+"""Commands for consents: show and revoke."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ConsentId = Annotated[str, typer.Argument(metavar="CONSENT_ID", help="The consen
 
 @command(group, "show")
 def show(consent_id: ConsentId) -> Report:
-    """What a consent allows whom, and whether it is in force.
+    """Show a consent: its client, scopes and accounts, and whether it is in force.
 
     \b
     Example:
@@ -31,7 +31,7 @@ def show(consent_id: ConsentId) -> Report:
 
 @command(group, "revoke")
 def revoke(consent_id: ConsentId) -> Report:
-    """End a consent: every token of it is refused from the next call on, and the bank is told.
+    """End a consent: its tokens are refused from the next call on, and the bank is told.
 
     \b
     Example:

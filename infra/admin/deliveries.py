@@ -1,4 +1,4 @@
-"""Commands for deliveries: what banks, clients and programme managers are told, and sending it once more."""
+"""Commands for deliveries to banks, clients and programme managers: list, show, send again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ group = command_group("Deliveries: list, show, send again.")
 
 _LONGEST_LIST = 10_000
 _LOOKS = 2 * CLAIMED_SECONDS
-"""Half a second each: as long as an attempt may last."""
+"""Polls of half a second each: as long as an attempt may last."""
 _MEMBERS = ("delivery_id", "kind", "topic", "receiver", "bic", "client_id", "consent_id", "manager_id")
 _COLUMNS = ("created_at", "delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
 
@@ -41,7 +41,7 @@ def list_deliveries(
     since: Annotated[str | None, typer.Option(metavar="TIME", help=output.TIME_HELP)] = None,
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many at most.")] = LATEST,
 ) -> Report:
-    """List deliveries of a bank, a client or a programme manager; of anybody, what has failed, and then what is due.
+    """List deliveries of a bank, a client or a programme manager; without one, the failed and then the due ones of all.
 
     What has failed is listed by the time of the failure, the latest first; with --state due by that of the next
     attempt, the next one first; otherwise by that of the recording, the latest first. --since means the same time.
@@ -61,7 +61,7 @@ def list_deliveries(
 
 @command(group, "show")
 def show(delivery_id: DeliveryId) -> Report:
-    """Show one delivery and its attempts; never what it carries.
+    """Show one delivery and its attempts, never its body.
 
     Of an attempt's headers, sent (>) and received (<), those are shown that hold nothing to be kept from others.
 
@@ -76,7 +76,7 @@ def show(delivery_id: DeliveryId) -> Report:
 
 @command(group, "resend")
 def resend(delivery_id: DeliveryId) -> Report:
-    """Send an event, or the notice of a revoked token, once more.
+    """Send an event, or the notice of a revoked token, again.
 
     It keeps its id, so that the receiver recognises it, and its history. One that was over has its attempts counted
     anew; one that waits for its next attempt is sent at once. While an attempt is under way the command waits for its
@@ -100,7 +100,7 @@ def resend_failed(
     client: OfClient = None,
     manager: OfManager = None,
 ) -> Report:
-    """Send all events and notices once more that have failed since a time.
+    """Send all events and notices again that have failed since a time.
 
     `deliveries list --state failed --since TIME` shows them before. Questions and payments are passed over.
 
@@ -117,7 +117,7 @@ def resend_failed(
 
 
 def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:
-    """A delivery without what it carries."""
+    """A delivery without its body."""
     running = delivery.is_running(now)
     return {
         **{name: getattr(delivery, name) for name in _MEMBERS},
@@ -142,7 +142,7 @@ def format_delivery(shown: Mapping[str, Any]) -> str:
 
 
 def _format_attempt(entry: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of an attempt: how it went, and its headers, if it has any."""
+    """The lines of an attempt: its outcome and headers."""
     outcome = ": ".join(str(entry[name]) for name in ("status", "error") if name in entry) or "arrived"
     yield f"{entry['at']}  {entry['milliseconds']} ms  {outcome}"
     for mark, side in ((">", "sent"), ("<", "received")):
@@ -155,12 +155,12 @@ def _format_time(seconds: int | None) -> str | None:
 
 
 def _find_party(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Party:
-    """Whose deliveries are meant. Raises: CommandRefused, InvalidBank."""
+    """The receiver that the options name. Raises: CommandRefused, InvalidBank."""
     return Party(_find_bic(hub, bank), _find_client_id(hub, client), _find_manager_id(hub, manager))
 
 
 def _find_bic(hub: Hub, text: str | None) -> str | None:
-    """The BIC as the bank is registered, in whatever spelling it was given. Raises: CommandRefused, InvalidBank."""
+    """The BIC as the bank is registered, from any spelling. Raises: CommandRefused, InvalidBank."""
     if text is None:
         return None
     bic = valid_bic(text.upper())

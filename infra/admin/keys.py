@@ -1,4 +1,4 @@
-"""Commands for the service's own keys: what it signs with, seals records with, and verifies card data with."""
+"""Commands for the service's own keys: signing keys, data keys, keys of card data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ group = command_group("The service's own keys: make, rotate, show.")
 
 @command(group, "init")
 def init() -> Report:
-    """Make a stage's first signing key, data key and keys of card data; keys that are there stay.
+    """Make a stage's first signing key, data key and keys of card data; existing keys stay.
 
     \b
     Example:
@@ -56,7 +56,7 @@ def rotate_signing(
 
 @command(group, "rotate-data")
 def rotate_data() -> Report:
-    """Seal records with a new data key from now on; what is sealed already still opens.
+    """Seal new records with a new data key; older records still open.
 
     \b
     Example:
@@ -68,7 +68,7 @@ def rotate_data() -> Report:
 
 @command(group, "rotate-card")
 def rotate_card() -> Report:
-    """Make new cards with new verification keys from now on, for CVC2 and PIN; cards that are there keep theirs.
+    """Use new verification keys for CVC2 and PIN of new cards; existing cards keep theirs.
 
     \b
     Example:
@@ -80,7 +80,7 @@ def rotate_card() -> Report:
 
 @command(group, "show")
 def show() -> Report:
-    """Show the public keys that banks verify the service's signatures with, newest first.
+    """Show the service's public signing keys, newest first.
 
     \b
     Example:

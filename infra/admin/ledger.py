@@ -41,7 +41,7 @@ def verify(
     account: Annotated[int | None, typer.Option(metavar="ID", min=1, help="Only this account.")] = None,
     special: Annotated[str | None, typer.Option(metavar="MANAGER.ID", help="Only this special account.")] = None,
 ) -> Report:
-    """Prove that every account is the sum of its rows in the ledger, and print what stands in the other books.
+    """Prove that every account is the sum of its rows, and print the other books.
 
     For each account: its rows have no gap, are in the order of time, and their entries sum to zero in each currency;
     the balances after each row, and the account's own, are the sums; its transactions are those of its rows, and each
@@ -80,7 +80,7 @@ def show(
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="An id, or MANAGER.ID of a special account.")],
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many rows at most.")] = _LATEST,
 ) -> Report:
-    """Show the rows of an account, the latest first: when, why, the entries, and the balances afterwards.
+    """Show the rows of an account, the latest first: time, cause, entries, and the balances afterwards.
 
     The account's own books are settled, held and reserved; the others are on the other side. With --json amounts are
     in minor units.
@@ -99,7 +99,7 @@ def show(
 
 
 def _parse_account(account: str) -> Key:
-    """Where an account is that an operator names. Raises: CommandRefused."""
+    """The key of the named account. Raises: CommandRefused."""
     numbers = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,10}))?", account)
     if numbers is None:
         raise CommandRefused(f"{account!r} is no account: give an id, or MANAGER.ID for a special account")

@@ -41,12 +41,12 @@ AT_ONCE = 4
 """Accounts read in parallel."""
 READ_TOGETHER = 100
 READS_AT_ONCE = 4
-"""So many calls are made at the same time, of so many keys each, for what ids and lists of cards lead to."""
+"""Parallel calls, and keys in each, that follow ids and lists of cards."""
 
 
 @dataclass
 class ProofTotals:
-    """What was proven: how much there was, and what stands in the books by name and currency.
+    """Proven numbers of accounts, rows and transactions, and the books by name and currency.
 
     The accounts' own books are summed up by kind, as in ``("account:settled", 978)``. ``left_out`` are movements of
     two accounts that were not compared, since too many of them were open at the same time.
@@ -99,7 +99,7 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
 
 
 def prove_single_account(store: Store, key: Key) -> AccountProof | None:
-    """Prove one account, and that its movements are those of other accounts, too; ``None`` when there is none.
+    """Prove one account and its shared movements; ``None`` if it does not exist.
 
     Raises: LedgerMismatch.
     """
@@ -119,7 +119,7 @@ def _find_missing(store: Store, shared: SharedMovements) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """What an item says is elsewhere: whose it is, what it means if it is not there so, where, and with what."""
+    """A reference of an item: its owner, the problem if it dangles, the target's key, and its members."""
 
     owner: str
     problem: str
@@ -131,7 +131,7 @@ class _Reference:
 
 
 def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
-    """Look for ids and lists of cards that lead to no transaction, and for rows of accounts that are not there.
+    """Look for ids and lists of cards that lead to no transaction, and for rows without an account.
 
     Raises: LedgerMismatch.
     """
@@ -159,7 +159,7 @@ def _references(store: Store, progress: Progress) -> Iterator[_Reference]:
 
 
 def _reference_of_card_list(item: Item) -> _Reference:
-    """A row of one of a card's lists is a transaction of the account whose list it is, or which the row names."""
+    """The reference from a row of a card's list to its account's transaction."""
     owner = item["owner"]
     listed, _, place = item["part"].rpartition("transaction#")
     account = listed.removesuffix("#") or item["account"]
@@ -169,7 +169,7 @@ def _reference_of_card_list(item: Item) -> _Reference:
 
 
 def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[ReservedAmount]]:
-    """All claims on money, by the owner of the account.
+    """All claims on money, by account.
 
     Raises: LedgerMismatch, for an authorization that would never expire, or once too often.
     """

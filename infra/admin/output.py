@@ -43,7 +43,7 @@ ONCE = "It is shown this once only and cannot be read again."
 TIME_HELP = "A timestamp like 2026-03-02T09:00:00Z, in UTC unless it says otherwise, or how long ago: 30m, 2h, 3d."
 OVERLAP = 24 * 3600
 LONGEST_OVERLAP = 30 * OVERLAP
-"""Seconds that a new key or secret and the old one are used together."""
+"""Seconds in which a new key or secret and the old one are both used."""
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 

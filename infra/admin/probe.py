@@ -1,4 +1,4 @@
-"""The test of a bank: one signed request, and everything that its answer shows."""
+"""The test of a bank: one signed request and its answer."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
 
 
 def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, str]:
-    """Whether an answer has the form of the bank's version, its code if it is an error, and what it says."""
+    """Whether an answer has the form of the bank's version, its error code, and its message."""
     try:
         body = jsontext.loads(reply.body)
     except jsontext.InvalidJson:

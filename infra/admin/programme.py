@@ -1,4 +1,4 @@
-"""Commands for programme managers: what they issue cards with, and the credentials that they call the card API with."""
+"""Commands for programme managers: their set-ups and credentials."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The set-up, in YAML.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
 ) -> Report:
-    """Have the stage hold what a file says of programme managers, and print what was added, changed and removed.
+    """Load a programme file, and print what was added, changed and removed.
 
     Loading a file twice changes nothing. What is in use cannot be removed: then nothing of that programme manager
     changes. A credential that the file does not name any more ends; the parts of a new one are printed, once, and so is
@@ -72,7 +72,7 @@ def show(
         int | None, typer.Argument(metavar="[MANAGER-ID]", help="Everything of this one. A list when left out.")
     ] = None,
 ) -> Report:
-    """List the programme managers, or show what one is set up with, what of it is in use, and its credentials.
+    """List the programme managers, or show one's set-up, the used entries, and its credentials.
 
     With --json it shows every member, the entries of fee, limit and risk groups among them.
 
@@ -93,7 +93,7 @@ def show(
 
 @command(group, "rotate-key")
 def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
-    """Make a new key for a credential and print it, once; the key before it stays live until `programme drop-key`.
+    """Make a new key for a credential and print it, once; the earlier key works until `programme drop-key`.
 
     The access key stays. At most two keys are live: another rotation ends the oldest.
 
@@ -147,7 +147,7 @@ def _report_dry_run(plans: list[LoadPlan]) -> Report:
 
 
 def _report_load(plans: list[LoadPlan], error: str | None = None) -> Report:
-    """What was loaded, with the parts of new credentials; not all of the file when there was an error."""
+    """The loaded changes with the parts of new credentials; a part of the file after an error."""
     data = _plan_members(plans, done=True) | ({"error": error} if error else {})
     texts = [_format_plan(plan) + _format_secrets(plan) for plan in plans] + ([f"Error: {error}"] if error else [])
     return Report(data, "\n\n".join(texts), good=error is None)
@@ -189,7 +189,7 @@ def _format_value(value: Any) -> str:
 
 
 def _format_secrets(plan: LoadPlan) -> str:
-    """The parts of new credentials and the secret of events, nothing where nothing was made."""
+    """The parts of new credentials and the secret of events, empty if none was made."""
     made = [f"Credential {name}:\n{_format_credential(_secret_parts(secret))}" for name, secret in plan.secrets.items()]
     parts = [*made, _ONCE] if made else []
     parts += [f"The secret of its events: {plan.events_secret}\n{ONCE}"] if plan.events_secret else []
@@ -202,7 +202,7 @@ def _secret_parts(secret: CredentialSecret) -> dict[str, str]:
 
 
 def _format_credential(parts: dict[str, str]) -> str:
-    """Under the names that a call's body has them by."""
+    """The parts under their names in a call's body."""
     return "\n".join(f"  {name:<15} {value}" for name, value in parts.items())
 
 

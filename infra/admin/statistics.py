@@ -1,4 +1,4 @@
-"""Commands for statistics: making the records of days, looking at them, and exporting what regulation asks for."""
+"""Commands for statistics: make, show and export the records of days."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Parsed = TypeVar("Parsed")
 
 
 class ExportFormat(StrEnum):
-    """What an export is written as."""
+    """Formats of an export."""
 
     CSV = "csv"
     JSON = "json"
@@ -47,7 +47,7 @@ Quarter = Annotated[str | None, typer.Option("--quarter", metavar="QUARTER", hel
 
 @command(group, "ingest")
 def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
-    """Make the records of days that are over, and say which banks have not reported theirs.
+    """Make the records of past days, and name the banks that have not reported.
 
     Without a day it does what the schedule does every night: the last two days, days without a record, and days whose
     report came after the record. It can be repeated, and the same comes of it. --bank may be one that was removed.
@@ -72,7 +72,7 @@ def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBa
 
 @command(group, "show")
 def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
-    """Show the records of days, by default of the last seven; with --json all that is in an export.
+    """Show the records of days, by default the last seven; with --json all members of an export.
 
     \b
     Examples:
@@ -151,14 +151,14 @@ def _parse(parse: Callable[[str], Parsed], text: str) -> Parsed:
 
 
 def _normalize_bic(hub: Hub, text: str) -> str:
-    """A BIC as the bank is registered with it, if it is. Raises: InvalidBank."""
+    """The registered form of a BIC. Raises: InvalidBank."""
     bic = valid_bic(text)
     bank = hub.openbanking.banks.find(bic, active=False)
     return bank.bic if bank else bic
 
 
 def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[ExpectedBank]:
-    """The banks whose days are ingested: all that are registered, or the one that is named, registered or not."""
+    """The banks whose days are ingested: all registered ones, or the named one, registered or not."""
     registered = expected_banks(hub.openbanking.banks)
     if bic is None:
         return registered

@@ -33,7 +33,7 @@ from infra.local import logfile, stackfile
 
 _DAY = 24 * 3600
 _BEFORE = 60
-"""How long before its first delivery a request may have begun, in seconds."""
+"""The most seconds from a request to its first delivery."""
 _OUTCOMES = ("status", "failure", "reason", "error", "code", "exception_name")
 _NOT_DETAILS = (*_OUTCOMES, "at", "function", "level", "message", "milliseconds", "exception")
 _TIMELINE = ("time", "function", "event", "outcome", "ms", "details")
@@ -55,7 +55,7 @@ def trace(
         str | None, typer.Option(metavar="TIME", help=f"How far back to look; a day when left out. {output.TIME_HELP}")
     ] = None,
 ) -> Report:
-    """Show what became of one request.
+    """Show all that one request did.
 
     That is what was logged, which banks were asked, what was delivered, and the records that all this leads to. On the
     local stack the lines come from its log file, on a deployed stage from CloudWatch Logs. Records are shown as
@@ -181,7 +181,7 @@ _TOGETHER = 100
 
 
 def _find_records(hub: Hub, lines: Sequence[LogLine], more: Collection[str]) -> dict[str, list[dict[str, Any]]]:
-    """The records that lines name, by kind; ``more`` are the ids of deliveries that are known otherwise."""
+    """The records that lines name, by kind; ``more`` are further ids of deliveries."""
     store, now = hub.store, hub.clock.time()
     said = [line.members for line in lines]
     ids = [*more, *_collect(said, "delivery_id"), *(each for one in said for each in one.get("delivery_ids", ()))]
@@ -205,7 +205,7 @@ def _collect(said: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 
 
 def _read_items(store: Store, keys: Iterable[tuple[str, Item]]) -> list[Item]:
-    """The items that are there, each once."""
+    """The existing items, each once."""
     different = list({repr(key): key for key in keys}.values())
     batches = pieces(different, _TOGETHER)
     return [item for batch in batches for item in store.batch_get(batch) if item is not None]
@@ -226,7 +226,7 @@ def _readable_value(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line. ``members`` are what the line says besides what every line has."""
+    """One line; ``members`` are its members besides those of every line."""
 
     request_id: str
     at: datetime
@@ -298,7 +298,7 @@ def stage_log(prefix: str) -> CloudWatchLog:
 
 
 def _parse_line(text: str, function: str, request_id: str) -> LogLine | None:
-    """A line of this request; ``None`` for any other, and for what is no line of the service."""
+    """A line of this request; ``None`` for any other text."""
     try:
         said = json.loads(text)
         if request_id not in (said["request_id"], said.get("sent_as")):

@@ -30,7 +30,7 @@ def add(
         bool, typer.Option("--password-stdin", help="Take the password from standard input, instead of a link.")
     ] = False,
 ) -> Report:
-    """Make a user, who may then own clients, and print a link where that person sets a password, once.
+    """Make a user, and print a one-time link to set a password.
 
     Send the link where only this person reads it: whoever opens it has the account. With --password-stdin
     the password is set at once; that needs --terms-accepted.
@@ -59,7 +59,7 @@ def link(
     ],
     manager: Annotated[int, typer.Option("--manager", metavar="MANAGER-ID", help="The programme manager's id.")],
 ) -> Report:
-    """Show a user the cards of a programme manager in the web interface, and let it use them in its simulator.
+    """Show a user a programme manager's cards in the web interface, with the simulator.
 
     A user sees the cards of one programme manager: another link replaces the one before. It holds at once. An address
     that somebody has registered says nothing about the person; a code does: ask that person to read it to you.
@@ -91,7 +91,7 @@ def unlink(email: EmailArgument) -> Report:
 
 @command(group, "deactivate")
 def deactivate(email: EmailArgument) -> Report:
-    """Stop a user from signing in, and end all of the user's sessions at once; the clients stay as they are.
+    """Stop a user from signing in, and end all of the user's sessions; the clients stay.
 
     \b
     Example:
@@ -120,7 +120,7 @@ def reset_password(
         bool, typer.Option("--at-once", help="End the current password and all sessions now: somebody else has it.")
     ] = False,
 ) -> Report:
-    """Print a link where a user sets a new password, once.
+    """Print a one-time link where a user sets a new password.
 
     Send it where only this person reads it. The current password stays valid until the link is used, except with
     --at-once.
@@ -141,7 +141,7 @@ def reset_password(
 
 @command(group, "show")
 def show(email: EmailArgument) -> Report:
-    """Show a user: who made the account, whether the address is confirmed, and whose cards the user sees.
+    """Show a user: origin, confirmation, and the programme manager whose cards the user sees.
 
     \b
     Example:

@@ -1,1 +1,1 @@
-"""The reference in ``docs/reference``, made of the tables and documents that the service itself follows."""
+"""The reference in ``docs/reference``, generated from the service's own tables and documents."""

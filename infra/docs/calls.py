@@ -15,9 +15,9 @@ from infra.openapi.schemas import Json
 _WIDTH = 120
 _COMMON = "Every call may also be refused with these, if it takes what they are about:"
 _MOST = 0.6
-"""The share of operations from which on a refusal is common."""
+"""The share of operations that makes a refusal common."""
 _FEW = 2
-"""Up to as many operations have all their refusals themselves."""
+"""Up to this number of operations each has all its refusals."""
 _VERSION = re.compile(r"V([12])$")
 _CASE = re.compile(r"^- `(?P<code>.+?)`: (?P<when>.+)$", re.MULTILINE)
 
@@ -29,7 +29,7 @@ class Refusal(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """A call, a webhook or an event; ``name`` is what its heading says."""
+    """A call, a webhook or an event; ``name`` is its heading."""
 
     name: str
     body: Json
@@ -115,7 +115,7 @@ class CallPages:
         return [each for each in found if each["in"] == place]
 
     def _resolve(self, schema: Json) -> Json:
-        """What a reference leads to, with what stands beside the reference."""
+        """The target of a reference, with the members beside the reference."""
         if "$ref" not in schema or is_named(schema):
             return schema
         found: Any = self._document
@@ -124,7 +124,7 @@ class CallPages:
         return {**found, **{name: value for name, value in schema.items() if name not in {"$ref", "properties"}}}
 
     def _variants(self, schema: Json) -> list[tuple[str, Json]]:
-        """The shapes a body may have, each with what its table's head says of it."""
+        """The forms of a body, each with its table's heading."""
         variants = schema.get("anyOf") or schema.get("oneOf") or [schema]
         found = []
         for each in variants:
@@ -153,7 +153,7 @@ class CallPages:
         ]
 
     def _common_refusals(self, operations: Sequence[Operation]) -> list[Refusal]:
-        """Those of most operations, in the order in which they first occur."""
+        """The refusals of most operations, in order of first occurrence."""
         counts = Counter(refusal for operation in operations for refusal in set(self._refusals(operation)))
         refusing = sum(1 for operation in operations if self._refusals(operation))
         firsts = dict.fromkeys(refusal for operation in operations for refusal in self._refusals(operation))

@@ -27,7 +27,7 @@ BLOCKS: Mapping[str, tuple[type[Request], type[Request]]] = {
     "Holder block": (WithHolder, CreateAccount),
     "Delivery and bulk block": (WithDelivery, CreateCard),
 }
-"""What several actions share, with a request that has the conditions."""
+"""Blocks that several actions share, with a request that has their conditions."""
 _COMMON = ("access_level",)
 _FEW = 6
 _WIDTH = 120
@@ -200,7 +200,7 @@ def _rule(model: Model, name: str) -> str:
 
 
 def _values(rule: OneOfRule | CodeWordRule) -> str:
-    """The values where they are few, else where they are listed."""
+    """The values if they are few, else a link to their list."""
     if len(rule.meanings) <= _FEW:
         return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
     name = next(name for name, meanings in tables.LISTS.items() if rule.meanings.items() <= meanings.items())
@@ -208,12 +208,12 @@ def _values(rule: OneOfRule | CodeWordRule) -> str:
 
 
 def _link(name: str) -> str:
-    """Where a list of values is."""
+    """The link to a list of values."""
     return f"see [{name}]({_VALUES}#{_anchor(name)})"
 
 
 def _anchor(title: str) -> str:
-    """Where a title leads to."""
+    """The anchor of a title."""
     return re.sub("[^a-z0-9_-]", "", title.lower().replace(" ", "-"))
 
 

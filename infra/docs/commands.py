@@ -1,4 +1,4 @@
-"""The page of the operator's commands: made of the command line's own help."""
+"""The page of the operator's commands, generated from the command line's help, and of make targets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def render() -> str:
 
 
 def _make_targets() -> str:
-    """What ``make help`` lists."""
+    """The targets that ``make help`` lists."""
     found = re.findall("^([a-z-]+):.*## (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     return table(("Target", "Purpose"), [(f"`make {name}`", meaning) for name, meaning in found])
 

@@ -24,7 +24,7 @@ from infra.openapi.document import ROOT
 SOURCE = ROOT / "docs"
 TARGET = ROOT / "chalicelib" / "website" / "docs"
 ADDRESS = "{{docs}}"
-"""Stands in rendered pages for the address of ``/docs``, which depends on the stage."""
+"""Placeholder in rendered pages for the address of ``/docs``, which depends on the stage."""
 MENU: Mapping[str, Sequence[str]] = {
     "Guides": ("guides/tpp", "guides/bank", "guides/programme-manager", "guides/operator", "web-interface", "sandbox"),
     "Concepts": (
@@ -63,7 +63,7 @@ class LinkError(ValueError):
 
 
 def texts() -> dict[Path, str]:
-    """What should stand in each file of the site. Raises: LinkError."""
+    """The intended content of each file of the site. Raises: LinkError."""
     sources = {page: (SOURCE / f"{page}.md").read_text("utf-8") for page in page_names()}
     found = {TARGET / f"{page}.md": text for page, text in sources.items()}
     found |= {TARGET / f"{page}.html": Renderer(page).render(text) for page, text in sources.items()}
@@ -87,7 +87,7 @@ def _index(sources: Mapping[str, str]) -> dict[str, object]:
 
 
 def _entry(page: str, text: str) -> dict[str, object]:
-    """A page's title, its first sentence, and its headings with where they lead to."""
+    """A page's title, first sentence, and headings with their anchors."""
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     headings = [
         (int(opened.tag[1]), _plain(content)) for opened, content in pairwise(tokens) if opened.type == "heading_open"

@@ -10,7 +10,7 @@ Schema = Mapping[str, Any]
 
 
 class TypeNote(NamedTuple):
-    """What the description of a field ends with, where its rule has a sentence of its own.
+    """The end of a field's description whose rule has a sentence of its own.
 
     ``pattern`` finds that sentence; ``notation`` stands for it beside the field, and ``meaning`` explains the notation.
     In ``notation`` ``{0}`` is what the pattern's group found, and ``{longest}`` the schema's ``maxLength``.
@@ -101,11 +101,11 @@ _FORMATS = {
 _NAMED = {"Currency": "currency", "CountryAlpha2": "country 2", "CountryAlpha3": "country 3"}
 """Schemas that are a type of this notation."""
 _FEW = 6
-"""Up to as many values are written out with the type."""
+"""The most values that a type lists."""
 
 
 def split_note(schema: Schema, description: str) -> tuple[str, str | None]:
-    """What a field means, and the notation of its rule, if its description ends with one."""
+    """A field's meaning, and its rule's notation if its description ends with one."""
     for note in TYPE_NOTES:
         found = re.search(rf"(?:^|\. ){note.pattern}(?=$|\.)", description)
         if found:

@@ -28,7 +28,7 @@ DOCUMENTS: Mapping[str, Callable[[], Json]] = {
 
 
 def texts() -> dict[Path, str]:
-    """The documents' files: what should stand in each."""
+    """The documents' files with their intended contents."""
     return {
         PLACE / f"{name}.json": json.dumps(build(), indent=1, ensure_ascii=False) + "\n"
         for name, build in DOCUMENTS.items()

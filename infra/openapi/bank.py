@@ -132,7 +132,7 @@ class _BankOperations:
         self._schemas = responses.schemas
 
     def call(self, call: BankCall) -> Json:
-        """What the bank calls."""
+        """The calls of the bank."""
         path = f"{self._version.base}{call.path}"
         request, answer = self._version.calls[call.name], answer_to_bank(call.name, self._version)
         good = self._responses.success(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
@@ -176,7 +176,7 @@ class _BankOperations:
         }
 
     def webhook(self, row: Webhook) -> Json:
-        """What the service calls at the bank."""
+        """The webhooks to the bank."""
         name = "TokenRevoked" if row is self._version.revoke_token else ""
         purpose = WEBHOOK_PURPOSES[row.path]
         scope = f"The consent has the scope `{row.scope}`." if row.scope else ""

@@ -1,4 +1,4 @@
-"""What all documents have in common."""
+"""Common parts of all documents."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def body(content: Json) -> Json:
 
 
 def json_content(schema: Json, examples: Mapping[str, tuple[str, Json]]) -> Json:
-    """JSON with examples, each with its title."""
+    """JSON content with titled examples."""
     shown = {name: {"summary": title, "value": value} for name, (title, value) in examples.items()}
     return {"application/json": {"schema": schema, "examples": shown}}
 

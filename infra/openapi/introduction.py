@@ -1,4 +1,4 @@
-"""The tables of the documents' introductions, made of the protocol's."""
+"""The tables of the documents' introductions, made from the protocol's tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What members mean: one sentence and one valid example for every member's name.
+"""Meanings of members: one sentence and one valid example for every name.
 
 A member is looked up as ``v1.PaymentRecord.status`` (module, model, name), then as ``v1.status``, then as ``status``.
 Members that are objects have no example of their own: theirs is made of their members'.
@@ -16,7 +16,7 @@ from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 
 OWN_ADDRESS = "http://127.0.0.1:8000"
-"""The service's address in examples; whoever serves them puts the real one in its place."""
+"""The service's address in examples; the service replaces it by its own."""
 
 _CONSENT, _REQUEST = "5f8d0c1e9b7a463f2d1c0b", "b81f6e03d29c4a57e6f1d8"
 _STATE = "lVZ1uF2wC8mJr0d6oKxq3A"
@@ -339,7 +339,7 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "tpp_calls.PaymentStatusQuery": frozenset({"bic"}),
     "own_calls.FrontDoorQuery": frozenset({"redirect_uri", "code_challenge", "code_challenge_method"}),
 }
-"""Members that a model's example does without: the other ways to say the same, and what seldom matters."""
+"""Members left out of a model's example: alternatives, and what seldom matters."""
 
 TABLES: Mapping[str, Mapping[Any, str]] = {
     "payment_scheme": SCHEME_MEANINGS,
@@ -352,11 +352,11 @@ TABLES: Mapping[str, Mapping[Any, str]] = {
     "bank_calls.PaymentsStatus.payment_status": NUMBERS.meanings,
     "bank_calls.PaymentsStatusV2.payment_status": CODES.meanings,
 }
-"""Members whose values are those of a table."""
+"""Members whose values come from a table."""
 
 
 def find(table: Mapping[str, Any], module: str, models: Sequence[str], member: str) -> Any:
-    """What ``table`` says of a member of a model, which may stand under a base's name; ``None`` for nothing.
+    """The entry of ``table`` for a model's member, also under a base's name, or ``None``.
 
     ``models`` runs from the model to its bases; ``member`` is in snake_case or camelCase.
     """

@@ -1,4 +1,4 @@
-"""Models as they are found in the protocol: what nests in them, what they are called, and an example of each."""
+"""Models of the protocol: nested models, names, and examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPEN = frozenset({Success})
 
 
 def model_of(shape: type[Any], spell: Callable[[str], str] | None = None) -> type[Message]:
-    """The model that describes a type: itself or, of an answer's type, one of its members as ``spell`` spells it."""
+    """The model of a type: itself, or one made from an answer's type with names spelled by ``spell``."""
     if not is_typeddict(shape):
         assert issubclass(shape, Message)
         return shape
@@ -38,7 +38,7 @@ def _field(hint: Any, alias: str | None) -> tuple[Any, Any]:
 
 
 def _with_models(annotation: Any) -> Any:
-    """An annotation in which models stand in the place of the types of answers."""
+    """An annotation with models in place of types of answers."""
     if is_typeddict(annotation):
         return model_of(annotation)
     inner = get_args(annotation)
@@ -50,12 +50,12 @@ def _with_models(annotation: Any) -> Any:
 
 
 def module_of(model: Model) -> str:
-    """The last part of the module's name, of ``v1_messages`` without what all versions share: ``v1``."""
+    """The version in a module's name: ``v1`` of ``v1_messages``."""
     return model.__module__.rpartition(".")[2].removesuffix("_messages")
 
 
 def names_of(model: Model) -> list[str]:
-    """The model's name and those of its bases."""
+    """The names of the model and its bases."""
     return [base.__name__ for base in model.__mro__]
 
 
@@ -86,7 +86,7 @@ def is_list(annotation: Any) -> bool:
 
 
 def meaning(model: Model, member: str) -> meanings.Meaning:
-    """The member's meaning and example. Raises: LookupError, when nobody wrote it down."""
+    """The member's meaning and example. Raises: LookupError, if it has none."""
     found = meanings.find(meanings.MEANINGS, module_of(model), names_of(model), member)
     if found is None:
         raise LookupError(f"{module_of(model)}.{model.__name__}.{member} has no meaning: add it to meanings.py")
@@ -95,12 +95,12 @@ def meaning(model: Model, member: str) -> meanings.Meaning:
 
 
 def table(model: Model, member: str) -> dict[Any, str]:
-    """The table that the member's values come from, if there is one."""
+    """The table of the member's values, if any."""
     return dict(meanings.find(meanings.TABLES, module_of(model), names_of(model), member) or {})
 
 
 def alias(model: Model, member: str) -> str:
-    """How a member is spelled on the wire."""
+    """A member's name on the wire."""
     return model.model_fields[member].alias or member
 
 

@@ -1,4 +1,4 @@
-"""The calls that the service answers by itself, of TPPs, off-the-shelf OAuth clients and banks; and its events.
+"""Calls of TPPs, OAuth clients and banks that the service answers by itself, and its events.
 
 What is relayed to banks stands in ``webhooks``, what banks send in ``bank_calls``; together these rows are every
 address of the interface.
@@ -38,11 +38,11 @@ from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, W
 from infra.openapi.models import model_of
 
 Caller = Literal["client", "consent", "consent or client", "token client", "anybody"]
-"""Whom a call knows: a client by its Client ID, a consent by client and bearer, a client at the token endpoints."""
+"""Who may call: a client by its Client ID, a consent by client and bearer, a client at the token endpoints."""
 
 
 class RequestPlace(Message):
-    """``GET /tpp/requests/{request_id}``: which request."""
+    """The path of ``GET /tpp/requests/{request_id}``."""
 
     request_id: AN[REQUEST_ID]
 
@@ -67,12 +67,12 @@ class OwnCall:
 
     @property
     def answer(self) -> type[Message]:
-        """The model of its answer: of the type that the function returns."""
+        """The model of its answer, from the type that the function returns."""
         return model_of(returned_by(self.answered_by))
 
 
 def returned_by(function: Callable[..., object]) -> type[Any]:
-    """The type of what a function returns."""
+    """The return type of a function."""
     found: type[Any] = get_type_hints(function, include_extras=True)["return"]
     return found
 
@@ -106,7 +106,7 @@ class FrontDoorQuery(Message):
 
 
 class CancelQuery(Message):
-    """``GET /bank/cancel/{secret}``: why the PSU comes back without a consent (RFC 6749 §4.1.2.1).
+    """The query of ``GET /bank/cancel/{secret}``: the reason for no consent (RFC 6749 §4.1.2.1).
 
     What that RFC does not allow in them is left out, and what is too long cut.
     """
@@ -125,11 +125,11 @@ BANK_STEPS: Mapping[str, Callable[..., object]] = {
     "report_status": PaymentStatus.record_report,
     "report_day": PerformanceReports.record_report,
 }
-"""The functions that make the answers to a bank's calls, by the call's name."""
+"""The functions that answer a bank's calls, by the call's name."""
 
 
 def answer_to_bank(name: str, version: Version) -> type[Message]:
-    """The model of what a bank's call is answered with, as its version spells it."""
+    """The model of the answer to a bank's call, as its version spells it."""
     return model_of(returned_by(BANK_STEPS[name]), version.spell)
 
 
@@ -167,14 +167,14 @@ EVENTS: Mapping[EventType, EventDescription] = {
 
 
 class AskedStatus(OpenMessage):
-    """What a version 2 bank says of a payment now."""
+    """A version 2 bank's answer about a payment's status."""
 
     payment_id: AN[PAYMENT_ID]
     transaction_status: AN[255]
 
 
 class WebhookErrorV1(OpenMessage):
-    """Why the bank refuses; the service hands code and message on to the TPP."""
+    """A bank's refusal; the service passes code and message on to the TPP."""
 
     status: Literal["error"]
     error_code: Annotated[int | str, Field(description="The bank's own code, or one of this protocol's")] | None = None
@@ -182,7 +182,7 @@ class WebhookErrorV1(OpenMessage):
 
 
 class WebhookAdditionalError(OpenMessage):
-    """One thing that the bank finds wrong."""
+    """One problem that the bank found."""
 
     code: AN[255]
     title: str | None = None
@@ -190,7 +190,7 @@ class WebhookAdditionalError(OpenMessage):
 
 
 class WebhookError(OpenMessage):
-    """Why the bank refuses; the service hands code and title on to the TPP."""
+    """A bank's refusal; the service passes code and title on to the TPP."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 

@@ -1,4 +1,4 @@
-"""What calls are for: a title and a sentence or two for each, by its path or name."""
+"""Purposes of calls: a title and a sentence or two for each, by path or name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers are refused for: one example of every refusal.
+"""One example of every refusal.
 
 The refusals are the protocol's rows, and what flows and models make of a wrong request or a bank's failure. A case adds
 when it happens.
@@ -25,7 +25,7 @@ from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One reason to refuse: a name, when it happens, and the refusal as it is raised then."""
+    """One case: its name, its occasion, and the raised refusal."""
 
     name: str
     when: str
@@ -33,7 +33,7 @@ class Case:
 
 
 def _body(model: type[Message], members: Mapping[str, object]) -> Refusal:
-    """What a body is refused for that does not fit its model."""
+    """Refusals of a body that does not fit its model."""
     return refuse_fields(_misfit(model, members), {**tpp_calls.FIELD_FAULTS, **bank_calls.FIELD_FAULTS})
 
 
@@ -52,7 +52,7 @@ def _misfit(model: type[Message], members: Mapping[str, object]) -> InvalidMessa
 def _unreadable(
     read: Callable[[Incoming], object], body: bytes = b"", kind: str = JSON, query: tuple[tuple[str, str], ...] = ()
 ) -> Refusal:
-    """What a request is refused for that cannot be read."""
+    """Refusals of an unreadable request."""
     try:
         read(Incoming("POST", "/tpp/token", {"content-type": kind}, query, body, {}, {}))
     except UnreadableBody as error:

@@ -1,4 +1,4 @@
-"""What calls are answered with: success, and every refusal with its status, its code and an example.
+"""Responses of calls: success, and every refusal with its status, code and example.
 
 The refusals are put through the function that answers them at work, so that status, body and headers are its own.
 """
@@ -74,12 +74,12 @@ HEADERS: Mapping[str, Json] = {
     },
 }
 _ON_THE_WIRE = {"Accepted-At": "Location"}
-"""The headers that are called otherwise among the components, since their name has two meanings."""
+"""Headers with another name among the components, since their name has two meanings."""
 
 
 @dataclass
 class Responses:
-    """Makes the responses of one document, and collects what they share."""
+    """Makes the responses of one document, and collects their shared components."""
 
     schemas: Schemas
     examples: dict[str, Json] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Responses:
         return {"description": description, "headers": self._headers(route, "Location")}
 
     def components(self) -> Json:
-        """What the responses share, and the schemas of the document."""
+        """The shared components of the responses, and the schemas of the document."""
         return {
             "headers": dict(sorted(self.headers.items())),
             "examples": dict(sorted(self.examples.items())),

@@ -52,7 +52,7 @@ _RULES_OF_OBJECTS: Mapping[str, Mapping[str, Any]] = {
     },
     "tpp_calls.TokenRequest": _any_of(("authorization_code",), ("code",), ("refresh_token",)),
 }
-"""Members of which at least one has to be there, by model."""
+"""Members of which at least one is mandatory, by model."""
 
 _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
     "tpp_calls.AuthorizeRequest.scopes": _scopes(_EVERY_SCOPE),
@@ -64,7 +64,7 @@ _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
 
 
 class Schemas:
-    """The schemas of one document, each made when it is first referred to.
+    """The schemas of one document, each made at its first reference.
 
     Args:
         naming: what a model is called in this document.
@@ -103,7 +103,7 @@ class Schemas:
         return {"$ref": f"#/components/schemas/{own}"}
 
     def form_ref(self, model: Model) -> Json:
-        """A reference to the schema of a model that comes as a form: texts only, and unknown members are ignored."""
+        """A reference to the schema of a form: texts only, and unknown members are ignored."""
         schema = _object(model, self._raw(model), "texts")
         name = f"{self._naming(model)}Form"
         self._add(name, (model, "form"), schema | {"additionalProperties": True})
@@ -146,7 +146,7 @@ def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
 
 
 def _numbers_as_texts(value: Any) -> Any:
-    """Schemas in which what a bank may write as a number is a text."""
+    """Schemas with a text where a bank may write a number."""
     if isinstance(value, list):
         return [_numbers_as_texts(inner) for inner in value]
     if not isinstance(value, dict):
@@ -188,7 +188,7 @@ def _object(model: Model, schema: Json, way: Way) -> Json:
 
 
 def _rule(table: Mapping[str, Mapping[str, Any]], model: Model, member: str = "") -> Json:
-    """What a table says of a model, or of its member, under its own name or that of a base."""
+    """A table's entry for a model or its member, under its own name or a base's."""
     keys = (f"{module_of(model)}.{name}{member}" for name in names_of(model))
     return dict(next((table[key] for key in keys if key in table), {}))
 
@@ -227,7 +227,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
 
 
 def _is_answer(model: Model) -> bool:
-    """Whether it is answered with: nobody has to be told which characters not to expect."""
+    """Whether a schema is of an answer, whose excluded characters need no mention."""
     return issubclass(model, OpenMessage) or module_of(model) in ("own_answers", "errors")
 
 
@@ -236,7 +236,7 @@ def _list_values(values: Mapping[Any, str]) -> str:
 
 
 def _without_null(schema: Json) -> Json:
-    """A schema that may be null as one that may not."""
+    """A nullable schema without null."""
     found = dict(schema)
     found.pop("default", None) if found.get("default") is None else None
     if "anyOf" in found:
@@ -246,7 +246,7 @@ def _without_null(schema: Json) -> Json:
 
 
 def with_null(schema: Json) -> Json:
-    """The same schema in the shortest form: ``type`` has null in it where there is one."""
+    """A schema in its shortest form: ``type`` includes null."""
     if {"type": "null"} not in schema.get("anyOf", []):
         return _without_null(schema)
     found = _without_null(schema)

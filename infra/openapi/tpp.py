@@ -73,7 +73,7 @@ _FORMS: Mapping[EventType, Mapping[str, tuple[str, frozenset[str]]]] = {
         "direct": ("A direct payment at a bank of version 2", frozenset({"payment_status", "consent_id"})),
     }
 }
-"""The events that have several forms: what each form does without."""
+"""Events with several forms: the members that each form lacks."""
 _NEVER_GIVEN = "SSL_CREDENTIALS_NOT_FOUND"
 _SECURITY: Mapping[str, list[Json]] = {
     "client": [{"clientId": []}, {"clientSecret": []}],
@@ -138,7 +138,7 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
     TokenRequest: {"refresh": ("A refresh token", {"refresh_token": meaning(TokenRequest, "refresh_token")[1]})},
 }
 _BANKS: Mapping[int, Json] = {1: {"bic": "DEMOGB21"}}
-"""Banks of examples, where the version's is not the usual one."""
+"""Banks of examples that differ from the version's usual one."""
 
 
 def build() -> Json:
@@ -197,7 +197,7 @@ class _TppOperations:
         return _operation(FRONT_DOOR, "Authorization", "anybody", parameters, responses)
 
     def relayed_call(self, call: RelayedCall) -> Json:
-        """A question that goes on to the bank."""
+        """A call that is relayed to the bank."""
         rows = webhooks_of(call)
         models: dict[int, Model] = {version: row.answer for version, row in rows.items()}
         if call.name == "funds_confirmations":
@@ -216,7 +216,7 @@ class _TppOperations:
         return made if call.method == "GET" else made | {"requestBody": self._bodies(rows)}
 
     def payment(self, call: PaymentCall) -> Json:
-        """A payment that is initiated."""
+        """A payment initiation."""
         extra = ScopeQuery if call.kind == "direct" else None
         rows = webhooks_of(call)
         answer = self._good(call.path, {version: row.answer for version, row in rows.items()})
@@ -228,7 +228,7 @@ class _TppOperations:
         return made | {"requestBody": self._bodies(rows, extra)}
 
     def payment_status(self) -> Json:
-        """Where a payment stands."""
+        """The payment status call."""
         answer = self._good(STATUS_PATH, {1: model_of(own_answers.ReportedStatus), 2: AskedStatus})
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status())
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref("PsuAddress"), _ref("Prefer")]
@@ -275,7 +275,7 @@ class _TppOperations:
         return body(json_content(_any_of(schemas), examples))
 
     def _merge_parameters(self, webhooks: Mapping[int, Webhook]) -> list[Json]:
-        """The parameters of both versions; each says where it exists when that is not everywhere."""
+        """The parameters of both versions; each names its version if it is not in both."""
         found: dict[str, dict[int, Json]] = {}
         for version, row in webhooks.items():
             for parameter in self._schemas.parameters(row.request):
@@ -284,7 +284,7 @@ class _TppOperations:
 
 
 def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
-    """One parameter out of those of the versions."""
+    """One parameter from those of the versions."""
     *_, last = versions.values()
     schemas = [parameter["schema"] for parameter in versions.values()]
     distinct = [schema for number, schema in enumerate(schemas) if schema not in schemas[:number]]

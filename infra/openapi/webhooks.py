@@ -1,4 +1,4 @@
-"""What the documents say of events, whoever gets them: headers, envelope and answers (Standard Webhooks)."""
+"""The events of the documents: headers, envelope and answers (Standard Webhooks)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESPONSES: Mapping[str, Json] = {
 
 
 def parameters() -> Mapping[str, Json]:
-    """The headers that an event comes with."""
+    """The headers of an event."""
     return {
         "WebhookId": header(
             "webhook-id",

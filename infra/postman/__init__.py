@@ -1,1 +1,1 @@
-"""The Postman collection: the documents' requests in an order that runs, with what a running stack has."""
+"""The Postman collection: the documents' requests in an order that runs, with a running stack's data."""

@@ -4,7 +4,7 @@ from infra import command
 
 
 def main() -> int:
-    """The command; imported here, so that Ctrl-C is one line from the first moment."""
+    """Run the command; the late import lets Ctrl-C print one line from the first moment."""
     from infra.postman import write
 
     return write.main()

@@ -74,7 +74,7 @@ def build(
 
 
 def environment(base: str, client_id: str) -> Json:
-    """The environment that goes with it: where the service is, and who calls."""
+    """The collection's environment: the service's address and the credentials."""
     values = {"base_url": base, "client_id": client_id}
     return {
         "name": "Causeway, local stack",
@@ -95,7 +95,7 @@ def _public(tpp: Json, bank: Json) -> Iterator[PostmanRequest]:
 
 
 class _TppRequests:
-    """What the TPP asks at one bank, in an order that runs: the end of a consent comes last."""
+    """The TPP's requests at one bank, in an order that runs: the end of a consent comes last."""
 
     def __init__(self, document: Json, bank: BankFixtures) -> None:
         self._document = document
@@ -144,7 +144,7 @@ class _TppRequests:
         return PostmanRequest(operation, method, self._place(path), headers, asked, tuple(others), content, name)
 
     def _place(self, path: str) -> str:
-        """A path with what it names."""
+        """A path with its parameters filled in."""
         return re.sub(r"\{(.+?)\}", rf"{{{{\1_{self._bank.version}}}}}", path)
 
     def _front_door(self) -> PostmanRequest:
@@ -170,7 +170,7 @@ class _TppRequests:
 
 
 class _BankRequests:
-    """What the bank calls, signed; its request ids are fixed, so that a repeat gets the same success again."""
+    """The bank's calls, signed; request ids are fixed, so a repeat gets the same success again."""
 
     def __init__(self, document: Json, bank: BankFixtures, base: str) -> None:
         self._document = document
@@ -203,7 +203,7 @@ class _BankRequests:
 
 
 def _resolve_ref(document: Json, parameter: Json) -> Json:
-    """A parameter in the place of its reference."""
+    """The parameter of a reference."""
     name = parameter.get("$ref", "").rpartition("/")[2]
     found: Json = document["components"]["parameters"][name] if name else parameter
     return found

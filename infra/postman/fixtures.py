@@ -1,4 +1,4 @@
-"""What there is to ask about on a running stack, once a PSU has approved everything at both demonstration banks.
+"""Data for the requests: consents, accounts and payments at both demonstration banks of a running stack.
 
 The examples of the OpenAPI documents name made-up tokens, addresses and payments; a scene has real ones for them.
 """
@@ -35,12 +35,12 @@ Json = dict[str, Any]
 
 
 class PreparationFailed(Exception):
-    """The stack did not answer as it should have; the message says what it said."""
+    """The stack did not answer as expected; the message quotes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BankFixtures:
-    """What there is at one bank. The tokens are of different consents, so that the use of one leaves the others be.
+    """Data of one bank. Each token has its own consent, so using one does not affect the others.
 
     Attributes:
         access_token: a bearer with every scope.
@@ -76,7 +76,7 @@ class BankFixtures:
     day: str
 
     def placeholders(self) -> dict[str, str]:
-        """The attribute that has the real value for each made-up one of the examples."""
+        """The attribute with the real value for each value of the examples."""
         names = {_example(model, member): name for name, (model, member) in _MADE_UP.items()}
         cancel_url = _example(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")
         account = _ACCOUNTS[self.version]
@@ -126,7 +126,7 @@ class _Tpp:
         self._hub = bootstrap.Hub(Settings.from_environment(stack["environment"]))
 
     def prepare_bank(self, bank: Mapping[str, Any]) -> BankFixtures:
-        """Everything at one bank."""
+        """Prepare the data of one bank."""
         version, bic = bank["api_version"], bank["bic"]
         bearer = self._tokens(bic, list(VERSIONS[version].scopes))["access_token"]
         few = [next(iter(VERSIONS[version].scopes))]

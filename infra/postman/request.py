@@ -1,4 +1,4 @@
-"""A request of the collection before it has Postman's form."""
+"""A request of the collection, and its Postman form."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Programme managers' set-ups as files: what a file may say, and how a stage comes to hold what it says."""
+"""Programme files: their form, and loading them into a stage."""

@@ -1,4 +1,4 @@
-"""What differs between a set-up as it is kept and as a file says it, and since when entries of groups are as they are.
+"""Differences between a stored set-up and a file, and the times of the last change of groups' entries.
 
 Differences are members by their names, each as it is and as it is to be; ``None`` is what is not there. An entry of a
 group is a member of its own (``entries.CODE``, ``entries.ID`` or ``rules.ID``), and so is an exchange rate
@@ -18,19 +18,19 @@ Differences = dict[str, tuple[Any, Any]]
 
 
 def compare_members(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
-    """Those of plain data."""
+    """The differences of plain data."""
     names = dict.fromkeys([*before, *after])
     pairs = {name: (before.get(name), after.get(name)) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def compare_heads(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
-    """Those of two programme managers' heads, as ``loading.readable_head`` gives them."""
+    """The differences of two programme managers' heads, as ``loading.readable_head`` gives them."""
     return compare_members(_flatten(before, "rates", before["rates"]), _flatten(after, "rates", after["rates"]))
 
 
 def compare_entries(before: Entry, after: Entry) -> Differences:
-    """Those of an entry; of a group, the entries too, and their order when it is another."""
+    """The differences of an entry; of a group also those of its entries and their order."""
     member = ENTRIES_OF.get(type(before))
     if member is None:
         return compare_members(members(before), members(after))
@@ -44,12 +44,12 @@ def compare_entries(before: Entry, after: Entry) -> Differences:
 
 
 def _flatten(plain: Mapping[str, Any], member: str, inner: Mapping[str, Any]) -> dict[str, Any]:
-    """With the parts of a member in its place."""
+    """Members with their parts in place of nested ones."""
     return {**plain, member: None, **{f"{member}.{name}": each for name, each in inner.items()}}
 
 
 def _entry_members(entry: GroupEntry) -> dict[str, Any]:
-    """What a file has to say of an entry: neither when it changed nor what holds anyway."""
+    """An entry as a file has it: without times of change and defaults."""
     plain = members(entry)
     anyway = {each.name: each.default for each in fields(entry)} | {"updated_at": entry.updated_at}
     return {name: value for name, value in plain.items() if value != anyway[name]}
@@ -59,7 +59,7 @@ SomeEntry = TypeVar("SomeEntry", bound=GroupEntry)
 
 
 def keep_timestamps(found: Catalogue, wanted: Catalogue, now: int) -> Catalogue:
-    """What a file wants, with the times at which the entries of its groups last changed; ``now`` in Unix seconds."""
+    """A file's set-up with the times of the last change of groups' entries; ``now`` in Unix seconds."""
     changed: dict[str, Any] = {}
     for kind, made in KINDS.items():
         if member := ENTRIES_OF.get(made):
@@ -72,7 +72,7 @@ def keep_timestamps(found: Catalogue, wanted: Catalogue, now: int) -> Catalogue:
 
 
 def by_name(entries: Iterable[SomeEntry]) -> dict[str, SomeEntry]:
-    """Entries by what they are recognised by in the next file, in their order.
+    """Entries by their identity in the next file, in order.
 
     That is the id of a limit or a rule, and a fee's code; the second fee of a code is ``CODE#2``.
     """
@@ -95,7 +95,7 @@ def _keep_timestamps_of_group(member: str, before: Entry | None, group: Entry, n
 
 
 def _keep_timestamp(before: SomeEntry | None, entry: SomeEntry, now: int) -> SomeEntry:
-    """Compared as plain data, since a percentage that is written otherwise is shown otherwise, too."""
+    """Compare as plain data, since a percentage that is written differently is shown differently."""
     if before is not None and members(before) == members(entry) | {"updated_at": before.updated_at}:
         return before
     return replace(entry, updated_at=now)

@@ -1,4 +1,4 @@
-"""Reads a set-up's file: its YAML, its form, and whether what it says fits together. A fault is told with its place."""
+"""Reads a programme file: its YAML, its form, and its consistency. Each fault has its place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from infra.programme.models import ALL, CredentialPart, ManagerPart, NamedPart, 
 
 
 class InvalidYaml(ValueError):
-    """The text is no YAML, or says a member twice; the message says where, and quotes nothing of the text."""
+    """The text is no YAML, or has a member twice; the message has the place, and quotes nothing."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -53,7 +53,7 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _decimal)
 
 
 def parse_yaml(text: str) -> Any:
-    """What the text says. Raises: InvalidYaml."""
+    """The content of the text. Raises: InvalidYaml."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
     except yaml.MarkedYAMLError as error:
@@ -65,7 +65,7 @@ def parse_yaml(text: str) -> Any:
 
 
 DEMO = Path(__file__).with_name("demo.yaml")
-"""The set-up that the local stack has."""
+"""The local stack's set-up."""
 
 _SENTENCES = {
     "missing": "is missing",
@@ -80,7 +80,7 @@ _SENTENCES = {
 
 
 class InvalidProgramme(ValueError):
-    """A file that cannot be loaded; ``faults`` are sentences that begin with their place and quote no text."""
+    """A file that cannot be loaded; ``faults`` are sentences that begin with their place and quote nothing."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -89,7 +89,7 @@ class InvalidProgramme(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WantedManager:
-    """What a file says of one programme manager; ``rights`` are its credentials' by their names.
+    """A programme manager of a file; ``rights`` are its credentials' rights by name.
 
     It does not say when the entries of groups last changed: ``updated_at`` is 0.
     """
@@ -154,5 +154,5 @@ def _build_rights(credential: CredentialPart) -> Rights:
 
 
 def _normalize_key(pem: str | None) -> str | None:
-    """A public key in the one form that it is kept in."""
+    """A public key in its stored form."""
     return pem and signatures.public_pem(signatures.load_public_key(pem))

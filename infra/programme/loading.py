@@ -1,4 +1,4 @@
-"""Has a stage hold what a set-up's file says: the difference first, as data, then the writing of it.
+"""Loads a programme file into a stage: first the differences, as data, then the writes.
 
 A programme manager changes in one transaction, which raises the revision of its head, so that of two loads at a time
 one is refused. Where one transaction cannot hold everything, new entries go before it, in transactions of their own:
@@ -31,20 +31,20 @@ MANAGER, CREDENTIAL, EVENTS_SECRET = "programme_manager", "credential", "events_
 
 _THERE, _UNUSED = Attr("owner").exists(), Attr("used").not_exists()
 _STAYS = {"limit_group": "limit_type", "special_account": "currency"}
-"""The members that do not change any more once an entry is used."""
+"""Members that cannot change once an entry is used."""
 What = Literal["add", "change", "remove"]
 
 
 class EntryInUse(Exception):
-    """What is in use cannot be removed; the message names it, and nothing of the programme manager was changed."""
+    """A used entry cannot be removed; the message names it, and nothing of the programme manager was changed."""
 
 
 class LoadTooLarge(Exception):
-    """A load changes and removes more of a programme manager than can be done at once."""
+    """A load changes and removes more than one transaction can hold."""
 
 
 class LoadConflict(Exception):
-    """Somebody else loads the same programme manager at the same time; theirs holds."""
+    """Another load of the same programme manager won."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class PlannedChange:
 
     @property
     def title(self) -> str:
-        """What it is about, as a person says it."""
+        """Its subject, for people."""
         own = "" if self.name == self.id else f" ({self.name})"
         return f"{self.kind.replace('_', ' ')} {self.id}{own}"
 
     @property
     def needs_unused(self) -> bool:
-        """Whether it must not be in use: what is removed, and what becomes something else (a limit group's type)."""
+        """Whether the entry must be unused: it is removed, or changes its type (a limit group)."""
         return self.kind in KINDS and (self.what == "remove" or _STAYS.get(self.kind) in self.differences)
 
     @property
@@ -77,7 +77,7 @@ class PlannedChange:
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """What is to be done to one programme manager, as it was found.
+    """The changes of one programme manager, as it was read.
 
     ``secrets`` are those of its new credentials, by their names; ``changes`` are in the order of reading. With its
     first Events URL it gets an ``events_secret``, which its events are signed with.
@@ -91,22 +91,22 @@ class LoadPlan:
 
     @property
     def refused_changes(self) -> list[PlannedChange]:
-        """The changes of what is in use and must not be."""
+        """The changes that used entries forbid."""
         return [each for each in self.changes if each.needs_unused and (each.kind, each.id) in self.found.used]
 
     def operations(self, *, before: bool) -> list[tuple[Operation, PlannedChange]]:
-        """What may be written before the rest, or the rest."""
+        """The writes that may come before the rest, or the rest."""
         wanted = [each for each in self.changes if each.goes_before == before]
         return [(operation, each) for each in wanted for operation in each.operations]
 
 
 def make_plans(hub: Hub, wanted: Iterable[WantedManager]) -> list[LoadPlan]:
-    """What a load would do now. Raises: StoreError."""
+    """The plans of a load. Raises: StoreError."""
     return [_make_plan(hub, each) for each in wanted]
 
 
 def check_plans(made: Iterable[LoadPlan]) -> None:
-    """Whether plans can be carried out, as far as is known. Raises: EntryInUse, LoadTooLarge."""
+    """Check that plans can be carried out. Raises: EntryInUse, LoadTooLarge."""
     for plan in made:
         if plan.refused_changes:
             raise _explain_in_use(plan, plan.refused_changes)
@@ -118,7 +118,7 @@ def check_plans(made: Iterable[LoadPlan]) -> None:
 
 
 def carry_out(hub: Hub, plan: LoadPlan) -> None:
-    """Do it; nothing is written when there is nothing to change.
+    """Carry out the plan; writes nothing if nothing changes.
 
     Raises:
         EntryInUse: something came into use meanwhile; nothing was changed or removed.
@@ -137,7 +137,7 @@ def carry_out(hub: Hub, plan: LoadPlan) -> None:
 
 
 def load(hub: Hub, wanted: Iterable[WantedManager]) -> list[LoadPlan]:
-    """All of it; the plans say what was done. Raises: EntryInUse, LoadTooLarge, LoadConflict, StoreError."""
+    """Load a file; answers the plans. Raises: EntryInUse, LoadTooLarge, LoadConflict, StoreError."""
     made = make_plans(hub, wanted)
     check_plans(made)
     for plan in made:
@@ -192,7 +192,7 @@ def _changes_of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Planned
 
 
 def _update_entry(table: str, key: Item, before: Entry, entry: Entry, condition: ConditionBase) -> Update:
-    """What changes an entry and leaves alone whether it is used."""
+    """The update of an entry that leaves its mark of use alone."""
     different = compare_members(members(before), members(entry))
     new = {name: after for name, (_, after) in different.items() if after is not None}
     return Update(table, key, new, [name for name in different if name not in new], condition=condition)
@@ -220,7 +220,7 @@ def _changes_of_credentials(
 
 
 def readable_head(catalogue: Catalogue) -> dict[str, Any]:
-    """What belongs to a programme manager as a whole, as a person reads it; of its key, the key's short name."""
+    """A programme manager's own members in readable form, with its key's short name."""
     return head_members(catalogue) | {
         "events_encryption_key": _short_name(catalogue.events_encryption_key),
         "delivers_validation_values": catalogue.delivers_validation_values,
@@ -228,7 +228,7 @@ def readable_head(catalogue: Catalogue) -> dict[str, Any]:
 
 
 def readable_rights(rights: Rights) -> dict[str, Any]:
-    """A credential's rights as a person reads them; of its key, the key's short name."""
+    """A credential's rights in readable form, with its key's short name."""
     return {
         "access_level": rights.access_level,
         "actions": "all" if rights.actions is None else sorted(rights.actions),

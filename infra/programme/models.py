@@ -1,4 +1,4 @@
-"""What a set-up's file may say: the members of its entries, with their types, lengths and ranges."""
+"""The form of a programme file: members of its entries, with their types, lengths and ranges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chalicelib.foundation.fields.registries import country_numbers, minor_units
 
 ALL = "all"
 ENTRIES = 100
-"""So many entries a group may have: it is one item, and so are the counters of all its limits."""
+"""The most entries of a group: it is one item, and so are the counters of all its limits."""
 
 
 def _check_printable(text: str) -> str:
@@ -92,7 +92,7 @@ Ids = Annotated[list[Id], Field(min_length=1), AfterValidator(_check_distinct)]
 
 
 class Part(BaseModel):
-    """The base of everything in the file: nothing is guessed, and nothing unknown is passed over."""
+    """The base of everything in the file: strict types, no unknown members."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -136,7 +136,7 @@ class FeeGroupPart(NamedPart):
 
 
 class LimitEntryPart(Part):
-    """A limit. In the file ``currency`` is that of its amount, and what it counts goes by ``transaction_currency``."""
+    """A limit. ``currency`` is that of its amount; ``transaction_currency`` restricts what it counts."""
 
     id: Id
     name: Name | None = None
@@ -178,7 +178,7 @@ class UsageGroupPart(NamedPart):
 
 
 class RiskRulePart(NamedPart):
-    """A rule. In the file ``currency`` is that of its amount."""
+    """A rule. ``currency`` is that of its amount."""
 
     transaction_type: TransactionType = values.ANY_TYPE
     entry_mode: EntryMode = values.ANY_TYPE
@@ -246,7 +246,7 @@ class CardProgrammePart(NamedPart):
 
 
 class ExchangeRatePart(Part):
-    """How much of the currency ``to`` one unit of the currency ``of`` is worth, as a decimal number."""
+    """Units of the currency ``to`` for one unit of the currency ``of``, as a decimal number."""
 
     of: Currency
     to: Currency
@@ -263,7 +263,7 @@ class ModesPart(Part):
 
 
 class CredentialPart(Part):
-    """What a credential may do. What it is recognised by is made when it is loaded, and has no place in a file."""
+    """A credential's rights. Its secret parts are made when it is loaded, and have no place in a file."""
 
     name: Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{0,39}$")]
     access_level: Level
@@ -279,7 +279,7 @@ class CredentialPart(Part):
 
 
 class ManagerPart(NamedPart):
-    """A programme manager with everything that belongs to it."""
+    """A programme manager with all its entries."""
 
     currencies: Currencies
     test_bins: Annotated[list[Bin], AfterValidator(_check_distinct)] = []

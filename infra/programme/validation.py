@@ -1,4 +1,4 @@
-"""Whether what a set-up's file says fits together: what it names is there, and no member contradicts another."""
+"""The consistency of a programme file: named entries exist, and no member contradicts another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from infra.programme import models
 
 T = TypeVar("T")
 Fault = tuple[str, str]
-"""A place, and what is wrong there."""
+"""A place and its fault."""
 
 _REFERENCES = {
     "product_ids": "product",
@@ -41,7 +41,7 @@ _LIMIT_TYPES = {
 
 
 def find_faults(managers: Sequence[models.ManagerPart], stage: Stage) -> Iterator[Fault]:
-    """What does not fit together; a place begins with ``programme_managers``."""
+    """The faults of a file; a place begins with ``programme_managers``."""
     yield from _find_repeats("programme_managers", managers)
     yield from _check_each("programme_managers", managers, lambda manager: _wrong_manager(manager, stage))
 
@@ -164,7 +164,7 @@ def _wrong_rule(manager: models.ManagerPart, rule: models.RiskRulePart) -> Itera
 
 
 def _find_unpaired(**pair: int | None) -> Iterator[Fault]:
-    """Of two members that need each other, the one that is missing."""
+    """The missing one of two members that need each other."""
     there = [name for name, value in pair.items() if value is not None]
     if len(there) == 1:
         yield from ((name, f"must be there when {there[0]} is") for name in pair if name not in there)

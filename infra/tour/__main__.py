@@ -4,7 +4,7 @@ from infra import command
 
 
 def main() -> int:
-    """The tour; imported here, so that Ctrl-C is one line from the first moment."""
+    """Run the tour; the late import lets Ctrl-C print one line from the first moment."""
     from infra.tour import play
 
     return play.main()

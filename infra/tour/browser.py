@@ -1,4 +1,4 @@
-"""A very small browser: loads pages, finds their forms, fills them in and submits them. It runs no script."""
+"""A very small browser: loads pages, fills in their forms and submits them. It runs no script."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import requests
 
 
 class NavigationFailed(Exception):
-    """The page is not one that the PSU can go on from."""
+    """The page does not let the PSU go on."""
 
 
 @dataclass
 class Form:
-    """A form as a person sees it: its fields with their values, its check boxes, and what its button says."""
+    """A form: its fields with their values, its check boxes, and its button's label."""
 
     method: str
     action: str
@@ -27,7 +27,7 @@ class Form:
 
 @dataclass
 class BrowserPage:
-    """A loaded page: its address, its title, its forms, the texts of elements that have an id, and those of headers."""
+    """A loaded page: address, title, forms, the texts of elements with an id, and of headers."""
 
     url: str
     status: int
@@ -37,11 +37,11 @@ class BrowserPage:
     headers: list[list[str]]
 
     def text_after(self, text: str) -> list[str]:
-        """What stands in the page's first header that begins with ``text``, after it."""
+        """The rest of the page's first header that begins with ``text``."""
         return next((rest for first, *rest in self.headers if first == text), [])
 
     def form(self, holds: str, *, filled: bool = False) -> Form:
-        """The first form with a field of that name, already filled in if so wished. Raises: NavigationFailed."""
+        """The first form with a field of that name, or with that value in it. Raises: NavigationFailed."""
         for candidate in self.forms:
             names = candidate.fields.keys() | {name for name, _ in candidate.boxes}
             if holds in names and (candidate.fields.get(holds) or not filled):
@@ -97,7 +97,7 @@ class _Reader(HTMLParser):
 
 
 class Browser:
-    """Follows links and redirects until one leads to ``stops_at``: that is where the PSU is back at the TPP."""
+    """Follows redirects until one leads to ``stops_at``, where the PSU is back at the TPP."""
 
     def __init__(self, stops_at: str, watch: Callable[[str, str, int, str], None]) -> None:
         self._session = requests.Session()
@@ -136,7 +136,7 @@ class Browser:
 
 
 def approve_consent(browser: Browser, redirect_url: str) -> str:
-    """Be a PSU of a demonstration bank who says yes to everything; answers the callback address with the code.
+    """Be a PSU of a demonstration bank who approves everything; answers the callback address with the code.
 
     Raises:
         NavigationFailed: on a page that is not part of that way.

@@ -1,4 +1,4 @@
-"""The calls of a TPP and of a programme manager, each shown as it is made and as it is answered."""
+"""Calls of a TPP and of a programme manager, each shown with its answer."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from chalicelib.cards.protocol.values import API_VERSION
 from infra.tour.guide import Guide
 
 SECONDS = 15.0
-"""Enough for the second attempt at a delivery, which is made after 5 seconds."""
+"""Long enough for a delivery's second attempt, after 5 seconds."""
 _PAUSE = 0.25
 
 _Seen = TypeVar("_Seen")
 
 
 class TourFailed(Exception):
-    """Something was not as the tour needs it to go on; the message is one sentence."""
+    """The tour cannot go on; the message is one sentence."""
 
 
 def wait_for(look: Callable[[], _Seen], complaint: str) -> _Seen:
-    """Look again and again, until there is something to see. Raises: TourFailed, with ``complaint``."""
+    """Poll until there is a result. Raises: TourFailed, with ``complaint``."""
     deadline = time.monotonic() + SECONDS
     while not (seen := look()):
         if time.monotonic() >= deadline:
@@ -62,7 +62,7 @@ class TppCalls:
         return self._answer(method, path, body, bearer, expected, headers, silent).json()
 
     def call_later(self, method: str, path: str, body: Mapping[str, Any] | None = None, bearer: str = "") -> Any:
-        """Have the bank asked while nobody waits; answers what came of it, fetched with the same bearer.
+        """Make a deferred call; answers its outcome, fetched with the same bearer.
 
         Raises:
             TourFailed.
@@ -115,15 +115,15 @@ class CardCalls:
 
     @property
     def unprinted(self) -> CardCalls:
-        """The same caller, whose requests are told in other words."""
+        """The same caller with other words for its requests."""
         return CardCalls(self._base, self._credential, None)
 
     def ask(self, action: str, refused: Status | None = None, *, silent: bool = False, **members: Any) -> Any:
-        """The envelope that an action answers; ``silent`` when the same body was shown before. Raises: TourFailed."""
+        """Call an action; answers the envelope. ``silent`` if the same body was shown before. Raises: TourFailed."""
         return self._post("/api", action, refused, members, silent=silent)
 
     def simulate(self, action: str, **members: Any) -> Any:
-        """The same of an action of the simulator. Raises: TourFailed."""
+        """Call an action of the simulator. Raises: TourFailed."""
         return self._post("/simulator", action, None, members)
 
     def _post(

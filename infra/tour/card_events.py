@@ -1,4 +1,4 @@
-"""What a programme manager is told without asking: a programme manager of the tour's own, and its Events URL."""
+"""Card events: a programme manager of the tour's own, and its Events URL."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CardEventsTour:
         self._guide = guide
 
     def play(self, like: Catalogue) -> int:
-        """A card's first steps, at a programme manager set up ``like`` another; answers how many events came.
+        """Play a card's first steps, at a programme manager set up ``like`` another; answers the number of events.
 
         Raises:
             TourFailed.
@@ -62,7 +62,7 @@ class CardEventsTour:
 
     @contextmanager
     def _load_manager(self, like: Catalogue, receiver: EventReceiver) -> Iterator[CardCalls]:
-        """A new programme manager's caller; afterwards it is told nothing more."""
+        """A new programme manager's caller; at the end its events stop."""
         number = _NUMBERS + secrets.randbelow(_NUMBERS)
         made = replace(like, manager_id=number, name=f"Guided Tour {number}", events_url=receiver.url)
         (plan,) = loading.load(self._hub, [WantedManager(made, _RIGHTS)])

@@ -1,4 +1,4 @@
-"""A programme manager's way through the card API: a holder, a card, its activation, PIN, secrets and end, and money."""
+"""A programme manager's tour of the card API: a holder, a card, its activation, PIN, secrets and end, and money."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ADDRESS = {"address_line_1": "Riverside 12", "zipcode": "10115", "city": "Berli
 
 
 class CardTour:
-    """One programme manager's requests of a stack at ``base``, each shown as it is made and as it is answered.
+    """One programme manager's requests of a stack at ``base``, each shown with its answer.
 
     ``credential`` has the three parts of a credential that may do everything, ``catalogue`` is its set-up.
     """
@@ -34,7 +34,7 @@ class CardTour:
         self._ask, self._simulate = self._calls.ask, self._calls.simulate
 
     def play(self) -> None:
-        """The whole way. Raises: TourFailed."""
+        """Play all steps. Raises: TourFailed."""
         guide = self._guide
         guide.chapter(f"The card API: {self._catalogue.name}")
         guide.step("The programme manager registers a holder")
@@ -138,7 +138,7 @@ class CardTour:
     # -- what is asked for
 
     def _programme(self) -> CardProgramme:
-        """The first card programme that has plastic."""
+        """The first programme of physical cards."""
         return next(each for each in self._catalogue.card_programmes.values() if each.physical)
 
     def _holder(self) -> dict[str, Any]:
@@ -178,14 +178,14 @@ _BOOKSHOP = {"destination_account_name": "Lantern Books", "destination_iban": "D
 
 
 class MoneyTour:
-    """External payments of one account in EUR, which bears no fees for them."""
+    """External payments of one account in EUR without fees."""
 
     def __init__(self, calls: CardCalls, guide: Guide) -> None:
         self._calls = calls
         self._guide = guide
 
     def play(self, account_id: int) -> None:
-        """From an IBAN to a direct debit. Raises: TourFailed."""
+        """Play external payments, from an IBAN to a direct debit. Raises: TourFailed."""
         guide, calls, euro = self._guide, self._calls, METHOD_CURRENCIES[SEPA]
         guide.step("The account in EUR gets its own IBAN")
         asked: dict[str, Any] = {"account_id": account_id, "epm_method_id": SEPA, "currency_ison": euro}
@@ -226,7 +226,7 @@ class MoneyTour:
         self._balances(paid, available=left, settled=left)
 
     def _balances(self, answer: Mapping[str, Any], *, available: int, settled: int) -> None:
-        """Show the balances that an answer has. Raises: TourFailed, if they are not as they should be."""
+        """Show the balances of an answer. Raises: TourFailed, if they are wrong."""
         found = answer["available_balance"], answer["settled_balance"]
         if found != (available, settled):
             raise TourFailed(f"the balances are {found} instead of {(available, settled)}")

@@ -1,4 +1,4 @@
-"""What the tour prints: a line a step with what came of it, or every request, answer, event and page in full."""
+"""The tour's output: a line for each step with its outcome, or every request, answer, event and page in full."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _STEP_WIDTH = 80
 _MOST_OUTCOMES = 2
 _LONGEST_FINDING = 60
 _TELLING = ("response_code", "funds_available", "transaction_status", "payment_status")
-"""The members of an answer that say what came of a step, the most telling first."""
+"""Members of an answer that tell a step's outcome, the most telling first."""
 _COUNTED = ("accounts", "balances", "payments")
 _SECRETS = ("access_token", "refresh_token", "authorization_code", "token", "events_secret")
 
 
 class Guide:
-    """Prints all that happens, with secrets shortened; in colour on a terminal, unless ``NO_COLOR`` is set."""
+    """Prints every step in full, with secrets shortened; in colour on a terminal, unless ``NO_COLOR`` is set."""
 
     def __init__(self) -> None:
         forced = os.environ.get("FORCE_COLOR")
@@ -38,7 +38,7 @@ class Guide:
         print(f"\n{self.colour('bold', text)}\n{self.colour('dim', '─' * len(text))}")
 
     def finish(self, text: str) -> None:
-        """How a chapter ended."""
+        """Print the end of a chapter."""
         print(f"\n{self.colour('green', text)}")
 
     def step(self, text: str) -> None:
@@ -60,27 +60,27 @@ class Guide:
             print(_indent(body))
 
     def event(self, name: str, message_id: str, data: Any) -> None:
-        """An event that came, and whose signature is right."""
+        """Print a verified event."""
         verified = f"{self.colour('green', 'verified')} {self.colour('dim', f'webhook-id {message_id}')}"
         print(f"  {self.colour('magenta', 'EVENT')} {self.colour('blue', name)}  {verified}")
         print(_indent(data))
 
     def command(self, text: str, made: Any) -> None:
-        """What the operator does, as the command line has it, and what that makes."""
+        """Print a command of the operator, and its result."""
         print(f"  {self.colour('magenta', 'OPERATOR')} {PYTHON} -m infra.admin {text}")
         print(_indent(made))
 
     def line(self, what: str, said: str, after: str, *, good: bool) -> None:
-        """One thing that happened, what was said to it, and how things stand afterwards."""
+        """Print a step, its answer, and the state afterwards."""
         mark = self.colour("green", "✓") if good else self.colour("red", "✗")
         print(f"  {mark} {what} {self.colour('green' if good else 'red', f'{said:<42}')} {self.colour('dim', after)}")
 
     def print_row(self, text: str) -> None:
-        """A line of a list."""
+        """Print a line of a list."""
         print(f"    {text}")
 
     def print_finding(self, text: str) -> None:
-        """What stands on the page that the PSU looks at."""
+        """Print the text of the PSU's page."""
         print(f"    {self.colour('green', text)}")
 
     def page(self, method: str, url: str, status: int, title: str) -> None:
@@ -95,7 +95,7 @@ class Guide:
 
 
 class BriefGuide(Guide):
-    """Prints a line for each step, and at its end the outcome."""
+    """Prints a line for each step, with its outcome at the end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class BriefGuide(Guide):
     def request(
         self, who: str, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Only what comes of it is told."""
+        """Print nothing: the outcome follows."""
 
     def answer(self, status: int, body: Any, note: str = "", headers: Mapping[str, str] | None = None) -> None:
         self._add(_describe_answer(status, body))
@@ -132,7 +132,7 @@ class BriefGuide(Guide):
         self._add("✓" if good else "✗")
 
     def print_row(self, text: str) -> None:
-        """Lists are left out."""
+        """Print nothing: lists are left out."""
 
     def print_finding(self, text: str) -> None:
         self._add(text if len(text) <= _LONGEST_FINDING else text.partition(":")[0])
@@ -145,7 +145,7 @@ class BriefGuide(Guide):
             self._outcomes.append(outcome)
 
     def _end_step(self) -> None:
-        """What came of a step: its outcomes, or how often each, if they are many; findings say it all."""
+        """A step's outcome: its findings, or its outcomes, counted if there are many."""
         if self._outcomes is None:
             return
         counts = Counter(self._outcomes)
@@ -157,7 +157,7 @@ class BriefGuide(Guide):
 
 
 def _describe_answer(status: int, body: Any) -> str:
-    """An answer in a few words: how it was refused, or what it is about."""
+    """An answer in a few words: its refusal, or its telling members."""
     if not isinstance(body, dict):
         return str(status)
     if "status_code" in body:
@@ -181,7 +181,7 @@ def _indent(body: Any) -> str:
 
 
 def _json_lines(value: Any) -> list[str]:
-    """JSON in lines: what fits into one line stays in one."""
+    """JSON in lines; a part that fits stays on one line."""
     whole = json.dumps(value, ensure_ascii=False)
     if len(whole) <= _WIDTH or not isinstance(value, dict | list) or not value:
         return [whole]
@@ -209,7 +209,7 @@ def _shorten(text: str) -> str:
 
 
 def format_amount(amount: int, currency: int, *, signed: bool = False) -> str:
-    """An amount in minor units of a currency (ISO 4217, numeric) in whole ones, with its decimals and its letters."""
+    """An amount in minor units of a currency (ISO 4217, numeric) as ``12.50 EUR``."""
     digits = minor_units()[currency]
     whole, rest = divmod(abs(amount), 10**digits)
     sign = "-" if amount < 0 else "+" if signed else ""

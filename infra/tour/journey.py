@@ -1,4 +1,4 @@
-"""A TPP and a PSU on their way through one bank: consent, accounts, payments, the end of the consent, and events."""
+"""A TPP and a PSU at one bank: consent, accounts, payments, the end of the consent, and events."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SCOPES = {
 }
 _STATUSES = ("payment_status", "transaction_status")
 _ACTIVE, _ENDED = "Revoke", "Revoked"
-"""What stands beside an application in a bank's list of consents: a button, or what became of it."""
+"""The cell beside an application in a bank's list of consents: a button, or its state."""
 _FETCHED_LATER = ", and fetches the answer later"
 _RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
 
 
 class BankTour:
-    """One client's way through one bank after the other."""
+    """One client's journey through one bank after the other."""
 
     def __init__(self, base: str, client: Client, receiver: EventReceiver, guide: Guide) -> None:
         self._base = base
@@ -99,7 +99,7 @@ class BankTour:
         self._guide.event(event.type, event.message_id, event.data)
 
     def _accounts(self, version: int, bearer: str) -> Mapping[str, Any]:
-        """Read the PSU's accounts; answers the first."""
+        """Read the PSU's accounts; answers the first one."""
         guide = self._guide
         guide.step("The TPP reads the accounts; the hub asks the bank by a signed webhook")
         accounts = self._call("GET", "/tpp/accounts", bearer=bearer)["accounts"]
@@ -152,7 +152,7 @@ class BankTour:
         self._confirm(self._call("POST", "/tpp/direct_payment_initiation", order), "", bic)
 
     def _confirm(self, taken: Mapping[str, Any], bearer: str, bic: str = "") -> None:
-        """The PSU confirms; the TPP does not trust the address that the PSU comes back to, asks, and is told."""
+        """The PSU confirms; the TPP asks for the status, and receives the event."""
         back = confirm_payment(Browser(f"{self._base}/payments/callback", self._guide.page), taken["confirmation_url"])
         if _query(back).get("payment_id") != taken["payment_id"]:
             raise TourFailed("the payment that came back is not the one that was initiated")
@@ -165,7 +165,7 @@ class BankTour:
 
 
 def payment_requests(version: int, account: Mapping[str, Any], callback: str) -> dict[str, dict[str, Any]]:
-    """A single, a bulk and a direct payment as the version spells them."""
+    """A single, a bulk and a direct payment in the version's form."""
     currency = account["currency"]
     if version == 1:
         receiver = {"receiver_name": "Oak Street Books", "receiver_iban": _RECEIVERS[currency], "currency": currency}

@@ -1,4 +1,4 @@
-"""A card at work: what it pays and what it is declined for, clearings, a refund, a dispute, and reports that add up.
+"""A card in use: approvals and declines, clearings, a refund, a dispute, and reports that add up.
 
 What happens is told in a line each, with amounts in whole units.
 """
@@ -41,7 +41,7 @@ class NetworkTour:
         self._order = order
 
     def play(self) -> None:
-        """From the order to the reports. Raises: TourFailed."""
+        """Play the card's life from its order to the reports. Raises: TourFailed."""
         guide = self._guide
         guide.chapter("The card network")
         guide.step("The holder gets another card")
@@ -72,7 +72,7 @@ class NetworkTour:
         till.line(_FUNDS, EURO, f"Meadow Ltd to {opened['iban']}", "arrived", came["data"])
 
     def _spend(self, till: Till, made: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What is held afterwards, by the name of the shop."""
+        """The amounts held afterwards, by shop."""
         guide = self._guide
         guide.step("Approved amounts are held: the available balance falls, the booked one stays")
         held = {

@@ -31,7 +31,7 @@ _GREETING = "The tour plays a TPP, a bank's customer and a programme manager. It
 
 
 def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
-    """Play the tour against a stack whose parts ``hub`` has. Raises: TourFailed, NavigationFailed."""
+    """Play the tour against the stack of ``hub``. Raises: TourFailed, NavigationFailed."""
     with listen() as receiver, _client(hub.openbanking.clients, stack, receiver, guide) as client:
         tour = BankTour(stack["base_url"], client, receiver, guide)
         for bank in stack["banks"]:
@@ -46,7 +46,7 @@ def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
 
 @contextlib.contextmanager
 def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide) -> Iterator[Client]:
-    """A client whose events go to the tour; afterwards it has no Events URL any more and is switched off."""
+    """A client whose events go to the tour; at the end it loses its Events URL and is deactivated."""
     title, owner = f"Guided Tour {secrets.token_hex(2)}", stack["user"]["email"]
     guide.chapter("A client of the tour's own")
     guide.step("The operator registers a client with an Events URL that the tour listens at")
@@ -66,7 +66,7 @@ def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver,
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Play it on the running stack if there is one, else on one of its own; answers the exit code."""
+    """Play the tour on the running stack, or on one of its own; answers the exit code."""
     from infra.local import background
 
     parser = command.parser("infra.tour", __doc__)

@@ -1,4 +1,4 @@
-"""A receiver of events as one would write it: it verifies each with the library of Standard Webhooks."""
+"""A receiver of events that verifies each with the library of Standard Webhooks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReceivedEvent:
 
 
 class EventReceiver:
-    """Takes what is posted to ``url``.
+    """Receives events at ``url``.
 
     Attributes:
         secret: what events are signed with (``whsec_…``), which is known once somebody has this receiver's ``url``.
@@ -60,7 +60,7 @@ class EventReceiver:
         return 204
 
     def wait_for_event(self, type_: str, **members: Any) -> ReceivedEvent:
-        """Wait for an event of a type, with these members in its data; others stay for later.
+        """Wait for an event of a type with these members in its data; other events stay for later.
 
         Raises:
             TourFailed: it did not come, or one came that was not signed with the receiver's secret.
@@ -109,4 +109,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the tour shows events in its own order."""
+        """Log nothing: the tour shows events in its own order."""

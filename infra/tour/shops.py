@@ -1,4 +1,4 @@
-"""Where the tour's card is used: shops that the simulator plays, and one line for each thing that happens there."""
+"""Shops of the tour, played by the simulator, with one line for each use of the card."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Shop:
 
     @property
     def members(self) -> dict[str, Any]:
-        """What the network says of it."""
+        """Its members in messages of the network."""
         return {
             "mcc": self.mcc,
             "merchant_name": self.name,
@@ -51,7 +51,7 @@ MACHINE = Shop("Cash machine", "6011")
 
 
 class Till:
-    """What shops do with one card; ``account`` is the currency that it is paid in.
+    """Shops' messages about one card; ``account`` is the account's currency.
 
     Attributes:
         answered: how often each response code was the answer to a message of the network.
@@ -79,7 +79,7 @@ class Till:
         return answer
 
     def advise(self, shop: Shop, amount: int, note: str) -> Any:
-        """Have the network tell that it has approved something itself."""
+        """Have the network report an approval of its own."""
         asked = {"transaction_type": PURCHASE, "amount": amount, "currency_ison": shop.currency, "response_code": "00"}
         answer = self._simulate("simulateAdvice", **asked, **shop.members, **self._card)
         self.answered[APPROVED] += 1
@@ -95,7 +95,7 @@ class Till:
         self.line(amount, shop.currency, f"{shop.name}, more on top", "approved", answer)
 
     def reverse(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
-        """Give up what is left of an authorization of ``amount``."""
+        """Reverse the rest of an authorization of ``amount``."""
         answer = self._simulate("simulateReversal", trans_link=held["trans_link"])
         self.answered[APPROVED] += 1
         released = format_amount(answer["released_amount"], self._account)
@@ -104,7 +104,7 @@ class Till:
     def clear(
         self, shop: Shop, amount: int, note: str, held: Mapping[str, Any] | None = None, *, last: bool = True
     ) -> Any:
-        """Clear an amount, of an authorization if there is one; answers the clearing."""
+        """Clear an amount, with or without an authorization; answers the clearing."""
         named = {"trans_link": held["trans_link"]} if held else self._card
         asked = {"amount": amount, "currency_ison": shop.currency, "final": int(last), **shop.members, **named}
         answer = self._simulate("simulateClearing", **asked)
@@ -115,7 +115,7 @@ class Till:
         return answer
 
     def refund(self, cleared: Mapping[str, Any], shop: Shop, amount: int, note: str) -> None:
-        """Give back a part of what was cleared."""
+        """Refund a part of a clearing."""
         asked = {"trans_link": cleared["trans_link"], "amount": amount, "currency_ison": shop.currency}
         answer = self._simulate("simulateRefund", **asked, **shop.members)
         self.line(amount, shop.currency, f"{shop.name}, {note}", "given back", answer)
@@ -131,12 +131,12 @@ class Till:
     def line(
         self, amount: int, currency: int, what: str, said: str, answer: Mapping[str, Any], *, good: bool = True
     ) -> None:
-        """One thing that happened, and what is available and booked afterwards."""
+        """Show a step with the available and the settled balance afterwards."""
         left, booked = (format_amount(answer[f"{name}_balance"], self._account) for name in ("available", "settled"))
         self._guide.line(f"{format_amount(amount, currency):>13}  {what:<43}", said, f"{left} of {booked}", good=good)
 
     def _approval(self, answer: Mapping[str, Any], shop: Shop) -> str:
-        """What was approved: the part, where it is one, and what that is on the account, where it is something else."""
+        """The approved amount if it is partial, and its value on the account if that differs."""
         said = "approved"
         if answer["response_code"] == APPROVED_IN_PART:
             said = f"{APPROVED_IN_PART} approved: {format_amount(answer['approved_amount'], shop.currency)}"

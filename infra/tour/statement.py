@@ -1,4 +1,4 @@
-"""Reports of one card, page by page, and the sum that proves them: opening, plus credits, less debits, is settled."""
+"""Reports of one card, page by page, and their proof: opening plus credits less debits is the settled balance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LATEST = 99999999999
 
 
 class ReportSummary:
-    """What the reports say of a card and its account since this was made."""
+    """The reports of a card and its account since this object was made."""
 
     def __init__(self, calls: CardCalls, guide: Guide, card_id: int, account_id: int) -> None:
         self._calls = calls
@@ -26,7 +26,7 @@ class ReportSummary:
         self._currency: int = self._opening["currency_ison"]
 
     def show(self, answered: Mapping[str, int], *, held: int) -> None:
-        """Show the reports. Raises: TourFailed, if they do not say what happened, or do not add up.
+        """Show the reports. Raises: TourFailed, if they are incomplete or do not add up.
 
         Args:
             answered: how often the network was answered with which response code.
@@ -54,7 +54,7 @@ class ReportSummary:
         return found
 
     def _activity(self, answered: Mapping[str, int]) -> None:
-        """Every message, counted by its answer. Raises: TourFailed."""
+        """Count all messages by their answers. Raises: TourFailed."""
         self._guide.step("The card's activity report has every message, approved or declined")
         rows = list(self._rows("getCardsActivity", "authorize_id", self._card))
         codes = Counter(row["response_code"] for row in rows)
@@ -70,7 +70,7 @@ class ReportSummary:
             raise TourFailed("a declined message is among the financial ones")
 
     def _transactions(self) -> list[int]:
-        """What each of the account's transactions brings, or takes; each is shown in a line. Raises: TourFailed."""
+        """Show each transaction in a line; answers their signed amounts. Raises: TourFailed."""
         self._guide.step(f"The account's transactions, {_PAGE} a page, with the balance after each")
         settled, amounts = self._opening["settled_balance"], list[int]()
         for row in self._rows("getTransactions", "transaction_id", self._account):
@@ -84,7 +84,7 @@ class ReportSummary:
         return amounts
 
     def _title(self, row: Mapping[str, Any]) -> str:
-        """What a transaction is, and its own amount if that is in another currency than the account's."""
+        """A transaction's description, and its own amount if its currency is not the account's."""
         kind = TRANSACTION_TYPES[row["transaction_type"]]
         what = f"{kind}: {row['description']}" if "description" in row else kind
         amount, currency = row["transaction_amount"], row["transaction_currency_ison"]
@@ -102,6 +102,6 @@ class ReportSummary:
 
 
 def _signed_amount(row: Mapping[str, Any]) -> int:
-    """What a transaction brings, or takes, by the rule of docs/concepts/card-network.md."""
+    """A transaction's signed amount, by the rule of docs/concepts/card-network.md."""
     amount = row["holder_amount"] if row["transaction_type"] in CREDIT_TYPES else -row["holder_amount"]
     return int(amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)))

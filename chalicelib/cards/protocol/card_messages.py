@@ -267,7 +267,7 @@ class AuthenticationConfirm(Request):
 
 
 class CreateCardAcsMerchantWhitelistRule(Request):
-    """createCardAcsMerchantWhitelistRule: pass 3-D Secure without a question; all criteria match, of a list one member."""
+    """createCardAcsMerchantWhitelistRule: pass 3-D Secure without a question if all criteria match."""
 
     conditions: ClassVar = (
         NeedsOne(("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")),

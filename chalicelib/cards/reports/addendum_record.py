@@ -37,12 +37,12 @@ def addendum_key(number: int) -> Key:
 
 
 def next_at(transaction: Item, at: int) -> int:
-    """When the next addendum of a transaction's item is recorded: at ``at`` or just after the last one."""
+    """The time of a transaction's next addendum: ``at``, or just after the last one."""
     return max(at, int(transaction.get(_LAST_AT, 0)) + 1)
 
 
 def put_addendum(addendum: Item, transaction: Item) -> Sequence[Operation]:
-    """The writes of a new addendum; they fail if the transaction's item is not as it was read any more.
+    """The writes of a new addendum; they fail if the transaction's item has changed.
 
     ``data`` of an addendum is JSON, ``at`` in Unix milliseconds.
     """

@@ -122,7 +122,7 @@ def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
 
 
 def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
-    """The items that the request names, read together with its claim; ``None`` in place of a key that there is not."""
+    """The items that the request names, read together with its claim; ``None`` for a missing key."""
     named = [key for key in keys if key is not None]
     found = iter(context.items(named) if named or context.claim is not None else ())
     return [None if key is None else next(found) for key in keys]
@@ -131,7 +131,7 @@ def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]
 def _find_position(
     request: ReportRequest, context: RequestContext, last: Item | None, belongs: Callable[[Item], bool]
 ) -> Position | None:
-    """Where the row ``last_id`` stands that the page follows, if there is to be one. Raises: Refused."""
+    """The position of the row ``last_id``, if it is given. Raises: Refused."""
     if request.last_id is None:
         return None
     if last is None or last["manager_id"] != context.manager_id or not belongs(last):
@@ -140,7 +140,7 @@ def _find_position(
 
 
 def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
-    """Whether the transaction that an item stands for is one of the card and of the account that are named."""
+    """Whether an item's transaction belongs to the named card and account."""
     if card is not None and found.get("card_id") != card.id:
         return False
     return account is None or bool(found["account"] == account.owner)
@@ -149,7 +149,7 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
 def _single_transaction_page(
     context: RequestContext, transaction_id: int, wanted: Item, span: Span
 ) -> Outcome[list[messages.TransactionRecord]]:
-    """A page of one transaction, if it is among those that are wanted besides."""
+    """A page of one transaction, if it matches the other criteria."""
     place = wanted["at"], transaction_id
     if not span.has(place):
         return _outcome([], more=False)
@@ -177,7 +177,7 @@ def _card_page(
 def _sharded_page(
     request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
 ) -> Outcome[list[A]]:
-    """A page of a list that is spread over partitions, of the rows that are certain by now."""
+    """A page of a list that is spread over partitions, of rows that are final by now."""
     until = min(span.until, context.at - CERTAIN_AFTER)
     return _page(request, context, timelines, Span(span.since, until, span.after), serialize, context.can_see)
 

@@ -85,7 +85,7 @@ def _mti(row: Item) -> int:
 
 
 def _identification(row: Item) -> TransactionRecord:
-    """The identification: ``transaction_log_id`` is the authorization."""
+    """The ids: ``transaction_log_id`` is the authorization."""
     return {
         "transaction_id": row["id"],
         "mti": _mti(row),
@@ -134,7 +134,7 @@ def _amounts(row: Item) -> TransactionRecord:
 
 
 def _reconciliation(row: Item) -> TransactionRecord:
-    """What is reconciled with the network or the provider: the amount, in its own currency. Fees are taken in house.
+    """The amount that is reconciled with the network or the provider, in its own currency; fees are internal.
 
     A return is of the whole original amount.
     """
@@ -169,7 +169,7 @@ def _merchant(row: Item, network: Mapping[str, Any]) -> TransactionRecord:
 
 
 def _record(model: type[A], members: Mapping[str, Any], null: Collection[str] = ()) -> A:
-    """The members of a record in its order, as the interface writes them; those that are ``null`` without a value."""
+    """The members of a record in its order; nullable ones are ``null`` without a value."""
     found = ((name, members.get(name)) for name in model.__annotations__)
     named: dict[str, Any] = {name: value for name, value in found if value is not None or name in null}
     rates = {name: Decimal(named[name]) for name in _RATES if name in named}

@@ -1,1 +1,1 @@
-"""The document of the card API, and the reference of its page: both made of the table of actions."""
+"""The document of the card API, made from the table of actions."""

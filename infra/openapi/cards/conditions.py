@@ -22,7 +22,7 @@ GIVEN_SCHEMA: Json = {
 }
 _GIVEN: Json = {"$ref": f"#/components/schemas/{GIVEN}"}
 BLOCKS = {"the description of a new holder": HOLDER_BLOCK, "the delivery and bulk block": DELIVERY_BLOCK}
-"""What the fields that are often ignored together are called."""
+"""Names of groups of fields that are ignored together."""
 
 
 # -- JSON Schema
@@ -57,7 +57,7 @@ def _holds(when: When) -> Json:
 
 
 def _not_ignored(model: RequestModel, whens: Iterable[When]) -> Iterator[Json]:
-    """A field that is ignored brings about nothing."""
+    """Exclude ignored fields from a condition."""
     fields = {when.field for when in whens}
     yield from ({"not": _holds(ignores.when)} for ignores in model.ignored if fields & ignores.fields)
 
@@ -70,7 +70,7 @@ def _all(schemas: list[Json]) -> Json:
 
 
 def as_sentences(model: RequestModel) -> list[str]:
-    """The same in sentences, and what is ignored."""
+    """The same in sentences, with the ignored fields."""
     late = [_sentences_on_late_checks(model.late)] if model.late else []
     return [*map(_sentence, model.conditions), *map(_ignored_fields, model.ignored), *late]
 
@@ -97,7 +97,7 @@ def _sentences_on_late_checks(late: Late) -> str:
 
 
 def _name_blocks(fields: frozenset[str]) -> list[str]:
-    """Fields by the blocks that they are, and those that are left."""
+    """Fields by their blocks, and the remaining ones."""
     named, left = [], set(fields)
     for name, block in BLOCKS.items():
         if left >= set(block):

@@ -1,4 +1,4 @@
-"""What the card API's examples are made of: who, what and when."""
+"""Values of the card API's examples."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ ERRORS: Mapping[str, Refused] = {
     "error_state": Refused(Status.FINAL),
     "error_reference": Refused(Status.REFERENCE_REUSED),
 }
-"""Some of the errors that any action may have, as they are told."""
+"""Errors that any action may have, with their messages."""
 
 _CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
 _OF_HOLDER = ("holder_", "kyc_")
 _OF_DELIVERY = ("delivery_", "order_", "bulk_")
 _OF_ACTION: Mapping[str, Json] = {"getLimitsGroups": {"id": 211, "name": "Account Standard"}}
-"""What an answer has instead where several actions share its model."""
+"""Members of an answer that differ where several actions share its model."""
 
 
 def request(action: Action) -> Json:

@@ -1,4 +1,4 @@
-"""What the card API's members mean: one sentence and one valid example for every member's name.
+"""Meanings of the card API's members: one sentence and one valid example for every name.
 
 A member is looked up as ``CreateCard.account_id`` (the model or one of its bases), then as ``account_id``. The examples
 name what the demonstration programme has. A member whose example is ``None`` is left out of examples.
@@ -243,7 +243,7 @@ MEANINGS: Mapping[str, Meaning] = {
 
 
 def meaning(model: type[BaseModel], member: str) -> Meaning:
-    """A member's meaning and example. Raises: LookupError, when nobody wrote it down."""
+    """A member's meaning and example. Raises: LookupError, if it has none."""
     keys = [*(f"{base.__name__}.{member}" for base in model.__mro__), member]
     found = next((MEANINGS[key] for key in keys if key in MEANINGS), None)
     if found is None:

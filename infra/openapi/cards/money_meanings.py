@@ -1,4 +1,4 @@
-"""What the members of external payments, fees, limits and the network's simulator mean, in the form of ``meanings``."""
+"""Meanings of the members of external payments, fees, limits and the simulator, in the form of ``meanings``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the card API's page writes the types of fields: the specification's notation, as far as it has one."""
+"""The types of fields in the specification's notation, as far as it has one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TYPES: Mapping[str, str] = {
     "object": "A JSON object",
     "number, text, list": "Those of JSON; in answers only",
 }
-"""The notation, with what it means."""
+"""The notation and its meanings."""
 
 _FORMS = {"email": "email {}", "ipv4": "IPv4 {}", "date": "date", "": "IBAN"}
 _BARE: dict[type, str] = {int: "number", str: "text", Decimal: "number"}
@@ -62,7 +62,7 @@ def field_notation(field: FieldInfo) -> str:
 
 
 def rule_notation(rule: rules.ValueRule) -> str:
-    """The type of a value that has to pass a rule. Raises: LookupError, for a rule without a notation."""
+    """The type of a value with a rule. Raises: LookupError, for a rule without a notation."""
     return _NOTATIONS[type(rule)](rule)
 
 

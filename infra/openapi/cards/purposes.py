@@ -1,4 +1,4 @@
-"""What each card action is for besides its one line: its group, and the rules that its fields do not tell."""
+"""Groups of the card actions, and rules that their fields do not show."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ FURTHER: Mapping[str, str] = {
     "check_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
     "check_password_length": f"`acs_password` has at most {LONGEST_BYTES} bytes in UTF-8 (2003).",
 }
-"""What models check of fields that are right each by itself, by the name of the check."""
+"""Sentences about checks between fields, by the name of the check."""
 
 
 def group(action: Action) -> str:
@@ -193,7 +193,7 @@ def group_members() -> Mapping[str, list[Action]]:
 
 
 def rules(action: Action) -> list[str]:
-    """Everything that is to be known of an action's request besides its fields, sentence by sentence."""
+    """The rules of an action's request besides its fields, sentence by sentence."""
     model = action.request
     further = [FURTHER[check.__name__] for check in model.further]
     return [NOTES[action.name], *conditions.as_sentences(model), *_nullable_members(model), *further, *_repeats(action)]

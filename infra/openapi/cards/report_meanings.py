@@ -1,4 +1,4 @@
-"""What the members of reports and of card events mean, in the form of ``meanings``."""
+"""Meanings of the members of reports and card events, in the form of ``meanings``."""
 
 from __future__ import annotations
 

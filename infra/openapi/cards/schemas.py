@@ -28,7 +28,7 @@ Way = Literal["taken", "answered"]
 _SELF_EVIDENT = ("A whole number, also as a string of digits", "Printable text")
 _PLAIN: dict[type, str] = {int: "integer", str: "string", Decimal: "number"}
 _LONGEST_INLINE = 6
-"""Lists of values that are longer stand among the components by themselves."""
+"""Longer lists of values are components of their own."""
 ENVELOPE: Json = {
     "access_key": {
         "type": "string",
@@ -60,7 +60,7 @@ ENVELOPE: Json = {
         "examples": ["8b0e7a53-5e0c-4d0f-9d1e-3a7d3c1f6a20"],
     },
 }
-"""What every request has besides its fields; ``access_level`` is one of those."""
+"""The members of every request besides its fields; ``access_level`` is one of its fields."""
 _OPTIONAL = ("request_reference_id",)
 ERROR = "ErrorResponse"
 _DUPLICATED: Json = {
@@ -82,7 +82,7 @@ _MORE: Json = {"enum": ["Y", "N"], "description": "Whether there are rows after 
 
 
 def name_of(action: Action, kind: Literal["Request", "Response"]) -> str:
-    """What an action's schema is called: ``CreateHolderRequest``."""
+    """The name of an action's schema: ``CreateHolderRequest``."""
     return f"{action.name[0].upper()}{action.name[1:]}{kind}"
 
 
@@ -101,14 +101,14 @@ def _metadata(annotation: Any) -> tuple[Any, ...]:
 
 
 def _names() -> dict[int, str]:
-    """What the rules that are shared by many fields are called, by their identity."""
+    """Names of rules that many fields share, by identity."""
     return {
         id(rule): name for name, each in vars(fields).items() for rule in _metadata(each) if isinstance(rule, ValueRule)
     }
 
 
 class CardSchemas:
-    """The schemas of the document, each made when it is first referred to."""
+    """The schemas of the document, each made at its first reference."""
 
     def __init__(self) -> None:
         self._made: dict[str, Json] = {conditions.GIVEN: conditions.GIVEN_SCHEMA, ERROR: _error()}
@@ -210,7 +210,7 @@ class CardSchemas:
         return {"type": parts[0] if len(parts) == 1 else parts}
 
     def _shared_ref(self, rule: ValueRule, way: Way) -> Json:
-        """A reference to the component of a list of values that many fields have; empty when it is short."""
+        """A reference to the component of a shared list of values; empty if the list is short."""
         name, schema = self._names.get(id(rule), ""), _rule_schema(rule, way)
         if not name or len(schema.get("enum", ())) <= _LONGEST_INLINE:
             return {}
@@ -241,7 +241,7 @@ def _rule_schema(rule: ValueRule, way: Way) -> Json:
 
 
 def _without_examples(value: Any) -> Any:
-    """Members have examples of their own."""
+    """Give members their own examples."""
     if isinstance(value, list):
         return [_without_examples(each) for each in value]
     if not isinstance(value, dict):

@@ -48,7 +48,7 @@ LISTS: Mapping[str, Mapping[Any, str]] = {
     "Authorization states": states.AUTHORIZATION_STATES,
     "Steps of a dispute": states.DISPUTE_STEPS,
 }
-"""The value lists. Fields that take some of a list's values only say so by themselves."""
+"""The value lists. Fields that take only some of a list's values name them."""
 LIST_OF: Mapping[str, str] = {
     "duration": "Limit durations",
     "limits_tx_type_id": "Limit classes",
@@ -58,7 +58,7 @@ LIST_OF: Mapping[str, str] = {
     "FeeEntryRecord.transaction_type": "Transaction types",
     "FeeEntryRecord.entry_mode_type": "Entry modes",
 }
-"""Of fields that also have a value for any, the list of all others; by the field, and its model if others differ."""
+"""Value lists of fields that also have a value for any, by field and perhaps model."""
 _YES = "yes"
 
 
@@ -90,39 +90,39 @@ def fields_with(name: str) -> list[str]:
 
 
 def account_rules() -> str:
-    """What each action makes of each account status."""
+    """Which action is possible in which account status."""
     return _rules(states.ACCOUNT_RULES, states.ACCOUNT_STATES)
 
 
 def card_rules() -> str:
-    """What each action makes of each card status."""
+    """Which action is possible in which card status."""
     return _rules(states.CARD_RULES, states.CARD_STATES)
 
 
 def address_rules() -> str:
-    """What each action makes of each status of an external payment address."""
+    """Which action is possible in which status of an external payment address."""
     return _rules(payment_states.ADDRESS_RULES, payment_states.ADDRESS_STATES)
 
 
 def mandate_rules() -> str:
-    """What each action makes of each state of a mandate."""
+    """Which action is possible in which state of a mandate."""
     return _rules(payment_states.MANDATE_RULES, payment_states.MANDATE_STATES)
 
 
 def authorization_rules() -> str:
-    """What each action makes of each state of an authorization."""
+    """Which action is possible in which state of an authorization."""
     return _rules(states.AUTHORIZATION_RULES, states.AUTHORIZATION_STATES)
 
 
 def dispute_rules() -> str:
-    """What each step makes of each step that a dispute has reached."""
+    """Which step is possible after which step of a dispute."""
     columns = ["never disputed", *(f"`{step}`" for step in states.DISPUTE_STEPS)]
     rows = [(f"`{step}`", *map(_passes, rule.values())) for step, rule in states.DISPUTE_RULES.items()]
     return table(("Step", *columns), rows)
 
 
 def payment_rules() -> str:
-    """What each action makes of each state of the one kind of payment that it is for."""
+    """Which action is possible in which state of its kind of payment."""
     columns = [f"`{state}`" for state in payment_states.PAYMENT_STATES]
     rows = []
     for action, rule in payment_states.PAYMENT_RULES.items():
@@ -143,7 +143,7 @@ def _passes(status: Status | None) -> str:
 
 
 def card_moves() -> str:
-    """Which card status changeCardStatus may change to which."""
+    """The changes of status that changeCardStatus allows."""
     rows = [
         (f"`{before}`", ", ".join(f"`{after}`" for after in states.CARD_STATES_TO_SET if after in moves))
         for before, moves in states.CARD_MOVES.items()
