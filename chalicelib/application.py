@@ -68,7 +68,7 @@ class Application(Chalice):
 
 
 def _server_timing(known: str, milliseconds: float) -> str:
-    """``Server-Timing`` with the service's own share of a request's time; what a bank took is ``known`` already."""
+    """``Server-Timing`` with the service's own share of a request's time; ``known`` already has the bank's."""
     if "hub;dur=" in known:
         return known
     bank = float(known.partition("bank;dur=")[2] or 0)

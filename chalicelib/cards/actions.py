@@ -1,6 +1,6 @@
 """The tables of actions: a row is one action, called after the function that carries it out.
 
-All else is derived from them: what a request may hold and an answer holds, the documents, and tests.
+Requests, answers, documents and tests are derived from them.
 """
 
 from __future__ import annotations

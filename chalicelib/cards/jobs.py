@@ -13,7 +13,7 @@ from chalicelib.foundation import log
 RUN_SECONDS = 40
 """Seconds after which a run starts nothing further."""
 PROVING_SECONDS = 480
-"""The same of the ledger's proof: what was begun may need some minutes more."""
+"""The same for the ledger's proof, which may need some minutes more."""
 card_jobs = Blueprint(__name__)
 
 

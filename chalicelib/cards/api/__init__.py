@@ -1,1 +1,1 @@
-"""HTTP of the card API, and nothing else."""
+"""HTTP of the card API."""

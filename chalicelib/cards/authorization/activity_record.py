@@ -1,8 +1,8 @@
 """Card activity: every network message about a card, approved or declined, as reports show it.
 
 A row has the members of the interface's records under their names (specification, Card activity record and Financial
-authorize record). It stands in the card's list and in that of all cards of the programme manager, which is spread over
-shards; approvals that move money stand in the card's list of financial authorizes, too.
+authorize record). It is in the card's list and in that of all the programme manager's cards, which is spread over
+shards; approvals that move money are in the card's list of financial authorizes, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chalicelib.foundation.dynamodb.store import Item, Put, absent
 
 TABLE = "card-activity"
 ACTIVITY, AUTHORIZES = "activity", "authorize"
-"""The names of the lists: of all messages, and of those that are financial authorizes."""
+"""The names of the lists: all messages, and financial authorizes."""
 _DIGITS = 20
 
 
@@ -33,10 +33,10 @@ class NetworkMessage:
 
     Attributes:
         number: its ``authorize_id``; ``kind`` its ``authorize_type``.
-        amount: what it is about, in ``currency``.
-        charge: what that comes to on the account, where that is known.
+        amount: in ``currency``.
+        charge: the amount on the account, if it is known.
         holder_currency: the account's.
-        holds_until: when the hold that it has begun is over, in Unix seconds.
+        holds_until: the end of the hold that it began, in Unix seconds.
     """
 
     number: int
@@ -120,7 +120,7 @@ class NetworkMessage:
         }
 
     def put_rows(self, stamp: WriteStamp, *, in_turn: bool = True) -> list[Put]:
-        """The writes of its rows, recorded at ``stamp``; see ``timelines`` for those that are not written in turn."""
+        """The writes of its rows, recorded at ``stamp``; see ``timelines`` for rows that are written out of turn."""
         lists = [of_card(self.card.id), of_manager(self.card.manager_id)[shard_of(self.number)]]
         if AUTHORIZES in self.lists:
             lists.append(authorizes_of_card(self.card.id))

@@ -38,9 +38,9 @@ class Authorization(Record):
     Attributes:
         state: as ``AUTHORIZATION_STATES``.
         at: when it was recorded, in Unix milliseconds.
-        currency: the shop's; ``left`` is what is still waiting for its clearing, in it.
-        held: what is held of the account for that.
-        charge: what all of it came to when it was last reckoned, as ``Charge.as_dict`` gives it.
+        currency: the shop's; ``left`` is the rest that waits for its clearing, in it.
+        held: the amount held on the account for that.
+        charge: the latest charge of all of it, as ``Charge.as_dict`` gives it.
         counted: what of it is counted in which limits, and would be given back with it.
         use: as ``CardUse.as_dict`` gives it.
         rules: the risk rules that fired, and the ``actions`` that they asked for.
@@ -107,7 +107,7 @@ class Authorization(Record):
     def cleared_in(self, currency: int, worth: Callable[[int], int]) -> ClearedAmount | None:
         """The cleared amounts in a currency, if any.
 
-        ``worth`` converts an amount into the account's currency: older records do not say what their clearings debited.
+        ``worth`` converts an amount into the account's currency: older records lack the debits of their clearings.
         """
         name = str(currency)
         if name not in (self.cleared or {}):
@@ -120,7 +120,7 @@ class Authorization(Record):
         return replace(found, credited=found.share(found.debited, given_back))
 
     def cleared_members(self, currency: int, now: ClearedAmount) -> dict[str, Any]:
-        """The members to write for what was cleared in a currency, and given back of it."""
+        """The members to write for cleared and returned amounts in a currency."""
         name = str(currency)
         return {
             "cleared": _with_amount(self.cleared, name, now.amount),
@@ -133,13 +133,13 @@ class Authorization(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Dispute(Record):
-    """The dispute of a transaction; it stands under the transaction's id.
+    """The dispute of a transaction; its key has the transaction's id.
 
     Attributes:
-        account_id: where it was booked.
+        account_id: the account of the booking.
         step: the one of ``DISPUTE_STEPS`` that it has reached.
-        amount: what is disputed, in minor units of the account's currency.
-        worth: what of the transaction's own amount that is, which cannot be refunded, too.
+        amount: the disputed amount, in minor units of the account's currency.
+        worth: its share of the transaction's own amount, which cannot be refunded as well.
         opened_at: in Unix seconds.
     """
 

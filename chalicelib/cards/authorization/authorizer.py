@@ -59,11 +59,11 @@ class Decision:
 
     Attributes:
         code: the response code.
-        account: that which it is about; the primary one where none was found.
-        amount: what was approved of the amount that was asked for.
-        charge: what the amount comes to on the account, as far as that is known.
-        counted: what is counted in limits.
-        card_changes: what of the card changes, ``account_changes`` what of the account.
+        account: the account; the primary one if none was found.
+        amount: the approved part of the requested amount.
+        charge: the amount on the account, if it is known.
+        counted: the amount counted in limits.
+        card_changes: changed members of the card; ``account_changes``: of the account.
     """
 
     code: str
@@ -92,9 +92,9 @@ class Authorizer:
         tally: CounterChanges,
         by_number: str | None = None,
     ) -> Decision:
-        """Decide at ``now`` (Unix seconds); what is counted goes into ``tally``.
+        """Decide at ``now`` (Unix seconds); counts go into ``tally``.
 
-        ``by_number`` is the code that a card is declined with because of the number that it was used by.
+        ``by_number`` is the decline code for a replaced number.
         """
         card, account = card_context.card, card_context.account_for(asked.currency) or card_context.accounts[0]
         code = by_number or DECLINED_BY_CARD.get(card.status(now))
@@ -123,7 +123,7 @@ class Authorizer:
     ) -> Decision:
         """Accept an advice as it is: count it, and hold it even beyond the balance.
 
-        Without an exchange rate it is not known what would be held: then an approval is recorded as a decline.
+        Without an exchange rate the hold is unknown, and an approval is recorded as a decline.
         """
         account = card_context.account_for(asked.currency) or card_context.accounts[0]
         if code not in values.APPROVALS or not asked.use.moves_money:
@@ -150,7 +150,7 @@ class Authorizer:
     ) -> tuple[Decision, Charge | None]:
         """Decide on an increment of ``amount``; also answers the charge of the new total.
 
-        All of it is reckoned anew, so that fixed fees are not held twice.
+        The total is computed again, so fixed fees are not held twice.
         """
         account, use = card_context.accounts[0], authorization.card_use
         code = DECLINED_BY_CARD.get(card_context.card.status(now)) or _decline_by_account(account, use)
@@ -209,7 +209,7 @@ def _evaluate_rules(
     now: int,
     tally: CounterChanges,
 ) -> FiredRules:
-    """The rules of the card's group and of the account's that fire; each counts the attempts of its own."""
+    """The rules of the card's group and of the account's that fire; each counts its own attempts."""
     groups = card_context.catalogue.risk_groups
     card, of_account = card_context.card, card_context.posting_context(account).counters[0]
     rules: dict[str, None] = {}

@@ -32,7 +32,7 @@ class CardContext:
     of_accounts: Sequence[Counters]
 
     def posting_context(self, account: Account) -> PostingContext:
-        """Those whom a movement of one of the accounts concerns."""
+        """The parties of a movement on one of the accounts."""
         own = self.of_accounts[[each.id for each in self.accounts].index(account.id)]
         return PostingContext(self.catalogue, account, self.holder, self.card, [own, self.of_holder, self.of_card])
 
@@ -59,9 +59,9 @@ def read_card_context(read: Read, catalogue: Catalogue, card: Card) -> CardConte
 def read_by_number(
     read: Read, sees: Callable[[Item | None], bool], catalogue: Catalogue, number: Item
 ) -> CardContext | None:
-    """That of the card that a number leads to, mostly in one round trip; ``None`` for a card that is not seen.
+    """The context of a number's card, mostly in one round trip; ``None`` for an unknown card.
 
-    It takes another one if the card has other accounts than when it got the number.
+    It takes another round trip if the card's accounts have changed since it got the number.
     """
     account_ids = number.get("account_ids", [])
     keys = _keys(account_ids, number["card_id"], number.get("holder_id", 0))

@@ -13,7 +13,7 @@ from chalicelib.cards.protocol.values import CREDIT_TYPES, INQUIRY_TYPES, SECURI
 from chalicelib.cards.storage.record import without_none
 
 ACQUIRER_ID, ACQUIRER_BIN, FORWARDER_ID = "00000100001", 400001, "00000200001"
-"""The sandbox's shops all have one bank, whose messages come by one network."""
+"""The one bank of the sandbox's shops, and its network."""
 
 _CARD_PRESENT = frozenset((2, 5, 7, 80, 90, 91))
 _READ_THE_STRIPE = frozenset((2, 80, 90, 91))
@@ -60,7 +60,7 @@ class CardUse:
 
     @property
     def moves_money(self) -> bool:
-        """Whether it is about money at all."""
+        """Whether it moves money."""
         return self.transaction_type not in INQUIRY_TYPES
 
     def attributes(self, currency: int, holder_country: int | None) -> TransactionAttributes:
@@ -103,7 +103,7 @@ class CardUse:
 
 
 def at_merchant(request: Any) -> dict[str, Any]:
-    """The members that say where a card is used."""
+    """The members about the place of a card's use."""
     return {
         "mcc": request.mcc,
         "merchant_name": request.merchant_name,
@@ -126,4 +126,4 @@ def _checks(request: Any) -> Mapping[str, int]:
 
 
 UNCHECKED: Mapping[str, int] = dict.fromkeys(SECURITY_CHECKS, 0)
-"""The checks of what comes without an authorization."""
+"""The checks of a message without an authorization."""

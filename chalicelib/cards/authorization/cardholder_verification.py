@@ -30,8 +30,8 @@ class CardholderVerification:
     def decline_code(self, card: Card, presented: PresentedData, now: int) -> tuple[str | None, dict[str, Any]]:
         """The response code of a decline, and the card's changes: wrong entries are counted.
 
-        Whoever writes the changes down conditions them on the card as it was read, or parallel guesses at PIN and CVC2
-        would all be looked at.
+        Write the changes on condition that the card is unchanged; otherwise parallel guesses at PIN and CVC2 would all
+        be checked.
         """
         is_same_year = presented.expiry_year in (None, card.expiry_year)
         if not is_same_year or presented.expiry_month not in (None, card.expiry_month):

@@ -1,7 +1,7 @@
 """Clearing: collections with or without an authorization, and refunds (decisions, Simulator).
 
-A collection is booked whatever the state of card and account, and may take the balance below zero. It is reckoned anew,
-at the rates and fees of its time. What was held for it is released in the same transaction.
+A collection is booked whatever the state of card and account, and may take the balance below zero. It is computed at
+the rates and fees of its time. The same transaction releases its hold.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ class ClearingFlow:
     def _read_authorization(
         self, request: SimulateClearing, context: RequestContext, transaction_type: int
     ) -> tuple[Authorization, CardContext]:
-        """The authorization that is meant, or a new one; and the context of its card, with its account only.
+        """The named authorization, or a new one, and the context of its card with its account only.
 
-        Where nothing was ever approved the account is chosen anew. Raises: Refused.
+        If nothing was approved, the account is chosen again. Raises: Refused.
         """
         authorization = None
         if request.trans_link is not None:
@@ -111,7 +111,7 @@ class ClearingFlow:
     def _new_authorization(
         self, request: SimulateClearing, context: RequestContext, card: Card, account: Account, transaction_type: int
     ) -> Authorization:
-        """What stands for everything that comes without an authorization, and is not written yet."""
+        """A new authorization for a message that names none; not written yet."""
         use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
         return Authorization(
             id=self.sequences.next("authorization"),
@@ -186,17 +186,17 @@ class ClearingFlow:
 
 
 def _use_at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
-    """A use with what a collection says of the shop in the place of what was said before."""
+    """A use with the shop's data from the collection."""
     return replace(use, **without_none(at_merchant(request)))
 
 
 def _split_off(
     request: SimulateClearing, context: RequestContext, authorization: Authorization
 ) -> tuple[dict[str, Any], int, Usage, int]:
-    """What a collection takes of an authorization: as much as its amount is worth, and with the last one all of it.
+    """The share of an authorization that a collection takes; the last one takes all.
 
-    The members afterwards, what is not held any more, what was counted and is given back, and what was never
-    authorized: in the authorization's currency, and in the collection's where nothing was left.
+    Answers the members afterwards, the released hold, the counts to give back, and the unauthorized amount: in the
+    authorization's currency, or the collection's if nothing was left.
     """
     left, held = authorization.left, authorization.held
     worth = left or request.amount
@@ -227,7 +227,7 @@ def _cleared_amount(authorization: Authorization, request: SimulateClearing, par
 
 
 def _network_members(authorization: Authorization, use: CardUse, number: int, now: int) -> dict[str, Any]:
-    """What the network says of a transaction, under the interface's names."""
+    """The network's data of a transaction, under the interface's names."""
     day = f"{datetime.fromtimestamp(now, UTC):%y%m%d}"
     known = use.report_members(number, now) | {
         "auth_code": authorization.auth_code,

@@ -28,7 +28,7 @@ from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
 
 CALLED: Mapping[str, str] = {DISPUTE_OPENED: "dispute opened", DISPUTE_WON: "dispute won", DISPUTE_LOST: "dispute lost"}
-"""What the ledger calls the steps, and transactions those that book something."""
+"""The ledger's causes of the steps, and the transaction types of those that book something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _without_fees(case: _Case, amount: int) -> int:
 
 
 def _update_disputed(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
-    """The write that notes what of a collection is disputed, or is not any more."""
+    """The write that changes a collection's disputed amount."""
     after = _cleared_amount(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
     return case.authorization.update(write_id, **case.authorization.cleared_members(case.row["currency"], after))
 

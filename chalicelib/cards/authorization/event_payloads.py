@@ -17,7 +17,7 @@ from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
 def message_events(
     message: NetworkMessage, now: int, account: LedgerAccount, card_changes: Mapping[str, Any]
 ) -> list[CardEvent]:
-    """The events of a message, after which the account stands as ``account``."""
+    """The events of a message; ``account`` is the account afterwards."""
     data: CardAuthorizationEvent = {
         "authorize_id": message.number,
         "authorize_type": message.kind,
@@ -45,7 +45,7 @@ def message_events(
 
 
 def transaction_event(transaction: Transaction, account: LedgerAccount, released: int) -> CardEvent:
-    """The event of a transaction, after which the account stands as ``account``."""
+    """The event of a transaction; ``account`` is the account afterwards."""
     assert transaction.card_id is not None, "a shop's money was taken from a card"
     data: CardClearingEvent = {
         "transaction_id": transaction.id,

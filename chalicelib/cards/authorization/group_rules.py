@@ -1,7 +1,7 @@
 """Rules of usage and risk groups: permitted channels, and suspicious attempts.
 
-Every rule of a risk group is looked at by itself. One with a count counts the attempts that it is about in windows of
-its own, as limits do: UTC days, ISO weeks, months or years. Attempts count whether or not they were declined.
+Every rule of a risk group is checked. A rule with a count counts its attempts, approved or declined, in windows of its
+own, as limits do: UTC days, ISO weeks, months or years.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OF_ENTRY_MODES: Mapping[int, str] = {
 CHANNELS = (CASH, *dict.fromkeys(_OF_ENTRY_MODES.values()))
 """Everything that a usage group can block: cash, however the card is read, and each way of reading a card."""
 AUTHENTICATED = frozenset((1, 2, 5, 6))
-"""The ECI indicators of what was authenticated, and of what the merchant attempted to have authenticated."""
+"""The ECI indicators of authenticated and attempted authentications."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ def evaluate_rules(
     currency: int,
     now: int,
 ) -> tuple[Windows, FiredRules]:
-    """Look at an attempt of ``amount`` in ``currency``: the windows afterwards, in which it is counted, and what fired.
+    """Check an attempt of ``amount`` in ``currency``; answers the windows that count it, and the rules that fired.
 
-    A group that is named twice is looked at once. The windows may be those that limits are counted in; the ones that
-    are over are left out. ``now`` in Unix seconds.
+    A group that is named twice is checked once. The windows may be those of limits; past ones are left out. ``now`` in
+    Unix seconds.
     """
     changed = dict(live_windows(catalogue, windows, now))
     found: dict[str, RiskRule] = {}

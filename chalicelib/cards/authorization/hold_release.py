@@ -37,7 +37,7 @@ _ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
 
 @dataclass(frozen=True, slots=True)
 class HoldRelease:
-    """Makes the writes; every one of them fails if authorization, account or counters are not as they were read."""
+    """Makes the writes; every one of them fails if authorization, account or counters have changed."""
 
     sequences: Sequences
 
@@ -66,7 +66,7 @@ class HoldRelease:
         stamp: WriteStamp,
         level: int = 0,
     ) -> Outcome[Released]:
-        """Release ``amount`` of what is left of an authorization; ``level`` is the access level of who asks for it."""
+        """Release ``amount`` of the rest of an authorization; ``level`` is the caller's access level."""
         card_context = read_with_card(read, catalogue, authorization)
         account, tally = card_context.accounts[0], CounterChanges()
         released = portion(authorization.held, amount, authorization.left)

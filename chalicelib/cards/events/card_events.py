@@ -1,7 +1,7 @@
 """Card events to programme managers: recorded with their cause, and sent signed.
 
-A programme manager whose set-up has no Events URL is told nothing. An event's body is made once, when it happens; its
-signature at every attempt anew, for it bears on the time of sending.
+Without an Events URL nothing is recorded. An event's body is made once; every attempt has a new signature, which covers
+the time of sending.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from chalicelib.foundation.http.outbound import Outbound
 class CardEvent:
     """An event with the data of its ``type``; members that are ``None`` are left out.
 
-    It is for the programme manager whose request or record it comes of, unless ``manager_id`` names another.
+    It goes to the programme manager of the request or record, unless ``manager_id`` names another.
     """
 
     type: CardEventType

@@ -1,7 +1,7 @@
 """Signing secrets of a programme manager's events: one or two, sealed, stored with its set-up.
 
-The item is there from the first Events URL on, and stays when the address changes or goes: events that start again are
-verified as before.
+The item exists from the first Events URL on, and stays when the address changes or goes, so later events are verified
+as before.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class EventSecrets:
         return self.store.get(*secrets_key(manager_id)) is not None
 
     def create_first(self, manager_id: int) -> tuple[str, Put]:
-        """A programme manager's first secret in clear, and the write that makes it, which fails where there is one."""
+        """A programme manager's first secret in clear, and the write that stores it, which fails if there is one."""
         plain = event_signing.new_secret()
         return plain, _put(manager_id, (self._seal(manager_id, plain),), None)
 

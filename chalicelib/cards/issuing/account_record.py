@@ -21,9 +21,9 @@ class LedgerAccount(Record):
     """An account in the ledger.
 
     Attributes:
-        settled: what was booked, ``held`` what is promised to others, ``reserved`` what is disputed.
+        settled: the booked balance; ``held``: promised to others; ``reserved``: disputed.
         updated_at: the time of its last activity, in Unix seconds.
-        status: as ``ACCOUNT_STATES``; the programme, the holder and the groups are ``None`` where there is none.
+        status: as ``ACCOUNT_STATES``; programme, holder and groups may be ``None``.
         address_ids: the external payment addresses that lead to it.
         movements: how many rows of the ledger it has; the balances are their sum.
         last_at: when the last of them was recorded, in Unix milliseconds.

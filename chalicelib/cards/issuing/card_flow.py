@@ -1,6 +1,6 @@
 """Cards: activation, status, PIN, groups, details and card data (specification, Card operations).
 
-Number, CVC2, PIN and the password of 3-D Secure are revealed one by one, as the credential's modes say.
+Number, CVC2, PIN and the password of 3-D Secure are revealed one by one, by the credential's modes.
 """
 
 from __future__ import annotations

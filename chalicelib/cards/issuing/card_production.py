@@ -40,7 +40,7 @@ def card_members(
 ) -> dict[str, Any]:
     """The members that both set: programme, kind, groups, design and embossing.
 
-    Without a wish, what the card had ``before`` stays: in the same programme always, in another where it allows it.
+    Members that are not given stay as ``before``: in the same programme always, in another if it allows them.
 
     Raises: Refused.
     """

@@ -24,7 +24,7 @@ _DAY = 24 * 3600
 
 @dataclass(frozen=True, kw_only=True)
 class Card(Record):
-    """A card. Its number, PIN and password are sealed; its CVC2 is not kept, ``key_version`` tells how to compute it.
+    """A card. Its number, PIN and password are sealed; its CVC2 is computed with the keys of ``key_version``.
 
     ``account_ids`` are in order, the first is the primary one. ``wrong`` counts mismatches by kind and day.
     """
@@ -73,7 +73,7 @@ class Card(Record):
 
     @property
     def uses(self) -> list[EntryId]:
-        """The entries of the programme manager's set-up that it stands on."""
+        """The entries of the programme manager's set-up that it uses."""
         named = {
             "card_programme": self.program_id,
             "product": self.product_id,
@@ -120,7 +120,7 @@ def month_of(now: int) -> tuple[int, int]:
 
 
 def months_later(start: tuple[int, int], months: int) -> tuple[int, int]:
-    """Year and month so many months after ``start``."""
+    """Year and month, a number of months after ``start``."""
     count = start[0] * 12 + start[1] - 1 + months
     return count // 12, count % 12 + 1
 
@@ -142,12 +142,12 @@ def put_retired_number(lookup: str, card: Card, status: str, write_id: str) -> P
 
 
 def _number_members(card: Card) -> dict[str, Any]:
-    """What a number leads to: the card, and what is read together with it; accounts may have been added since."""
+    """The target of a number: the card and the keys that are read with it; accounts may have been added since."""
     return {"card_id": card.id, "holder_id": card.holder_id, "account_ids": card.account_ids}
 
 
 _ROW = "card"
-"""A row of the list of a programme manager's cards says which card there is; it is written together with the card."""
+"""A row of the list of a programme manager's cards, written together with the card."""
 
 
 def card_rows(manager_id: int) -> Sequence[Rows]:
@@ -156,7 +156,7 @@ def card_rows(manager_id: int) -> Sequence[Rows]:
 
 
 def row_part(card_id: int) -> str:
-    """What a card's row stands at: the newest cards have the highest numbers, as near as processes count them."""
+    """The position of a card's row: newer cards have higher numbers, except between parallel processes."""
     return f"{_ROW}#{card_id:020}"
 
 

@@ -66,7 +66,7 @@ def new_account(
     fee_group_id: int | None = None,
     risk_group_id: int | None = None,
 ) -> Account:
-    """An empty account; groups that are ``None`` are the programme's, but for the limit group, which is none then."""
+    """An empty account; groups that are ``None`` are the programme's, except for the limit group."""
     return Account(
         id=number,
         manager_id=context.manager_id,

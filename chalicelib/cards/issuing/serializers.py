@@ -89,7 +89,7 @@ def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | N
 
 
 def program_change_events(before: Account, after: Account) -> list[CardEvent]:
-    """An account was moved to a programme; there is nothing to tell where it was there, and kept its groups."""
+    """The event of an account's move to a programme, if anything changed."""
     groups = ((name, getattr(before, name), getattr(after, name)) for name in ACCOUNT_GROUPS)
     replaced = [
         leave_out_none(ReplacedGroup(group=name, id_before=old, id=new)) for name, old, new in groups if old != new
@@ -107,7 +107,7 @@ def program_change_events(before: Account, after: Account) -> list[CardEvent]:
 
 
 def card_creation_event(card: Card, *, reissued: bool = False) -> CardEvent:
-    """A card was made, or issued anew: then it is known by its new order (``card_request_id``)."""
+    """The event of a new or reissued card, which has a new order (``card_request_id``)."""
     data: CardCreatedEvent = {
         "card_id": card.id,
         "card_request_id": card.request_id,
@@ -131,7 +131,7 @@ def card_activation_event(card: Card) -> CardEvent:
 
 
 def card_status_events(card: Card, before: str, after: str, reason_code: int | None = None) -> list[CardEvent]:
-    """A card has got another status, or the same one once more: then there is nothing to tell."""
+    """The event of a card's new status, if it differs."""
     if before == after:
         return []
     data: CardStatusEvent = {

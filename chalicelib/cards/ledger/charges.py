@@ -36,8 +36,8 @@ from chalicelib.cards.protocol.values import EXTERNAL_TYPES, FEE, FEE_COLLECTION
 class Charge:
     """A movement's amount and fees in the account's currency.
 
-    ``blends_conversion`` says whether the fee of a conversion is part of the transaction's amount. What ``reverses``
-    another movement gives back what that one took, or takes what it gave, the fee of its conversion included.
+    ``blends_conversion``: whether the conversion fee is part of the transaction's amount. A charge that ``reverses``
+    another movement moves the same amounts back, with the conversion fee.
     """
 
     conversion: Conversion
@@ -85,7 +85,7 @@ class Charge:
         return replace(self, conversion=part, fees=[fee for fee in shares if fee.amount])
 
     def increase_over(self, before: Charge) -> Charge:
-        """What it comes to on top of ``before``, a part of it: the rest of the amount, and what the fees are more."""
+        """The difference to ``before``, a part of it: the rest of the amount, and of the fees."""
         paid = {fee.code: fee.amount for fee in before.fees}
         fees = [replace(fee, amount=fee.amount - paid.get(fee.code, 0)) for fee in self.fees]
         rest = self.share(self.conversion.amount - before.conversion.amount)
@@ -127,7 +127,7 @@ class Charge:
     def list_transactions(
         self, movement: Movement, account: LedgerAccount, main: Transaction, fee_ids: Sequence[int]
     ) -> None:
-        """Have the account's list of transactions say so: the main one, and one for each fee that is not blended."""
+        """Add the transactions to the account's list: the main one, and one for each fee that is not blended."""
         movement.list_transaction(account, main)
         for number, fee in zip(fee_ids, self.separate_fees, strict=True):
             movement.list_transaction(account, fee_transaction(number, fee, account, main))
@@ -164,7 +164,7 @@ def convert_movement(
 ) -> Conversion:
     """An amount in the currency ``to``; of an external payment never rounded in the holder's favour. Raises: NoRate.
 
-    ``cleared`` is what a refund gives back a part of, if it names a clearing.
+    ``cleared``: the clearing that a refund returns a part of, if it names one.
     """
     if cleared is not None:
         pay, get = (convert_movement(catalogue, facts, to, cleared.amount, debit=each) for each in (True, False))
@@ -213,7 +213,7 @@ def fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
 class Fee:
     """A price in minor units of the account's currency.
 
-    ``blended`` says whether it is part of the transaction's amount, or a transaction of its own.
+    ``blended``: part of the transaction's amount; otherwise a transaction of its own.
     """
 
     code: str
@@ -243,9 +243,9 @@ def fees_of(
 
 
 def entry_of(group: FeeGroup, code: str, currency: int, country: int | None = None) -> FeeEntry | None:
-    """The entry that a custom fee is charged by: the first of the code in this currency for this country.
+    """The entry of a custom fee: the first of the code in this currency for this country.
 
-    Where there is none, the first of the code; ``None`` for a code that the group does not have.
+    Otherwise the first of the code; ``None`` for an unknown code.
     """
     entries = [entry for entry in group.entries if entry.code == code]
     fitting = (entry for entry in entries if entry.currency == currency and in_country(entry, country))

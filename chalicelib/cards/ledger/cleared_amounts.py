@@ -14,9 +14,9 @@ class ClearedAmount:
     """The clearings of one ``trans_link`` in one currency, in minor units.
 
     Attributes:
-        amount: in that currency; ``given_back`` is what of it was refunded or disputed.
-        debited: what the account paid, in its own currency: with the fee of the conversion, without other fees.
-        credited: what of that was given back.
+        amount: in that currency; ``given_back``: refunded or disputed.
+        debited: paid by the account, in its own currency, with the conversion fee, without other fees.
+        credited: the part of that which was given back.
         rate: the base rate of all conversions; ``None`` if clearings and refunds had several, or it is not known.
     """
 

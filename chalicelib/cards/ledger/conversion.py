@@ -30,8 +30,8 @@ class NoRate(Exception):
 class Conversion:
     """An amount of one currency in an account of another.
 
-    ``base_amount`` is worth as much as ``amount``; ``holder_amount`` is what the holder pays or gets, at a rate that is
-    worse for the holder by the programme's markup. The difference is the ``fee``.
+    ``base_amount`` has the value of ``amount``; ``holder_amount`` is paid or received by the holder, at a rate that is
+    worse by the programme's markup. The difference is the ``fee``.
     """
 
     amount: int
@@ -83,7 +83,7 @@ def convert_at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) ->
 def conversion(
     catalogue: Catalogue, amount: int, currency: int, to: int, *, debit: bool, rounding: str = NEAREST
 ) -> Conversion | None:
-    """Convert what an account in the currency ``to`` pays (``debit``) or gets; ``None`` where there is no rate."""
+    """Convert an amount that an account in the currency ``to`` pays (``debit``) or gets; ``None`` without a rate."""
     if currency == to:
         return Conversion(amount, currency, amount, amount, to, _ONE, _ONE, 0)
     rate = _rate(catalogue, currency, to)

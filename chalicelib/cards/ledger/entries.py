@@ -49,11 +49,11 @@ class Movement:
     """A movement under construction.
 
     Args:
-        cause: what it is, in words for the operator.
-        at: when it is recorded, in Unix milliseconds; later, where an account's last one was later.
-        write_id: names the attempt that writes it.
-        tally: what is counted and listed with it; written with it.
-        about: what its rows say besides, for example the payment that it belongs to.
+        cause: in words for the operator.
+        at: the time of recording in Unix milliseconds, or just after an account's last movement.
+        write_id: identifies the writing attempt.
+        tally: counts and lists that are written with it.
+        about: further members of its rows, for example its payment.
     """
 
     def __init__(self, cause: str, at: int, write_id: str, tally: CounterChanges | None = None, **about: Any) -> None:
@@ -81,9 +81,9 @@ class Movement:
         self._add_entry(against, account.currency, -amount)
 
     def exchange(self, currency: int, amount: int, against: str) -> None:
-        """Have what an account was given or taken against ``CONVERSION`` be ``amount`` of another currency.
+        """Balance an entry against ``CONVERSION`` with ``amount`` of another currency.
 
-        A positive amount goes out to the book ``against``, a negative one comes in from there.
+        A positive amount goes to the book ``against``, a negative one comes from it.
         """
         self._add_entry(CONVERSION, currency, -amount)
         self._add_entry(against, currency, amount)
@@ -93,7 +93,7 @@ class Movement:
         self._members.setdefault(account.owner, {}).update(members)
 
     def list_by_card(self, *cards: Counters) -> None:
-        """Have what it shows of these cards be in their lists, too, after everything that is there already."""
+        """Add its transactions to the lists of these cards, after all existing rows."""
         for kept in cards:
             self._cards[kept.owner] = kept
             self._at = max(self._at, self._tally.current(kept).last_at + 1)
@@ -118,7 +118,7 @@ class Movement:
         return account.after_movement(self._at, **changes)
 
     def operations(self) -> list[Operation]:
-        """The writes; they fail if any of the accounts is not as it was read. Raises: Unbalanced."""
+        """The writes; they fail if any of the accounts has changed. Raises: Unbalanced."""
         entries = [Entry(book, currency, amount) for (book, currency), amount in self._entries.items() if amount]
         if left := imbalance(entries):
             raise Unbalanced(f"{self._head['cause']}: {left}")

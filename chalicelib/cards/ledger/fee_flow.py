@@ -121,7 +121,7 @@ class FeeFlow:
     def _choose_account(
         self, request: messages.CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
     ) -> Account:
-        """The account of a card that the transaction is on, or that has the wished currency. Raises: Refused."""
+        """The account of the transaction, or the card's account in the requested currency. Raises: Refused."""
         assert card is not None, "a card or an account is named"
         currency = request.account_currency
         items = context.items([Account.key(number) for number in card.account_ids])

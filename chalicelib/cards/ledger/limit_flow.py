@@ -1,4 +1,4 @@
-"""Limits: groups, their entries, and what is left of them (specification, Limit operations)."""
+"""Limits: groups, their entries, and their remainders (specification, Limit operations)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> messages.LimitEntr
 
 
 def _serialize_left(group: LimitGroup, left: LimitLeft) -> messages.LimitStatusRecord:
-    """An entry with what is left; where it sets no bound, the largest number."""
+    """An entry with its remainder; the largest number for an unset bound."""
     entry = left.entry
     record: messages.LimitStatusRecord = {
         **_serialize_scope(group, entry),

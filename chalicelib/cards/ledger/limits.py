@@ -1,8 +1,8 @@
-"""Limits: how often, for how much and in how many countries money may move within a window of time.
+"""Limits on the number, sum and countries of movements within a window of time.
 
-Every entry of a limit group counts the movements that fall under it in windows of its own: UTC days, ISO weeks, months
-or years. An entry for single transactions counts nothing. Times are Unix seconds, amounts are in minor units; an amount
-counts in the currency of the entry, at the base rate.
+Every entry of a limit group counts its movements in windows of its own: UTC days, ISO weeks, months or years. An entry
+for single transactions counts nothing. Times are Unix seconds, amounts are in minor units; an amount counts in the
+currency of the entry, at the base rate.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class WindowUsage:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What was counted since ``start``; ``countries`` are those of the movements, with the number of these."""
+    """The counts since ``start``; ``countries`` has the number of movements by country."""
 
     start: int
     count: int = 0
@@ -125,11 +125,11 @@ def count_movement(
     forced: bool = False,
     further: int | None = None,
 ) -> tuple[Windows, list[WindowUsage]]:
-    """Count a movement of ``amount`` in ``currency``: the windows afterwards, and what was counted in them.
+    """Count a movement of ``amount`` in ``currency``; answers the windows afterwards and the counts.
 
-    A ``forced`` movement is counted without being refused, and its amount only where there is a rate. One that comes on
-    top of a ``further`` amount, which was counted before, is part of the same transaction: only its own amount counts,
-    and what bounds single transactions bounds both together. Windows that are over are left out.
+    A ``forced`` movement is never refused; its amount counts only with a rate. A movement on top of a ``further``
+    amount, counted before, is part of the same transaction: only its own amount counts, but bounds of single
+    transactions apply to both together. Windows that are over are left out.
 
     Raises: LimitExceeded, NoRate.
     """
@@ -168,9 +168,9 @@ def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[Limi
 
 
 def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
-    """The windows that are not over, those of risk rules among them.
+    """The current windows, including those of risk rules.
 
-    Those of entries that are not known stay for a year: this process may not have heard of a new entry yet.
+    Windows of unknown entries stay for a year, since this process may not know a new entry yet.
     """
     durations: dict[str, int] = {}
     for name in {key.rpartition(".")[0] for key in windows}:

@@ -60,10 +60,10 @@ class PostingContext:
         fee_group_id: int | None = None,
         cleared: ClearedAmount | None = None,
     ) -> Charge:
-        """What ``amount`` of ``facts.currency`` comes to on the account. Raises: Refused.
+        """The charge of ``amount`` of ``facts.currency`` on the account. Raises: Refused.
 
-        Fees are those of the account's group, unless another one is named. What an account gets bears fees up to its
-        amount only. ``cleared`` is what a refund gives back a part of, if it names a clearing.
+        Fees are those of the account's group, unless another one is named. Fees on a credit are at most its amount.
+        ``cleared``: the clearing that a refund returns a part of, if it names one.
         """
         catalogue, account = self.catalogue, self.account
         group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
@@ -100,8 +100,8 @@ class PostingContext:
     ) -> Usage:
         """Count a movement in all limits; answers the counts. Raises: OverLimit, Refused.
 
-        One that is ``forced`` is never refused; one on top of a ``further`` amount is part of what was counted. The
-        groups of holder and card are those that were read: one that is assigned meanwhile holds for the next.
+        A ``forced`` movement is never refused; one on top of a ``further`` amount is part of a counted transaction. The
+        groups of holder and card are as they were read; a group assigned meanwhile applies to the next movement.
         """
         usage: Usage = {}
         for kept in self.counters:
@@ -128,7 +128,7 @@ class PostingContext:
 
     @property
     def card_counters(self) -> list[Counters]:
-        """The counters of the card, whose lists a movement is in."""
+        """The counters of the card that lists the movement."""
         return [kept for kept in self.counters if kept.owner.startswith("card#")]
 
     def _group_of(self, kept: Counters) -> int | None:

@@ -82,7 +82,7 @@ def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
 
 
 def _matches_entry(entry: FeeEntry | LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
-    """Whether transaction type, entry mode and merchant category are among those of an entry."""
+    """Whether an entry covers the transaction type, entry mode and merchant category."""
     is_of_type = entry.transaction_type in (values.ANY_TYPE, facts.transaction_type)
     return is_of_type and entry.entry_mode in (values.ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
 
@@ -92,7 +92,7 @@ def _in_region(catalogue: Catalogue, region: int | None, country: int | None) ->
 
 
 def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
-    """Each pair of countries has one type; without both there is none."""
+    """The region type of a pair of countries, or none if one is missing."""
     if entry.region_type == values.ANY_REGION:
         return True
     if facts.country is None or facts.holder_country is None:

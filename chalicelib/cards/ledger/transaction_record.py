@@ -22,7 +22,7 @@ _AT_ITS_ID = (
     *("account", "account_id", "at", "holder_amount", "transaction_type"),
     *("card_id", "trans_link", "authorization_id", "mti", "written_by"),
 )
-"""What the item at a transaction's id says, too, so that a fee is charged for it without another look."""
+"""Members copied to the item at a transaction's id, so that a fee needs no other read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class Transaction:
     """One transaction; amounts are in minor units and positive, ``direction`` is the account's.
 
     Attributes:
-        amount: in ``currency``, what was bought or paid; ``holder_amount`` is its worth in the account's.
-        base_rate: how much of the account's currency a unit of ``currency`` is worth, ``holder_rate`` marked up.
+        amount: in ``currency``; ``holder_amount`` is its value in the account's.
+        base_rate: units of the account's currency for one of ``currency``; ``holder_rate`` is marked up.
         conversion_fee: the mark-up's share in the account's currency, and whether ``holder_amount`` has it in it.
         fee: what of the fees ``holder_amount`` has in it.
         trans_link: the same for all transactions that belong together.
@@ -95,7 +95,7 @@ def put_transaction(
 ) -> Sequence[Put]:
     """The writes of a new transaction of an account, recorded at ``at`` (Unix milliseconds).
 
-    The row stands in the account's list and in two of the card's: of all its transactions, and of those of the account.
+    The row is in the account's list and in two of the card's: all its transactions, and those of the account.
     """
     members: dict[str, Any] = without_none(vars(transaction)) | {"holder_currency": account.currency}
     members |= {"account": account.owner, "account_id": account.id, "at": at, "written_by": write_id}

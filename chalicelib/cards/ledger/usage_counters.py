@@ -1,6 +1,6 @@
 """Usage counters of cards, accounts and holders: one item each, with a version condition.
 
-A card's item also tells when something was last listed under the card, so that its lists have one order.
+A card's item also has the time of the last row in its lists, which keeps them in one order.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class CounterChanges:
         self._changed = dict(other._changed)
 
     def current(self, kept: Counters) -> Counters:
-        """An owner's counters as they stand by now; ``kept`` are those that were read."""
+        """An owner's current counters; ``kept`` are those that were read."""
         return self._changed.get(kept.owner, (kept, kept))[1]
 
     def change(self, kept: Counters, windows: Windows) -> None:

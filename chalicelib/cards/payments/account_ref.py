@@ -32,12 +32,12 @@ class AccountRef:
 
     @classmethod
     def of(cls, about: ExternalAddress | ExternalPayment) -> AccountRef:
-        """Those of an address, or of a payment that came or went by one."""
+        """The reference of an address, or of a payment."""
         return cls(about.manager_id, about.account_type, about.account_id, about.holder_id, about.card_id)
 
     @classmethod
     def of_number_item(cls, number: Item) -> AccountRef:
-        """Those of the address that the item of a number leads to."""
+        """The reference of a number's address."""
         return cls(**{each.name: number[each.name] for each in fields(cls) if each.name in number})
 
     @property
@@ -49,7 +49,7 @@ class AccountRef:
         return [*self._record_keys.values()]
 
     def posting_context(self, catalogue: Catalogue, items: Sequence[Item | None]) -> PostingContext:
-        """What stands at ``keys``; whatever an address names is there for good."""
+        """The items at ``keys``; what an address names is never removed."""
         found = dict(zip(self._record_keys, items, strict=True))
         holder, card = found.get("holder"), found.get("card")
         return PostingContext(
@@ -61,14 +61,14 @@ class AccountRef:
         )
 
     def account(self, item: Item | None) -> LedgerAccount:
-        """What stands at ``account_key``."""
+        """The item at ``account_key``."""
         assert item is not None, "an address has its account"
         kind: type[LedgerAccount] = Account if self.account_type == OF_HOLDER else SpecialAccount
         return kind.from_item(item)
 
     @property
     def _counter_owners(self) -> list[tuple[Owner, int]]:
-        """Who has counters; those of a special account's card only have the order of its lists."""
+        """Owners of counters; those of a special account's card only keep the order of its lists."""
         owners: list[tuple[Owner, int | None]] = [("card", self.card_id)]
         if self.account_type == OF_HOLDER:
             owners = [("account", self.account_id), ("holder", self.holder_id), *owners]

@@ -1,8 +1,7 @@
 """External payment addresses: bank-account details that lead to an account, and how a payment finds them.
 
-Each number of an address has an item of its own, which says where money that comes by it goes. The item's key is the
-number, so that no two addresses have the same. A British IBAN is nothing but a sort code and an account number: both
-are one number.
+Each number of an address has an item with the account that it leads to. The item's key is the number, so no two
+addresses have the same. A British IBAN is its sort code and account number, and counts as the same number.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 class ExternalAddress(PendingRecord):
     """An address. ``account_id`` is an account's or, by ``account_type``, a special account's.
 
-    Until the provider has opened it, as ``assignment_state`` says, it has no numbers. ``method`` and ``type_id`` are
-    what the interface calls ``epm_method_id`` and ``epm_type_id``; ``currency`` and ``country`` are ISO numbers.
+    Until the provider has opened it (``assignment_state``) it has no numbers. ``method`` and ``type_id`` are the
+    interface's ``epm_method_id`` and ``epm_type_id``; ``currency`` and ``country`` are ISO numbers.
     """
 
     kind: ClassVar = "external_address"
@@ -85,7 +84,7 @@ def number_keys(address: ExternalAddress) -> list[Key]:
 def put_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
     """The writes that make the numbers lead to the address; they fail if another one has any of them.
 
-    An item has what a payment needs to know before it reads further: ``address_id``, ``manager_id``, ``account_id``,
+    An item has what a payment needs before it reads further: ``address_id``, ``manager_id``, ``account_id``,
     ``account_type``, ``holder_id`` (unless the account is a special one), and ``card_id`` if there is one.
     """
     same = ("manager_id", "account_id", "account_type", "holder_id", "card_id")

@@ -1,6 +1,6 @@
 """Direct debits: announced by creditors, and paid or rejected at their cut-off.
 
-Programme managers cancel mandates, and say what is paid (specification, External payment operations).
+Programme managers cancel mandates and stop direct debits (specification, External payment operations).
 """
 
 from __future__ import annotations

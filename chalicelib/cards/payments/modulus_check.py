@@ -1,8 +1,8 @@
 """The modulus check of British account numbers: whether a sort code and an account number belong together.
 
 After "Validating account numbers" of Pay.UK (once VocaLink): the fourteen digits of both are weighted and summed, and
-the sum has to be a multiple of the modulus. Which weights go with a sort code, a table of the banks says; here are the
-ranges of it that published examples prove. An account at any other sort code cannot be checked, and is taken as it is.
+the sum has to be a multiple of the modulus. A table of the banks has the weights for each sort code; this module has
+the ranges that published examples prove. An account at any other sort code cannot be checked, and is taken as it is.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ROWS = (
 
 
 def is_valid(sort_code: str, account_number: str) -> bool:
-    """Whether six digits of a sort code and an account number's eight pass the check, if there is one."""
+    """Whether a sort code (six digits) and an account number (eight) pass the check, if there is one."""
     row = _find_row(sort_code)
     if row is None:
         return True

@@ -37,7 +37,7 @@ CALLED: Mapping[PaymentKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PaymentUpdate:
-    """The writes of a change, the payment as it stands after them, and the account, if it was moved."""
+    """The writes of a change, the payment afterwards, and the account if its balances changed."""
 
     operations: Sequence[Operation]
     payment: ExternalPayment
@@ -46,7 +46,7 @@ class PaymentUpdate:
 
 @dataclass(frozen=True, slots=True)
 class PaymentPosting:
-    """Makes the writes; every one of them fails if payment, account or counters are not as they were read."""
+    """Makes the writes; every one of them fails if payment, account or counters have changed."""
 
     sequences: Sequences
 
@@ -60,7 +60,7 @@ class PaymentPosting:
     ) -> int:
         """Enter a payment into a movement, and show it on the account; answers the number of its transaction.
 
-        ``original`` is what is returned: the payment that this one sends back, or the payment itself, which came back.
+        ``original`` is the returned payment: the one that this payment sends back, or the payment itself.
         """
         charge = payment.charge_details.reversal if original is payment else payment.charge_details
         number, *fees = self.sequences.take("transaction", 1 + len(charge.separate_fees))
@@ -172,7 +172,7 @@ class PaymentPosting:
 def credit(
     payment: ExternalPayment, address: ExternalAddress, party: PostingContext, now: int, tally: CounterChanges
 ) -> ExternalPayment:
-    """A payment with what it comes to on the account, counted in its limits. Raises: Refused, when it is not taken."""
+    """A payment with its charge on the account, counted in its limits. Raises: Refused."""
     if not address.is_live:
         raise Refused(Status.WRONG_STATE, "the address is not active")
     if party.account.status not in CREDITED_ACCOUNT:
@@ -183,7 +183,7 @@ def credit(
 def count_payment(
     payment: ExternalPayment, party: PostingContext, now: int, tally: CounterChanges, *, debit: bool = False
 ) -> dict[str, Any]:
-    """The members that follow from what a payment comes to on the account, counted in its limits. Raises: Refused."""
+    """The members from a payment's charge on the account, counted in its limits. Raises: Refused."""
     facts = party.attributes(payment.transaction_type, payment.instructed_currency, payment.country)
     charge = party.charge(facts, payment.instructed_amount, debit=debit)
     usage = party.count(facts, payment.instructed_amount, now, tally)

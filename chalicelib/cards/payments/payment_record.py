@@ -1,6 +1,6 @@
 """External payments: incoming, outgoing, direct debits, and their returns.
 
-A mandate says who may collect from an address by direct debit.
+A mandate lets a creditor collect from an address by direct debit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_COUNTERPARTY = {
     "counterparty_sort_code": "sort_code",
     "counterparty_account_number": "account_number",
 }
-"""The interface's members on the other side of a payment, with those of a bank account as a payment keeps it."""
+"""The interface's members for the other side of a payment, and the payment's members for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +30,10 @@ class ExternalPayment(PendingRecord):
     """One payment; amounts are in minor units, times in Unix seconds.
 
     Attributes:
-        payment: what it is: out, in, a direct debit, or the return of another one.
-        account_id: the account's, by ``account_type`` an account of a holder or a special one.
+        payment: its kind: out, in, a direct debit, or a return.
+        account_id: of a holder's or, by ``account_type``, a special account.
         instructed_amount: in ``instructed_currency``, that of the address.
-        settlement_amount: what that is for the account, in ``settlement_currency``, without fees.
+        settlement_amount: its value for the account, in ``settlement_currency``, without fees.
         charge: the amounts in detail, as ``Charge.as_dict`` gives them.
         held: what is held of the account as long as the payment is pending.
         counted: what was counted in which limits, by the owner of the counters.
@@ -89,7 +89,7 @@ class ExternalPayment(PendingRecord):
 
     @property
     def trans_link(self) -> str:
-        """What its transactions, and those of its return, have in common."""
+        """Common members of its transactions and those of its return."""
         return f"E{self.returns or self.id:011}"
 
     @property
@@ -101,7 +101,7 @@ class ExternalPayment(PendingRecord):
 
     @property
     def remittance(self) -> str | None:
-        """The remittance information, of a return the original's: what the other side was told, or has told."""
+        """The remittance information, of a return the original's."""
         if self.payment in ("in", "debit"):
             return self.reference
         return (self.details or {}).get("description")
@@ -160,7 +160,7 @@ def address_members(address: ExternalAddress) -> dict[str, Any]:
 
 
 def instructed_members(amount: int, currency: int) -> dict[str, Any]:
-    """The amounts of a payment of which it is not known yet what it comes to on the account."""
+    """The amounts of a payment before its charge on the account is known."""
     return {
         "instructed_amount": amount,
         "instructed_currency": currency,

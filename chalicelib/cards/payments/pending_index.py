@@ -1,4 +1,4 @@
-"""Records that wait, for the provider's answer or for a time to come; those that do stand in the index of due times."""
+"""Records that wait for the provider's answer or for a time, with their entries in the index of due times."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class PendingRecord(Record):
     """A record that may wait.
 
     Attributes:
-        asks: the action that waits for the provider's answer, and ``claim`` the claim that waits for its own.
-        due_at: when somebody has to look after it, in Unix seconds; ``due_shard`` belongs to it.
+        asks: the action that waits for the provider's answer; ``claim``: the claim that waits with it.
+        due_at: when the schedule handles it, in Unix seconds; ``due_shard``: its shard.
     """
 
     table: ClassVar = TABLE

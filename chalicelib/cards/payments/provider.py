@@ -50,11 +50,11 @@ OrderKind = Literal["payment", "return", "debit return"]
 class ProviderOrder:
     """An order: an outgoing payment, a return, or a direct-debit refund.
 
-    The money of a ``debit return`` comes from ``destination``, which has collected it.
+    A ``debit return`` takes the money from ``destination``, which collected it.
 
-    ``amount`` is in minor units of ``currency``, an ISO number. ``schemes`` are the wished ones, the most wished first;
-    without any the provider's own order holds. ``original_reference`` is the provider's number of what is returned,
-    ``reason`` says why.
+    ``amount`` is in minor units of ``currency``, an ISO number. ``schemes`` are the requested ones, the best first;
+    without any the provider's own order applies. ``original_reference`` is the provider's number of the returned
+    payment, ``reason`` the cause.
     """
 
     payment_id: int
@@ -95,7 +95,7 @@ class Provider(Protocol):
     """A provider of external payments. Its calls may take seconds; none is made inside a transaction."""
 
     def open_address(self, opening: AddressRequest, /) -> OpenedAddress:
-        """Bank-account details that nobody else has; the same ones when asked for the same ``address_id`` again.
+        """Unique bank-account details; the same ones for the same ``address_id``.
 
         Raises: ProviderRefused, ProviderSilent.
         """

@@ -35,7 +35,7 @@ from chalicelib.foundation.metrics import Metrics
 W = TypeVar("W", bound=PendingRecord)
 
 PATIENCE_SECONDS = 10
-"""So long an outcome is decided anew while others change what it stands on; later the schedule does it."""
+"""Seconds of retries while others change the records; afterwards the schedule does it."""
 _ATTEMPTS = 40
 _UNANSWERED = (
     "the provider has not answered yet: repeat the request with the same request_reference_id; without one, look at "
@@ -91,7 +91,8 @@ class ProviderCompletion:
         raise Refused(Status.IN_PROGRESS, _UNANSWERED)
 
     def resume(self, orders: ProviderOrders[W], record: W) -> bool:
-        """Finish what a request has left, unless somebody else does; whether that was possible. Raises: StoreError."""
+        """Finish an interrupted request, unless another process does; answers whether that was possible. Raises:
+        StoreError."""
         again = due_members(record.id, self.clock.time() + ASKING_SECONDS)
         try:
             self.store.transact([record.update(new_id(), **again)])
@@ -106,7 +107,7 @@ class ProviderCompletion:
         return True
 
     def _write_outcome(self, orders: ProviderOrders[W], record: W, reply: Any) -> str:
-        """Write what the provider replied; the answer to the request. Raises: Conflict, StoreError."""
+        """Write the provider's reply; answers the request's answer. Raises: Conflict, StoreError."""
         action, claim, deadline = record.asks, record.waiting_claim, self.clock.time() + PATIENCE_SECONDS
         assert action is not None, "somebody has asked for it"
         waiting = claim
@@ -170,7 +171,7 @@ class ProviderRecovery:
     events: CardEvents
 
     def finish(self, until: float = math.inf) -> int:
-        """Look after everything whose time has come; answers how many have moved on, as ``DueItems.run``."""
+        """Handle all due records; answers the number that moved on, as ``DueItems.run``."""
         return DueItems(self.store, self.clock, self.metrics, DUE, "payment").run(self._finish, until)
 
     def _finish(self, item: Item) -> bool:

@@ -142,7 +142,7 @@ class AddressOpening:
 
 
 def _payment_instruction(payment: ExternalPayment) -> ProviderOrder:
-    """What the provider is asked for; what was collected is claimed back from whoever has collected it."""
+    """The order to the provider; a collected amount is claimed back from its creditor."""
     to = payment.destination or {}
     numbers = (to.get(name) for name in ("account_number", "sort_code", "iban", "bic"))
     return ProviderOrder(

@@ -36,7 +36,7 @@ Side = tuple[ExternalPayment, PostingContext]
 
 @dataclass(frozen=True, slots=True)
 class ReturnFlow:
-    """Returns are whole, and there is one of a payment at most: the first to be written marks the payment."""
+    """Returns are of the whole amount, one for a payment: the first one marks the payment."""
 
     programmes: Programmes
     posting: PaymentPosting
@@ -67,7 +67,7 @@ class ReturnFlow:
         *,
         direct_credit: bool = False,
     ) -> Outcome[TransferRecord]:
-        """Have the provider send a payment back; what the account pays for it is held until then. Raises: Refused."""
+        """Have the provider send a payment back; the account's amount is held until then. Raises: Refused."""
         party, sender = self._read_parties(context, original)
         original.require(context.action)
         if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:

@@ -1,6 +1,6 @@
-"""The bank-account numbers of the sandbox: each is derived from an address's id, and no two ids give the same one.
+"""The bank-account numbers of the sandbox: derived from address ids, without repeats.
 
-Their bank codes belong to no bank where the country leaves any free. IBANs and British account numbers are valid. The
+Their bank codes belong to no bank if the country leaves any free. IBANs and British account numbers are valid. The
 check digits that other countries put inside an account number are right where ``is_iban`` looks at them, else 0.
 Iceland's accounts name their holder, whom the sandbox does not know: addresses there get German numbers, as do those
 outside SEPA and those for which a country's numbers have run out.
@@ -101,7 +101,7 @@ FORMS = {
     "SM": "X9999999999############",
     "VA": "999###############",
 }
-"""Account numbers by what an IBAN begins with: ``#`` stands for the address's number, ``?`` for check digits.
+"""Account numbers by the first letters of an IBAN: ``#`` stands for the address's number, ``?`` for check digits.
 
-Whoever changes a form keeps the place of the number, so that no new IBAN is one that an address already has.
+When you change a form, keep the place of the number, so that no new IBAN equals an existing one.
 """

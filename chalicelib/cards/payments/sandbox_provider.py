@@ -65,7 +65,7 @@ class SandboxProvider:
         return _read_receipt(found) if found else None
 
     def _put_or_read(self, item: Item) -> Item:
-        """What stands there after this attempt to write it: ``item`` itself, or what somebody wrote earlier."""
+        """The stored item after this attempt to write it: ``item`` itself, or an earlier one."""
         try:
             self._store.put(TABLE, item, absent("owner"))
         except ConditionFailed as failure:

@@ -23,7 +23,7 @@ from chalicelib.cards.storage.record import without_none
 
 
 def serialize_address(address: ExternalAddress) -> AddressRecord:
-    """An address; what the provider did not supply is left out."""
+    """An address, without what the provider did not supply."""
     active = int(address.is_live)
     record: AddressRecord = {
         "id": address.id,
@@ -69,7 +69,7 @@ def bank_account(address: ExternalAddress) -> dict[str, Any]:
 
 
 def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
-    """A payment that the provider was asked for; a return says nothing of where it goes."""
+    """A payment that the provider was asked for; a return has no destination."""
     is_booked, is_out = payment.transaction_id is not None, payment.payment == "out"
     record: TransferWithDestination = {
         "id": payment.id,
@@ -88,7 +88,7 @@ def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
 
 
 def _own_account(kept: Mapping[str, Any]) -> OwnBankAccount:
-    """All members are mandatory: what an address does not have is empty."""
+    """All members are mandatory; missing numbers are empty."""
     return {
         "id": kept["id"],
         "account_number": kept.get("account_number", ""),
@@ -111,12 +111,12 @@ def _other_account(kept: Mapping[str, Any]) -> OtherBankAccount:
 
 
 def refused_by_provider(reason: str | None) -> Refused:
-    """The provider's own words, as far as they were kept: they name nobody."""
+    """The provider's own words, if stored; they name nobody."""
     return Refused(Status.PROVIDER_REFUSED, f"{Status.PROVIDER_REFUSED.meaning}: {reason}" if reason else "")
 
 
 def payment_event(payment: ExternalPayment) -> CardEvent:
-    """A payment as it stands now, for the programme manager that it belongs to."""
+    """The present state of a payment, for its programme manager."""
     counterparty, is_reckoned = payment.counterparty, payment.charge is not None
     data: ExternalPaymentEvent = {
         "epm_transaction_id": payment.id,

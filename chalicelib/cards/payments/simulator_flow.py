@@ -24,7 +24,7 @@ from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
 
 _FIRST_REFERENCE = 8_000_000_000
-"""From here on the provider numbers what comes to it from other banks."""
+"""The first number that the provider gives to payments from other banks."""
 
 
 @dataclass(frozen=True, slots=True)

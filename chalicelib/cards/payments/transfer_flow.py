@@ -99,7 +99,7 @@ class TransferFlow:
         address: ExternalAddress,
         schemes: Sequence[str],
     ) -> ExternalPayment:
-        """The payment as it was instructed, before it is known what it comes to."""
+        """The payment as instructed, before its charge is known."""
         known = {
             "account_name": request.destination_account_name,
             "account_number": request.destination_account_number,
@@ -132,7 +132,8 @@ class TransferFlow:
         own: InternalPayee,
         tally: CounterChanges,
     ) -> Outcome[TransferWithDestination]:
-        """The money arrives in the same transaction: both accounts move, and nobody else is asked. Raises: Refused."""
+        """The money arrives in the same transaction: both accounts change, and the provider is not asked. Raises:
+        Refused."""
         address, payee = own
         if payee.account.owner == payer.account.owner:
             field = "destination_account_number" if request.destination_iban is None else "destination_iban"
@@ -168,7 +169,7 @@ class TransferFlow:
 
 
 def _choose_schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:
-    """The schemes that are wished for. Raises: Refused, when they or the destination do not fit the address."""
+    """The requested schemes. Raises: Refused, if they or the destination do not fit the address."""
     _require_one_account(request)
     wished = cast(Sequence[str], request.schemes or ())
     if address.method == UK:

@@ -1,8 +1,8 @@
 """The portal: access to cards for a programme manager's people in the web interface.
 
-They have no credential, and need none: the web interface knows who they are. What they ask goes the way of every
-request, by a credential that is made here, exists in memory only, and has no keys that anybody could show. It sees
-every record of the programme manager, and of card data the masked number, nothing else.
+They need no credential, since the web interface knows who they are. Their requests go through the normal dispatch with
+a credential that exists in memory only and has no keys. It sees every record of the programme manager, and of card data
+the masked number, nothing else.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ class PortalFlow:
     # -- inside
 
     def _card(self, context: RequestContext, card: Card) -> messages.NumberedCard:
-        """A card as it is shown to this caller, with its number as disclosure has it."""
+        """A card for this caller, with its number by the credential's mode."""
         number = disclosure.disclose(context.credential, card.id, "pan", self.secrets.number(card))
         disclosure.audit_reveal(context.credential, card.id, "pan")
         programme = context.catalogue.card_programmes[card.program_id].name
@@ -131,7 +131,7 @@ def _listing(context: RequestContext, rows: list[A], *, more: bool) -> Outcome[l
 def _holders_and_accounts(
     context: RequestContext, cards: Sequence[Card]
 ) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
-    """The holders of cards, and the first accounts of each, by their ids; those that the caller may see."""
+    """The holders of cards, and the first accounts of each, by id, as far as the caller may see them."""
     holders = list(dict.fromkeys(card.holder_id for card in cards))
     accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[: messages.ACCOUNTS]))
     keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
@@ -194,7 +194,7 @@ def _balances(row: Item) -> messages.DatedBalances:
 
 
 def _entries(context: RequestContext, card: Card) -> dict[str, str]:
-    """The names of the entries of the set-up that a card stands on, by their kinds."""
+    """The names of the entries of the set-up that a card uses, by kind."""
     numbers = {kind: getattr(card, _OF_CARD.get(kind, f"{kind}_id")) for kind in _GROUPS}
     return {kind: str(getattr(context.catalogue.of(kind)[number], "name", number)) for kind, number in numbers.items()}
 

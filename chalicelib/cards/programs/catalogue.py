@@ -1,8 +1,7 @@
 """A programme manager's set-up as data: programmes, products, designs, groups, rates.
 
-Every entry has an ``id``, unique among those of its kind and programme manager. Where an entry names others, it names
-them by id, and the first of a list is the default. Currencies and countries are ISO numeric codes, amounts are in minor
-units.
+Every entry has an ``id``, unique in its kind and programme manager. Entries refer to others by id; the first of a list
+is the default. Currencies and countries are ISO numeric codes, amounts are in minor units.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from chalicelib.cards.protocol.values import ANY_DEBIT, ANY_REGION, ANY_TYPE
 
 HIGHEST_MCC = 9999
 MOST_FEE_CODES = 8
-"""So many different codes of a fee group one type of transactions falls under: as many fees a movement may bear.
+"""The most codes of a fee group for one type of transactions, and so fees of a movement.
 
-All are written in one transaction with what they are charged for, each with its rows in four lists; a payment between
-two accounts of this service has them on both sides.
+All are written in one transaction with their cause, each with its rows in four lists; a payment between two accounts of
+this service has them on both sides.
 """
 
 
@@ -31,7 +30,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Product(_Named):
-    """A card product; ``sub_product_id`` is what the details of a card show beside it."""
+    """A card product; the details of a card show ``sub_product_id`` beside it."""
 
     sub_product_id: int
 
@@ -50,7 +49,7 @@ class Region(_Named):
 
 @dataclass(frozen=True, slots=True)
 class FeeEntry:
-    """A price, and what it is the price of. Of the entries of one code, the first that matches is charged.
+    """A price and its conditions. Of the entries of one code, the first that matches is charged.
 
     ``fixed``, ``minimum`` and ``maximum`` are in ``currency``. Without ``country`` and ``region`` it is for any.
     ``updated_at``: when an operator last changed it, in Unix seconds.
@@ -83,7 +82,7 @@ class FeeGroup(_Named):
 
 @dataclass(frozen=True, slots=True)
 class LimitEntry:
-    """How many transactions, how much and in how many countries there may be within a duration.
+    """Bounds of the number, sum and countries of transactions within a duration.
 
     ``amount`` is in ``amount_currency``; ``currency`` is that of the transactions. 0 stands for any country, region,
     currency and type of region. ``updated_at``: when an operator last changed it, in Unix seconds.
@@ -112,7 +111,7 @@ class LimitEntry:
 
 @dataclass(frozen=True, slots=True)
 class LimitGroup(_Named):
-    """A group of limits, for cards, accounts or holders as ``limit_type`` says (1, 2, 3)."""
+    """A group of limits, for cards, accounts or holders (``limit_type`` 1, 2, 3)."""
 
     limit_type: int
     entries: tuple[LimitEntry, ...] = ()
@@ -128,10 +127,10 @@ class MccRange:
 
 @dataclass(frozen=True, slots=True)
 class UsageGroup(_Named):
-    """Where and how cards may be used; the channels are those of ``network.usage_groups``.
+    """Restrictions of use; the channels are those of ``network.usage_groups``.
 
-    Without ``countries`` they may be used in every country that is not one of ``blocked_countries``.
-    ``authenticated_online`` says whether e-commerce needs an authentication of the holder.
+    Without ``countries`` all countries but ``blocked_countries`` are allowed. ``authenticated_online``: e-commerce
+    needs 3-D Secure.
     """
 
     blocked_channels: tuple[str, ...] = ()
@@ -143,11 +142,11 @@ class UsageGroup(_Named):
 
 @dataclass(frozen=True, slots=True)
 class RiskRule(_Named):
-    """Attempts to be wary of, and what is done about them: ``actions`` are some of ``RISK_ACTIONS``, at least one.
+    """Risky attempts and their consequences: ``actions`` are at least one of ``RISK_ACTIONS``.
 
-    ``amount`` is the lowest that is meant, in ``amount_currency``. With ``count`` the rule fires when there were so
-    many such attempts before within the ``duration``. 0 stands for any country, region and type of region.
-    ``updated_at``: when an operator last changed it, in Unix seconds.
+    ``amount`` is the lowest amount, in ``amount_currency``. With ``count`` the rule fires after this many such attempts
+    within the ``duration``. 0 stands for any country, region and type of region. ``updated_at``: when an operator last
+    changed it, in Unix seconds.
     """
 
     _: KW_ONLY
@@ -191,7 +190,7 @@ class SpecialAccountEntry(_Named):
 class AccountProgramme(_Named):
     """An account programme. Without ``limit_group_ids`` an account has no limit group.
 
-    ``conversion_fee_blended`` says whether the fee of a conversion is part of a transaction's amount.
+    ``conversion_fee_blended``: the conversion fee is part of a transaction's amount.
     """
 
     currencies: tuple[int, ...]
@@ -269,7 +268,7 @@ KINDS: Mapping[str, type[Entry]] = {
     "account_programme": AccountProgramme,
     "card_programme": CardProgramme,
 }
-"""The kinds of entries; those that name others come after them."""
+"""The kinds of entries, after the kinds that they refer to."""
 ENTRIES_OF: Mapping[type[Entry], str] = {FeeGroup: "entries", LimitGroup: "entries", RiskGroup: "rules"}
 """The groups, and the member that holds their entries."""
 _PARTS: Mapping[tuple[type[Any], str], type[GroupEntry | MccRange]] = {
@@ -278,12 +277,12 @@ _PARTS: Mapping[tuple[type[Any], str], type[GroupEntry | MccRange]] = {
     (RiskGroup, "rules"): RiskRule,
     (UsageGroup, "blocked_mccs"): MccRange,
 }
-"""The members that are lists of parts with members of their own."""
+"""Members that are lists of parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How much of a currency one unit of another is worth, in whole units, and what a conversion costs beside it."""
+    """The value of one unit of a currency in another, in whole units, and the markup of a conversion."""
 
     base: Decimal
     markup_percent: Decimal
@@ -333,7 +332,7 @@ class Catalogue:
             yield from ((kind, entry) for entry in self.of(kind).values())
 
     def rate(self, of: int, to: int) -> Rate | None:
-        """The rate from a currency to another, 1 without a markup for the same one; ``None`` where there is none."""
+        """The rate from a currency to another, 1 without a markup for the same one, or ``None``."""
         return _SAME_CURRENCY if of == to else self.rates.get((of, to))
 
     def regions_of(self, country: int) -> frozenset[int]:
@@ -342,13 +341,13 @@ class Catalogue:
 
 
 def members(entry: Entry | GroupEntry | MccRange) -> dict[str, Any]:
-    """An entry as plain data, decimal numbers as text; what it does not have is left out."""
+    """An entry as plain data, decimal numbers as text; without missing members."""
     values = {each.name: _to_plain(getattr(entry, each.name)) for each in fields(entry)}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def entry(kind: str, plain: Mapping[str, Any]) -> Entry:
-    """The entry that ``members`` gave; what is beside them in ``plain`` is not looked at."""
+    """The entry from its plain data; other members of ``plain`` are ignored."""
     made: Entry = _restore(KINDS[kind], plain)
     return made
 
