@@ -1,6 +1,6 @@
-"""Delivery records: what is sent to whom, and its state.
+"""Delivery records: kind, receiver and state.
 
-One item collection per delivery: the item ``record``, and what is sent or was answered, in parts (see ``bodies``). A
+One item collection per delivery: the item ``record``, and bodies in parts (see ``bodies``). A
 record is *due* until its receiver has it (*delivered*) or the last attempt is over (*failed*). A worker that takes it
 for an attempt puts its own name on it (``claimed_by``) and moves its time on; what it does not end is due again. While
 it is due it stands in the index of due times, when it has failed in that of failures.
@@ -42,10 +42,10 @@ class Delivery:
     """One delivery; times are Unix seconds.
 
     Attributes:
-        kind: what sends it.
-        topic: what it is about: an event's type, or the path of a webhook or call.
-        receiver: to whom it goes: ``bank#<BIC>``, ``client#<Client ID>``, ``manager#<programme manager's id>`` or
-            ``mailbox#<digest of the address>``.
+        kind: selects its sender.
+        topic: an event's type, or the path of a webhook or call.
+        receiver: ``bank#<BIC>``, ``client#<Client ID>``, ``manager#<programme manager's id>`` or ``mailbox#<digest of
+            the address>``.
         bic: the bank that it concerns, ``client_id`` the client, ``consent_id`` the consent, ``manager_id`` the
             programme manager, if any.
         request_id: what the receiver knows it by, the same at every attempt.
@@ -121,7 +121,7 @@ class Delivery:
 
     @property
     def lane(self) -> str:
-        """The lane whose slots it shares (see ``slots``)."""
+        """Its lane (see ``slots``)."""
         return f"{self.receiver}#{PLANS[self.kind].lane}"
 
     def is_running(self, now: int) -> bool:

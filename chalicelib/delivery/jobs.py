@@ -24,8 +24,8 @@ delivery_jobs = Blueprint(__name__)
 def deliver(event: SQSEvent) -> dict[str, Any] | None:
     """Handle one delivery per message; a failing receiver is no error.
 
-    A message that comes alone comes again when this raises. Of several, which are sent beside each other, those come
-    again that the answer names: it needs ``ReportBatchItemFailures``, and so does whoever has more than one sent here.
+    A single message comes again if this raises. In a batch, records run in parallel; failed ones are returned as
+    ``batchItemFailures``, so batches need ``ReportBatchItemFailures``.
     """
     process = hub()
     return attempt_all(process.delivery.worker, process.statistics.measurements.measure, process.metrics, event)

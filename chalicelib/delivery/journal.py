@@ -1,7 +1,7 @@
 """The journal of deliveries: lists by state, and manual resending (decisions: Delivery).
 
-What tells somebody something, an event or the end of a consent, may be sent again as often as one likes: its receiver
-knows the id. A question or a payment may not: its caller was told an outcome.
+Events and notices may be sent again at any time, since the receiver knows the id. Deferred calls may not: their callers
+were told an outcome.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Sweeper:
     metrics: Metrics
 
     def sweep(self) -> int:
-        """Queue due deliveries, the oldest first; answers how many.
+        """Queue due deliveries, the oldest first; answers their number.
 
-        How long the first has waited is measured though there be no room: then above all somebody wants to know.
+        The age of the first is measured even if the queue has no room.
         """
         room, now = max(BACKLOG - self.queue.count_messages(), 0), self.clock.time()
         rows = DUE.rows(self.store, until=now, limit=max(room, 1))
@@ -132,8 +132,8 @@ class ClientPage:
 
     Attributes:
         deliveries: ``PAGE`` at most.
-        more: whether there is a page after it.
-        incomplete: whether there may be older ones on no page, since so many have been looked through.
+        more: whether there is a next page.
+        incomplete: whether older ones may exist beyond the searched ones.
     """
 
     deliveries: Sequence[Delivery]
@@ -152,11 +152,12 @@ class Journal:
     def list(
         self, concerned: Party = ANYBODY, *, state: State | None = None, since: int = 0, limit: int = LATEST
     ) -> Sequence[Delivery]:
-        """The latest deliveries of a bank, client or programme manager; of anybody, what has failed and what is due.
+        """The latest deliveries of a bank, client or programme manager; without one, the failed and the due ones of
+        all.
 
-        ``since``, in Unix seconds, and the order bear on one time. For what has ``failed`` it is that of the failure,
-        the latest first; for what is ``due`` that of the next attempt, the next one first; for all deliveries of
-        somebody that of their recording, the latest first.
+        ``since``, in Unix seconds, and the order use one time: for ``failed`` the failure, the latest first; for
+        ``due`` the next attempt, the next one first; for all deliveries of a receiver their recording, the latest
+        first.
 
         Raises:
             TooWide: for what was delivered, of anybody.
@@ -167,9 +168,9 @@ class Journal:
     def of_client(
         self, client_id: str, *, kinds: Collection[ClientKind] = CLIENT_KINDS, state: State | None = None, page: int = 1
     ) -> ClientPage:
-        """A page of what a client's owner may see of its deliveries; ``page`` counts from 1.
+        """A page of a client's deliveries for its owner; ``page`` counts from 1.
 
-        Only the index of the client's own deliveries is read: the others, though shorter, have those of all clients.
+        Only the index of the client's own deliveries is read, since the others have those of all clients.
         """
         search = _Search(OF_CLIENT, client_id, Party(client_id=client_id), state, kinds=kinds)
         first, end = (page - 1) * PAGE, page * PAGE + 1
@@ -215,8 +216,8 @@ class Journal:
     def resend_failed(self, since: int, concerned: Party = ANYBODY) -> int:
         """Send again all notifications that failed since a Unix second; answers how many.
 
-        Questions and payments are passed over, and so is what somebody else sends again at the same time. Those that
-        the queue has no room for are left to the sweeper.
+        Deferred calls are skipped, and so are deliveries that change meanwhile. Those beyond the queue's room are left
+        to the sweeper.
         """
         search, now = _Search(FAILED, "", concerned, "failed"), self._clock.time()
         ids = [row["delivery_id"] for row in FAILED.rows(self._store, since=since, until=now)]

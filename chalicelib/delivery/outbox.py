@@ -1,6 +1,6 @@
 """The outbox: deliveries that flows record in the transaction of their cause.
 
-The queue carries a delivery's id and nothing else. The sweeper replaces a message that was never sent or got lost.
+The queue carries only a delivery's id. The sweeper replaces a message that was never sent or got lost.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Outbox:
     ) -> RecordedDeliveries:
         """A delivery of ``kind``, due at once; see ``Delivery``. Its cause is the request of the log lines.
 
-        ``request_id`` is what the receiver will know it by: when left out a UUID for a bank, else the delivery's own
-        id. Of a long ``body`` all parts but one are written at once.
+        ``request_id`` is its id for the receiver: by default a UUID for a bank, else the delivery's own id. All parts
+        but one of a long ``body`` are written at once.
         """
         delivery_id, now, plan = new_id(), self._clock.time(), PLANS[kind]
         expires_at = now + (0 if plan.has_caller else plan.lasts) + plan.kept

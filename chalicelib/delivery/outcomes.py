@@ -38,9 +38,9 @@ class Undeliverable(Exception):
     Attributes:
         final: no other attempt will help.
         status: the receiver's HTTP status, if there was an answer.
-        retry_after: seconds that the receiver asks to be left alone.
-        not_made: nothing was sent at all, so that it does not count as an attempt.
-        answer: what the caller of an asynchronous call gets, should this have been the last attempt.
+        retry_after: seconds from the receiver's ``Retry-After``.
+        not_made: nothing was sent, so it does not count as an attempt.
+        answer: the outcome for the caller of a deferred call if this was the last attempt.
         keep: writes the outcome, should this have been the last attempt.
     """
 

@@ -37,7 +37,7 @@ HARMLESS = frozenset(
         "x-request-id",
     }
 )
-"""The headers whose values are recorded: they describe transport, never identity or authority."""
+"""Headers with recorded values: they describe transport, never identity or authority."""
 MOST, NAME_LENGTH, VALUE_LENGTH = 32, 64, 128
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 _SEPARATORS = re.compile(r"[ .,]+")
@@ -65,7 +65,7 @@ def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> It
 
 
 def _secrets(sent: Mapping[str, str]) -> Collection[str]:
-    """The values that are masked in what was sent, whole and in parts, in lower case."""
+    """The masked values of the sent headers, whole and in parts, in lower case."""
     values = [value.lower() for name, value in sent.items() if name.lower() not in HARMLESS]
     parts = [part for value in values for part in _SEPARATORS.split(value) if len(part) >= _PART_LENGTH]
     return {*filter(None, values), *parts}

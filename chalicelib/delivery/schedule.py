@@ -19,10 +19,10 @@ class DeliveryPlan:
     """The attempts at one kind of delivery; all times are in seconds.
 
     Attributes:
-        lane: what it travels with: each lane has slots of its own at a receiver; payments wait for payments only.
+        lane: each lane has its own slots at a receiver, so payments wait for payments only.
         waits: after the first attempt, after the second, …; the first is made at once.
-        put_off: how long it waits, at most, when its receiver is busy or left alone; what waits for a receiver that is
-            down costs the workers of all others something every time that it is looked at.
+        put_off: the longest wait when its receiver is busy or paused; what waits for a receiver that is down costs the
+            workers of all others something every time that it is looked at.
         lasts: no attempt begins later than so long after the delivery was recorded, or sent again by hand.
         kept: how long the record stays after its end or, with ``has_caller``, after its beginning.
         has_caller: whether somebody was promised an outcome: it is told once, so that nothing is sent again by hand.

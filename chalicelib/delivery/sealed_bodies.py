@@ -29,9 +29,9 @@ class SealedBodies:
         ]
 
     def write_ahead(self, parts: Sequence[Put]) -> Put:
-        """Write all parts but the first, which is answered for the caller's transaction.
+        """Write all parts but the first, which is returned for the caller's transaction.
 
-        A transaction holds 4 MB at most. Parts whose first is never written are found by nobody, and expire.
+        A transaction holds 4 MB at most. If the first part is never written, nothing finds the others, and they expire.
         """
         first, *rest = parts
         if rest:

@@ -54,15 +54,15 @@ class Slot:
 
 
 def any_slot(lane: str) -> Slot:
-    """A random slot to try without a read: mostly it is free."""
+    """A random slot to try without a read; it is usually free."""
     return Slot(lane, random.randrange(SLOTS))
 
 
 @dataclass(frozen=True, slots=True)
 class FreeSlots:
-    """The slots of a lane as they were read: those that nobody holds, in any order.
+    """The slots of a lane as read: the free ones, in any order.
 
-    ``brisk`` says that all others were taken a moment ago, so that one may well be free in another moment.
+    ``brisk``: all others were taken a moment ago, so one may soon be free.
     """
 
     free: Sequence[Slot]

@@ -56,7 +56,7 @@ class Attempt:
 
     Attributes:
         delivery: as it was claimed.
-        slot: what it holds of its receiver; ``None`` when it is too late to send anything.
+        slot: the claimed slot; ``None`` if it is too late to send.
         first: the first part of the body, if there is one.
         started: the clock's monotonic seconds.
         exchange: the headers of the call that was made, if one was.
@@ -152,8 +152,8 @@ class Worker:
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
         """The slots to try: first a random one, then those that a read shows as free.
 
-        What had to wait before only takes what it has seen to be free: many would write to the same few items. Where
-        slots come and go quickly it is worth waiting a moment. When it is too late for another attempt, none is needed.
+        A delivery that waited before only takes a slot that it has read as free, since many would write to the same few
+        items. If slots come and go quickly, it waits a moment. If it is too late for another attempt, it needs none.
         """
         if now > delivery.give_up_at or delivery.attempts > len(PLANS[delivery.kind].waits):
             yield None

@@ -1,8 +1,8 @@
 """Clearing: every minute the banks settle, cancel and report what is due, in order.
 
-And once a day, a bank whose version has that call: tell the service how long its customers took to confirm.
+Once a day, if its version has that call, a bank reports how long its customers took to confirm.
 
-Changes of status are reported when they happen, kept, and repeated until they have arrived.
+Changes of status are reported when they happen, and repeated until they have arrived.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ LAST_REPEAT = 3600
 ATTEMPTS = 24
 _TRIES = 8
 _FOR_GOOD = 400
-"""The service understood the report and will not have it; whatever else it, or what stands before it, says may pass."""
+"""The service refused the report for good; other failures may pass."""
 _FOR_EVERYBODY = frozenset({401, 403, 429})
 """Not about this report: the next one would be answered the same."""
 
@@ -84,8 +84,8 @@ _Outcome = Literal["arrived", "refused", "unreachable"]
 def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bool:
     """Report every unreported status change; answers whether the service could be reached.
 
-    What does not arrive before ``deadline``, on the monotonic clock, stays with the order and is due again later. The
-    same holds when the service is told, but that cannot be written down any more: it recognises the repeat.
+    A change that does not arrive before ``deadline``, on the monotonic clock, stays due; so does one that arrived but
+    could not be marked, since the service recognises the repeat.
     """
     told: set[str] = set()
     outcome: _Outcome = "arrived"

@@ -28,8 +28,8 @@ _DAYS = "days"
 class DemoConsent:
     """One consent. Times in Unix seconds; ``record`` is the key it is stored under.
 
-    ``told`` is false while the bank has ended a consent but could not tell the service yet. ``payment_id`` is the
-    payment that a one-time consent was used for; empty before.
+    ``told`` is false while the service does not know yet that the bank ended the consent. ``payment_id`` is the payment
+    that a one-time consent was used for; empty before.
     """
 
     record: str
@@ -142,7 +142,7 @@ def update_payment(bank: DemoBank, consent: DemoConsent, payment_id: str) -> Ope
 
 
 def revoke(bank: DemoBank, record: str, *, told: bool) -> bool:
-    """Mark a consent as revoked; ``told`` says whether the service knows. Answers whether there is such a consent."""
+    """Mark a consent as revoked; ``told`` says whether the service knows. Answers whether it exists."""
     changes = {"status": "revoked", "told": told}
     try:
         bank.store.update(TABLE, bank.key(record), set=changes, condition=Attr("token").exists())

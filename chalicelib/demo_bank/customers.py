@@ -27,7 +27,7 @@ class CustomerAccount:
         account_id: the bank's own id; digits at bank one, a UUID at bank two.
         number: unique at the bank; transaction ids start with it.
         iban: ``None`` for a card account.
-        opening: what the account holds before its transactions, in minor units.
+        opening: the balance before its transactions, in minor units.
         scale: how large its transactions are, in per cent of an ordinary household's.
     """
 

@@ -1,9 +1,8 @@
 """Durations of confirmations: stored with each one, reported to the service once a day.
 
 A bank whose version has that call reports the averages of the day before (daily_performance): of consents from the
-customer's arrival, and of payments from their initiation, each until it was confirmed. Every confirmation is a record
-of its own, ``took#<day>#<kind>#<id>``, so that none waits for another; ``told#<day>`` says when the day is to be told
-(again).
+customer's arrival, and of payments from their initiation, each until it was confirmed. Every confirmation is a record,
+``took#<day>#<kind>#<id>``, so none waits for another; ``told#<day>`` says when the day is to be told (again).
 """
 
 from __future__ import annotations

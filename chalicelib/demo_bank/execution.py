@@ -1,7 +1,7 @@
 """Execution of payments: confirm, settle, reject, cancel; and account statements with due payments settled.
 
 Money leaves an account in the transaction that confirms the payment, as a pending entry or, with an instant scheme, as
-a booked one. Whoever looks at a payment or an account settles first what is due on it.
+a booked one. Reading a payment or an account first settles what is due.
 """
 
 from __future__ import annotations

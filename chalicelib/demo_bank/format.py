@@ -1,7 +1,7 @@
 """Formats: the version-specific part of a demonstration bank (``format_v1``, ``format_v2``).
 
-The rest of the bank does not ask which version it speaks. What the protocol says stands in the version
-(``Profile.protocol``); what these banks make of it stands in the format.
+The rest of the bank is the same for all versions. The protocol's part is in the version (``Profile.protocol``), the
+bank's part in the format.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Format:
     """The format of one protocol version.
 
     Attributes:
-        statuses: what a step of a payment is called. ``undecided`` is a confirmed payment that may still be rejected.
+        statuses: by step of a payment. ``undecided`` is a confirmed payment that may still be rejected.
         answers: make the members of the answer to a relayed question, by the name of the call.
         instruction_readers: read a checked payment request into the neutral form. Raise: Refusal, UnpayableAmount.
         payment_answer: makes the answer to a new payment of its order and its confirmation address.

@@ -151,7 +151,7 @@ def _build_order(
 
 
 def _credits(bank: DemoBank, instruction: PaymentInstruction) -> list[Credit]:
-    """What the accounts of this bank get from an instruction; those in other currencies count as elsewhere."""
+    """The credits of an instruction to accounts of this bank; accounts in other currencies count as external."""
     found: dict[str, Credit] = {}
     for line in instruction.lines:
         account = _creditor_account(bank, line, instruction.currency)

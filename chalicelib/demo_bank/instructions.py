@@ -24,7 +24,7 @@ _WHOLE_DIGITS = 13
 
 @dataclass(frozen=True, slots=True)
 class AccountIdentifiers:
-    """How a message names an account; what it does not say is empty."""
+    """The account identifiers of a message; missing ones are empty."""
 
     iban: str = ""
     bban: str = ""
@@ -44,7 +44,7 @@ class AccountIdentifiers:
 
     @property
     def label(self) -> str:
-        """The account as it is shown to a person; empty when nothing names it."""
+        """The account in readable form; empty without an identifier."""
         return self.iban or self.bban or f"{self.sort_code} {self.number}".strip()
 
 
@@ -64,7 +64,7 @@ class PaymentLine:
 
     @property
     def text(self) -> str:
-        """What the payment is for: its reference, and what the sender adds to it."""
+        """The payment's reference, with the sender's message."""
         return TEXT_SEPARATOR.join(filter(None, (self.reference, self.message)))
 
 
@@ -123,12 +123,12 @@ def to_minor_units(amount: object) -> int:
 
 
 def decimal_amount(minor: int) -> Decimal:
-    """An amount in minor units as it is written in messages: ``1250`` as ``12.50``."""
+    """An amount in minor units in the form of messages: ``1250`` as ``12.50``."""
     return Decimal(minor).scaleb(-MINOR_DIGITS)
 
 
 class SandboxReference(NamedTuple):
-    """A named test reference: a payment that carries it fails in the way that its name says.
+    """A named test reference: a payment that carries it fails in its way.
 
     A version 1 payment carries it as ``reference`` (in bulk any payment's), a version 2 payment as
     ``remittance_information_unstructured`` or as the reference of ``remittance_information_structured``.
@@ -166,5 +166,5 @@ _BY_NAME = {reference.name: reference for reference in REFERENCES}
 
 
 def find_reference(texts: Iterable[str | None]) -> str:
-    """The first test reference among the texts that a payment carries; empty when there is none."""
+    """The first test reference among a payment's texts, or empty."""
     return next((name for text in texts if text and (name := text.strip().upper()) in _BY_NAME), "")

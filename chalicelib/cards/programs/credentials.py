@@ -24,7 +24,7 @@ from chalicelib.foundation.identifiers import digest
 
 CACHED_SECONDS = 60
 NEW_SECONDS = 5
-"""A key that does not fit is held against what was read so long ago at most: a new key is good after that time."""
+"""Seconds after which an unknown key is checked against a new read, so a new key works after that time."""
 KEYS_KEPT = 2
 
 _SHAPES = (re.compile("[A-Za-z0-9]{20}"), re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{64}"))
@@ -54,7 +54,7 @@ class CredentialKey:
 
 @dataclass(frozen=True, slots=True)
 class CredentialSecret:
-    """A credential's three parts in clear, as they are shown once; ``None`` for an access key that stays."""
+    """A credential's three parts in clear, shown once; ``None`` for an access key that stays."""
 
     access_key: str | None = field(repr=False)
     access_api_id: str = field(repr=False)
@@ -102,7 +102,7 @@ class Credentials:
         self._cache: dict[str, tuple[int, Credential]] = {}
 
     def check(self, access_key: object, api_id: object, api_key: object) -> Credential | None:
-        """The credential that all three parts belong to, else ``None``; of a known one nothing tells which is wrong.
+        """The credential of all three parts, else ``None``; nothing tells which part is wrong.
 
         Raises: StoreError.
         """
@@ -124,7 +124,7 @@ class Credentials:
         return self._find(manager_id, name)[1]
 
     def read(self, digests: Mapping[str, str]) -> dict[str, Credential]:
-        """Credentials by name, as they stand now, from the digests of their access keys by name."""
+        """The present credentials by name, from the digests of their access keys by name."""
         items = self._store.batch_get([credential_key(each) for each in digests.values()]) if digests else []
         return {name: _credential(item) for name, item in zip(digests, items, strict=True) if item}
 
@@ -152,7 +152,7 @@ class Credentials:
         self._update_keys(key_digest, credential, list(credential.keys[1:]))
 
     def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
-        """A credential as it stands now, with the digest of its access key."""
+        """The present credential with the digest of its access key."""
         entry = self._store.get(*name_key(manager_id, name))
         item = self._store.get(*credential_key(entry["access_key"])) if entry else None
         if entry is None or item is None:
@@ -173,7 +173,7 @@ class Credentials:
         self._cache.pop(key_digest, None)
 
     def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:
-        """A credential as it was read at most so many seconds ago."""
+        """A credential that was read at most a number of seconds ago."""
         read_at, credential = self._cache.get(key_digest, (0, None))
         if credential is None or self._clock.time() - read_at >= seconds:
             self._cache.pop(key_digest, None)
@@ -186,7 +186,7 @@ class Credentials:
 
 
 def _has_key(credential: Credential | None, parts: Sequence[str]) -> bool:
-    """Whether the digests of ``access_api_id`` and ``access_api_key`` are those of a live key; all are compared."""
+    """Whether the digests of ``access_api_id`` and ``access_api_key`` match a live key; all keys are compared."""
     kept = [(key.api_id, key.api_key) for key in credential.keys] if credential else []
     kept += [(_NOBODY, _NOBODY)] * (KEYS_KEPT - len(kept))
     held = [hmac.compare_digest(parts[0], one) & hmac.compare_digest(parts[1], other) for one, other in kept]
@@ -194,12 +194,12 @@ def _has_key(credential: Credential | None, parts: Sequence[str]) -> bool:
 
 
 def credential_key(key_digest: str) -> tuple[str, Item]:
-    """Where a credential stands; ``key_digest`` is the digest of its access key."""
+    """The key of a credential's item; ``key_digest`` is the digest of its access key."""
     return TABLE, {"owner": f"credential#{key_digest}", "part": "credential"}
 
 
 def name_key(manager_id: int, name: str) -> tuple[str, Item]:
-    """Where a programme manager's set-up says which access key the credential of a name has."""
+    """The key of the item with the access key of a named credential."""
     return TABLE, {"owner": owner(manager_id), "part": f"credential#{name}"}
 
 
@@ -225,7 +225,7 @@ def put_credential(manager_id: int, name: str, rights: Rights, secret: Credentia
 
 
 def update_credential(key_digest: str, rights: Rights) -> Operation:
-    """What gives a credential other rights; its keys stay as they are."""
+    """The write of a credential's new rights; its keys stay."""
     table, key = credential_key(key_digest)
     made = _rights_members(rights)
     removed = [name for name in ("actions", "encryption_key") if name not in made]

@@ -41,7 +41,7 @@ def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
 def require_allowed(
     catalogue: Catalogue, kind: str, field: str, number: int, allowed: Sequence[int], limit_type: int = LIMIT_OF_CARD
 ) -> EntryId:
-    """An entry that ``field`` names, if it is there and the programme allows it. Raises: Refused."""
+    """The entry that ``field`` names, if it exists and the programme allows it. Raises: Refused."""
     if kind == "limit_group":
         limit_group(catalogue, limit_type, number)
     else:
@@ -54,7 +54,8 @@ def require_allowed(
 def choose(
     catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: int | None = None
 ) -> int:
-    """What ``field`` asks for if the programme allows it; without a wish what there was, or the programme's default.
+    """The entry that ``field`` names, if the programme allows it; without one the earlier one, or the programme's
+    default.
 
     Raises: Refused.
     """
@@ -71,7 +72,7 @@ def keep_or_default(kept: int | None, allowed: Sequence[int]) -> int:
 def account_limit_group(
     catalogue: Catalogue, field: str, number: int | None, allowed: Sequence[int], default: int | None = None
 ) -> int | None:
-    """The limit group of a new account: what is asked for, or the programme's, which may have none.
+    """The limit group of a new account: the given one, or the programme's, which may have none.
 
     A programme that names no groups allows all of them. Raises: Refused.
     """

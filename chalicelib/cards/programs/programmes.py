@@ -1,7 +1,7 @@
-"""The programme managers' set-ups: what requests ask of them, cached for at most a minute, and what of them is in use.
+"""The programme managers' set-ups: reads for requests, cached for at most a minute, and marks of used entries.
 
-Each entry is an item of its own, so that what was ever used cannot be removed: its first use sets ``used`` on the item,
-on condition that it is there, and it is removed on condition that ``used`` is not. One of the two comes first.
+Each entry is an item, and a used one cannot be removed: the first use sets ``used`` on condition that the item exists,
+and a removal has the condition that ``used`` is not set. One of the two comes first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chalicelib.foundation.parallel import together
 TABLE = "programmes"
 CACHED_SECONDS = 60
 HEAD = "manager"
-"""The part that says what belongs to a programme manager as a whole: name, currencies, test BINs, rates, events."""
+"""The part with a programme manager's own members: name, currencies, test BINs, rates, events."""
 
 EntryId = tuple[str, int]
 """An entry by its kind, named as in ``KINDS``, and its id."""
@@ -43,10 +43,10 @@ class EntryGone(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """A programme manager's items as they were read, for whoever changes them.
+    """A programme manager's items as read, for changes.
 
-    ``revision`` counts the changes and is 0 where nothing stands yet; ``used`` are the entries that cannot be removed;
-    ``credentials`` are the digests of access keys by the credentials' names.
+    ``revision`` counts the changes and is 0 for a new one; ``used`` are the entries that cannot be removed;
+    ``credentials`` are the digests of access keys by name.
     """
 
     catalogue: Catalogue
@@ -88,7 +88,7 @@ class Programmes:
             raise EntryGone(gone)
 
     def set_up(self, manager_id: int) -> SetUp:
-        """What stands there now, for the operator's command line; an empty set-up for an unknown programme manager."""
+        """The stored set-up, for the operator's command line; empty for an unknown programme manager."""
         return _set_up(manager_id, self._store.rows(TABLE, ("owner", owner(manager_id))))
 
     def _refresh(self, manager_id: int, before: Catalogue | None) -> Catalogue:
@@ -134,7 +134,7 @@ def entry_key(manager_id: int, kind: str, number: int) -> tuple[str, Item]:
 
 
 def head_members(catalogue: Catalogue) -> dict[str, Any]:
-    """What the head item says beside its key and revision; what is ``None`` has no member there."""
+    """The head item's members besides key and revision, without ``None``."""
     return {
         "name": catalogue.name,
         "currencies": list(catalogue.currencies),

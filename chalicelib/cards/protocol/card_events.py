@@ -1,8 +1,8 @@
 """Card events, sent to the Events URL of a programme manager's set-up (Standard Webhooks).
 
 An event is ``type``, ``timestamp`` (when it happened) and ``data``. A row of ``EVENTS`` names a type, the model of its
-data, and when it is sent. Models describe; nothing is checked against them at work. No event has card data, masked
-neither: what it names is read by its id. A validation value of 3-D Secure is there encrypted only.
+data, and when it is sent. The models are for documents and tests only. No event has card data, not even masked: read
+the named records by id. A validation value of 3-D Secure is there encrypted only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Requests and answers as models, with the conditions between fields as data.
 
-A request is read in one step: what is ignored beside other fields is dropped, every field is checked by its type, every
-condition by the fields that are there, and all that is wrong is told at once, in the order of the model's fields.
+A request is read in one step: ignored fields are dropped, every field is checked by its type, every condition by the
+given fields, and all problems are reported at once, in the order of the model's fields.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Late(Ignores):
 class Request(Message):
     """The fields of an action.
 
-    ``access_level`` is taken by every action: on reads it bounds what is seen, on creations it is the record's own.
+    Every action takes ``access_level``: it bounds the visible records of a read, and is the level of a new record.
     """
 
     conditions: ClassVar[tuple[Condition, ...]] = ()
@@ -249,7 +249,7 @@ def _sort_problems(model: type[Request], problems: list[Problem]) -> list[Proble
 class Answer(TypedDict):
     """The ``data`` of an action's answer: an object, or an entry of a list.
 
-    A member that may be ``None`` is left out then, but for one that is ``Nullable``.
+    A member that is ``None`` is left out unless it is ``Nullable``.
     """
 
 

@@ -1,6 +1,6 @@
 """The web interface's view of a programme manager's cards: internal actions, which nobody else calls.
 
-They answer what the interface shows anyway, gathered for one page, the latest first; ``at`` is in Unix milliseconds.
+They answer public data, gathered for one page, the latest first; ``at`` is in Unix milliseconds.
 """
 
 from __future__ import annotations

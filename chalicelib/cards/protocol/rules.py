@@ -216,7 +216,7 @@ class OneOfRule(ValueRule):
 class CodeWordRule(ValueRule):
     """One of some strings, each with a meaning; ``length`` is the length of all, or of the longest.
 
-    With ``shortest`` they may be shorter, a number stands for its digits, and capitals and small letters are the same.
+    With ``shortest`` they may be shorter, a number counts as its digits, and case does not matter.
     """
 
     meanings: Mapping[str, str]

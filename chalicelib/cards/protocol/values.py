@@ -255,4 +255,4 @@ DIRECT_DEBIT_REASONS = {
 }
 """ARUDD's reasons (Bacs) and those of SEPA."""
 NUMBERED_DEBIT_REASONS = {int(code): text for code, text in DIRECT_DEBIT_REASONS.items() if code.isdigit()}
-"""Those that a number can name."""
+"""Reasons that have a number."""

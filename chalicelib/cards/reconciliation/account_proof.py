@@ -1,7 +1,7 @@
-"""The proof of one account, while the service goes on.
+"""The proof of one account while the service runs.
 
-The account is read first and then its rows, up to the number that it counted: what is written meanwhile comes after
-them. What the records of payments, authorizations and disputes claim is compared with the rows.
+The account is read first, then its rows up to its count: later rows are ignored. Claims of payments, authorizations and
+disputes are compared with the rows.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LOOKS = 3
 READ_TOGETHER = 100
 PAGE = 500
 TRANSACTIONS_TOGETHER = 33
-"""So many transactions are looked up together: each has an item of its own, and two rows of its card's lists."""
+"""Transactions that are looked up together: each has an item and two rows of its card's lists."""
 _RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION: Authorization, DISPUTE: Dispute}
 """The tables with claims on money; disputes have their transactions' numbers."""
 
@@ -104,7 +104,7 @@ def _compare_reservations(fold: AccountProof, records: Mapping[ReservedAmount, I
 
 @dataclass
 class LedgerReader:
-    """How far the rows and the transactions of an account were read; what came after them is ``beyond``."""
+    """The position up to which an account's rows and transactions were read; later ones are ``beyond``."""
 
     store: Store
     fold: AccountProof

@@ -1,7 +1,7 @@
 """The proof of the ledger: an account is the sum of its rows, and rows, transactions and accounts agree.
 
-Nothing is read here: whoever proves hands in the rows of an account in their order, each with the transactions that
-were recorded with it. What does not fit is a ``LedgerMismatch``.
+This module reads nothing: the caller passes the rows of an account in order, each with its transactions. A
+contradiction is a ``LedgerMismatch``.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _AT_ITS_ID = (
     *("at", "holder_amount", "transaction_type", "mti"),
     *("account_id", "card_id", "authorization_id", "trans_link", "written_by"),
 )
-"""What a transaction's item says, too, to which its id leads."""
+"""Members that are also in the item at a transaction's id."""
 Books = dict[tuple[str, int], int]
-"""What stands in books, by their names and currencies."""
+"""The books' amounts, by name and currency."""
 
 
 class LedgerMismatch(Exception):
     """The ledger is inconsistent; the message tells the operator where and why.
 
     Attributes:
-        owner: whose rows, for example ``account#17``.
-        problem: what does not fit.
-        row: the number of the row that it was seen at, if it was at one.
+        owner: of the rows, for example ``account#17``.
+        problem: the contradiction.
+        row: the number of the row, if any.
     """
 
     def __init__(self, owner: str, problem: str, row: Item | None = None) -> None:
@@ -55,9 +55,9 @@ class AccountProof:
 
     Attributes:
         balances: the sums of its own books.
-        claims: what is held and reserved, and for what, without what claims nothing any more.
-        books: what went to the common books; of a movement of several accounts only one of them counts it.
-        rows, transactions: how many there were; ``last_at`` is the last row's time in Unix milliseconds.
+        claims: held and reserved amounts by cause, without ended ones.
+        books: amounts in the common books; a movement of several accounts counts in one of them.
+        rows, transactions: their numbers; ``last_at`` is the last row's time in Unix milliseconds.
     """
 
     def __init__(self, owner: str, currency: int) -> None:
@@ -135,7 +135,7 @@ class AccountProof:
             self.claims[claim] = left
 
     def _check_transactions(self, row: Item, change: int, shown: Sequence[Item]) -> None:
-        """Check a row against its transactions: together they show what it books."""
+        """Check that a row's transactions add up to what it books."""
         for transaction in shown:
             if transaction["at"] != row["at"]:
                 raise _without_row(self.owner, transaction)
@@ -161,7 +161,7 @@ class AccountProof:
 
 
 def pair_rows(owner: str, rows: Iterable[Item], shown: Iterable[Item]) -> Iterator[tuple[Item, list[Item]]]:
-    """Each row with the transactions up to its time, both in the order of time; they are the row's own, or nobody's.
+    """Each row with the transactions up to its time, in order of time; they are the row's, or a mismatch.
 
     Raises: Broken, for a transaction after the last row.
     """
@@ -195,7 +195,7 @@ def check_pointer(transaction: Item, pointer: Item | None) -> None:
 
 
 def copies_of(transaction: Item) -> list[Key]:
-    """Where a transaction stands besides: in the lists of its card."""
+    """The other places of a transaction: the lists of its card."""
     card, owner = transaction.get("card_id"), transaction["owner"]
     lists = [] if card is None else [timeline(None, card), timeline(owner, card)]
     return [each.key(transaction["at"], transaction["id"]) for each in lists]
@@ -215,7 +215,8 @@ def check_copy(transaction: Item, copy: Item | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SharedRow:
-    """A movement of several accounts, some of whose rows have not been seen: ``owner`` has the ``row`` that was."""
+    """A movement of several accounts, some of whose rows have not been seen: ``owner`` has the ``row`` that was
+    seen."""
 
     owner: str
     row: Item
@@ -224,10 +225,10 @@ class SharedRow:
 
 
 class SharedMovements:
-    """Movements of several accounts: their rows in all of them have to have the same entries.
+    """Movements of several accounts: all their rows must have the same entries.
 
-    One is remembered from its first row to its last, and ``most`` at the same time: what comes on top of that is only
-    counted, in ``left_out``. May be used by several threads.
+    A movement is remembered from its first row to its last, ``most`` at a time; further ones are only counted in
+    ``left_out``. Thread-safe.
     """
 
     def __init__(self, most: int = 200_000) -> None:
@@ -270,7 +271,7 @@ class SharedMovements:
 
 
 def owners_of(entries: Iterable[ledger.Entry]) -> set[str]:
-    """The accounts in whose books something is entered."""
+    """The accounts with entries."""
     return {entry.book.rpartition(":")[0] for entry in entries} - {""}
 
 
@@ -291,14 +292,14 @@ def format_time(milliseconds: int) -> str:
 
 
 def format_amount(amount: int, currency: int) -> str:
-    """An amount in minor units for people; in a currency without any as it is."""
+    """An amount in minor units for people."""
     decimals = registries.minor_units().get(currency, 0)
     name = registries.currency_numbers().get(currency, f"of currency {currency}")
     return f"{Decimal(amount).scaleb(-decimals):,.{decimals}f} {name}"
 
 
 def _balance_change(transaction: Item) -> int:
-    """What a transaction changes the settled balance by: a conversion's fee may stand beside its amount."""
+    """A transaction's change of the settled balance; a conversion fee may stand beside its amount."""
     amount = transaction["holder_amount"] * (-1 if transaction["direction"] == "debit" else 1)
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
     return int(amount + (beside if transaction["transaction_type"] in RETURNS else -beside))

@@ -25,10 +25,10 @@ class Progress:
     """Times are Unix seconds.
 
     Attributes:
-        began_at: when this round began; ``before_began_at`` the one before it, which went through everything.
-        stretch: which numbers it is at, ``None`` when it is over; ``number`` the last one of them that was looked at.
-        proved: how many accounts this round has proved.
-        broken: the owners of the rows of accounts that did not hold when they were last looked at.
+        began_at: the start of this round; ``before_began_at``: of the complete one before.
+        stretch: the present range of numbers, ``None`` at the end; ``number``: the last one checked.
+        proved: accounts proved in this round.
+        broken: owners of accounts that did not hold at the last check.
         version: counts the changes; 0 where nothing stands yet.
     """
 
@@ -42,7 +42,7 @@ class Progress:
 
     @classmethod
     def of(cls, item: Item | None, now: int) -> Self:
-        """From its item; a first round begins where there is none."""
+        """Read it from its item; without one a first round begins."""
         if item is None:
             return cls(now)
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
@@ -53,7 +53,7 @@ class Progress:
         return self.stretch is None
 
     def age(self, now: int) -> int:
-        """Every account was proved within so many seconds; in the first round, some perhaps not yet."""
+        """The seconds within which every account was proved; in the first round perhaps not all."""
         return now - (self.began_at if self.is_over or self.before_began_at is None else self.before_began_at)
 
     def resume(self, now: int) -> Progress:
@@ -63,7 +63,7 @@ class Progress:
         return replace(self, began_at=now, before_began_at=self.began_at, stretch=STRETCHES[0], number=0, proved=0)
 
     def advance(self, number: int, proved: int) -> Progress:
-        """Everything up to a number was looked at, and so many more accounts hold or do not."""
+        """Record that all numbers up to one were checked, with the accounts that hold or do not."""
         return replace(self, number=number, proved=self.proved + proved)
 
     def next_stretch(self) -> Progress:
@@ -72,11 +72,11 @@ class Progress:
         return replace(self, stretch=left[0] if left else None, number=0)
 
     def with_findings(self, broken: frozenset[str], held: frozenset[str]) -> Progress:
-        """With accounts that were seen broken, and without those that were seen to hold."""
+        """Add broken accounts, and remove those that hold again."""
         return replace(self, broken=tuple(sorted({*self.broken, *broken} - held))[:MOST_BROKEN])
 
     def put(self) -> tuple[Progress, Put]:
-        """The write of it, which fails if another run was faster; and how it stands then."""
+        """The write, which fails if another run was faster, and the progress afterwards."""
         after = replace(self, version=self.version + 1)
         as_read = Attr("version").eq(self.version) if self.version else absent("owner")
         members = {name: value for name, value in asdict(after).items() if value is not None}
@@ -85,4 +85,4 @@ class Progress:
 
 
 PROGRESS: Key = (TABLE, {"owner": "proof", "part": "proof"})
-"""Where it stands."""
+"""The key of its item."""

@@ -1,6 +1,6 @@
-"""Claims: what an account's money is held or reserved for, as the ledger's rows and the records of these things say.
+"""Claims on an account's money, in the ledger's rows and in the records.
 
-Payments and authorizations hold money, and open disputes reserve it.
+Payments and authorizations hold money, open disputes reserve it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from chalicelib.foundation.dynamodb.store import Item
 
 PAYMENT, AUTHORIZATION, DISPUTE = "payment", "authorization", "dispute of transaction"
 ABOUT = {"epm_transaction_id": PAYMENT, "authorization_id": AUTHORIZATION, "transaction_id": DISPUTE}
-"""The members of a row that say what it is about."""
+"""The members of a row with its subject."""
 _CLAIMING: Mapping[Balance, tuple[str, ...]] = {
     "held": ("epm_transaction_id", "authorization_id"),
     "reserved": ("transaction_id",),
 }
-"""Those that claim money in a balance."""
+"""The subjects that claim money in a balance."""
 VERBS: Mapping[Balance, str] = {"held": "holds", "reserved": "reserves"}
 
 
@@ -58,14 +58,14 @@ def reserved_amount(row: Item, balance: Balance) -> ReservedAmount | None:
 
 
 def describe_row(row: Item) -> str:
-    """What a row of the ledger is about, in words; nothing, where it is about itself."""
+    """The subject of a row in words; empty if it has none."""
     return ", ".join(str(ReservedAmount(kind, row[name])) for name, kind in ABOUT.items() if row.get(name) is not None)
 
 
 def find_mismatches(
     claims: Mapping[ReservedAmount, int], records: Mapping[ReservedAmount, Item | None]
 ) -> list[ReservedAmount]:
-    """Those whose records reserve another amount than the rows of their account."""
+    """The claims whose records and rows have different amounts."""
     return [
         claim for claim, record in records.items() if record is None or claim.amount(record) != claims.get(claim, 0)
     ]

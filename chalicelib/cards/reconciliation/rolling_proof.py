@@ -1,8 +1,8 @@
-"""The rolling proof of the ledger: run after run, some accounts further, and round after round all of them.
+"""The rolling proof of the ledger.
 
-Accounts are found by their numbers, which are given in ascending order, and special accounts by the addresses that lead
-to them: nothing is searched through. A run looks first at what was broken before, so that an alarm stays on until the
-ledger holds again.
+Each run proves some accounts, each round all of them. Accounts are found by their numbers, which ascend, and special
+accounts by their addresses, without a scan. A run first checks broken accounts, so an alarm stays on until the ledger
+holds again.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import together
 
 AT_ONCE = 16
-"""So many accounts are proved at the same time, and then it is written down how far the round has come."""
+"""Accounts proved in parallel, after which the progress is written."""
 LOOKED_UP = 50
-"""So many numbers are looked up together."""
+"""Numbers that are looked up together."""
 MOST_ROWS = 50_000
-"""So many rows at most have the accounts that are proved at the same time, so that a run ends in time though it reads
-them three times. An account that has more by itself is left to the command line."""
+"""The most rows of accounts proved in parallel, so that a run ends in time even if it reads them three times. A larger
+account is left to the command line."""
 MOST_SHARED = 50_000
-"""So many movements of several accounts are remembered in a run; more are not compared."""
+"""Movements of several accounts that a run remembers; more are not compared."""
 COMPARING_SECONDS = 120
-"""So long, after its time, a run goes on to look for the other rows of movements of several accounts."""
+"""Seconds that a run, after its time, goes on to compare movements of several accounts."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class RollingProof:
         return self._save(progress) or progress
 
     def _prove_broken(self, progress: Progress, run: _Run, until: float) -> Progress:
-        """Look at what was broken before, as far as there is time. Raises: StoreError."""
+        """Check broken accounts again, as far as time allows. Raises: StoreError."""
         held = set()
         for owner in progress.broken:
             if self.clock.monotonic() >= until:
@@ -152,7 +152,7 @@ class RollingProof:
         return lambda: self.clock.monotonic() < until
 
     def _save(self, progress: Progress) -> Progress | None:
-        """How it stands after it was written; ``None``, if another run is at it, too."""
+        """The progress after the write; ``None`` if another run is active."""
         after, put = progress.put()
         try:
             self.store.put(put.table, put.item, put.condition)
@@ -178,7 +178,7 @@ class RollingProof:
 
 
 def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
-    """The first of them, as many as are proved at the same time; at least one, if there is one."""
+    """The first accounts, as many as are proved in parallel, at least one."""
     rows = list(accumulate(_row_count(item) for _, item in accounts))
     fitting = sum(total <= MOST_ROWS for total in rows)
     return accounts[: max(min(fitting, AT_ONCE), 1)]

@@ -37,8 +37,8 @@ def activity(row: Item) -> CardActivityRecord:
 def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
     """The same row as a financial authorize.
 
-    ``currency_conversion_fee`` is there when something else than ``holder_amount`` has it in it, ``transaction_fee``
-    when no transaction of its own shows it.
+    ``currency_conversion_fee`` is present unless ``holder_amount`` includes it, ``transaction_fee`` unless a
+    transaction of its own shows it.
     """
     fee = row.get("currency_conversion_fee")
     apart = None if row["is_conversion_fee_blended"] else fee or None
@@ -80,7 +80,7 @@ def _type(row: Item) -> int:
 
 
 def _mti(row: Item) -> int:
-    """The type of the message that a transaction came with; by its own type where its row does not say."""
+    """The type of the message that a transaction came with; from its own type if its row has none."""
     return int(row.get("mti", _MTI_OF_TYPE.get(row["transaction_type"], values.PRESENTMENT)))
 
 

@@ -1,8 +1,7 @@
 """An action of the interface: its function and its properties for the dispatch.
 
-The function's name is the action's, in snake case. Its annotations say what the action takes and answers: ``request``
-is the model of its fields, and it returns the ``Outcome`` of an answer, of a list of answers, or of ``None`` where
-``data`` is empty.
+The function's name is the action's, in snake case. Its annotations have the model of the ``request`` and the type of
+the answer: it returns the ``Outcome`` of an answer, a list of answers, or ``None`` for empty ``data``.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ class Action(Generic[Q]):
 
     Attributes:
         handler: the method that carries it out.
-        summary: what it does, in a line.
+        summary: in a line.
         effect: a read changes nothing; a reveal is a read of one card datum, which a repeat runs again.
         field: the one card datum that a reveal shows.
-        seals: whether the answer holds card data, which repeats are told for a day only.
+        seals: whether the answer holds card data, which repeats get for a day only.
         creates: whether ``access_level`` is that of the record which the action makes.
         answers_id: whether the record's ``id`` stands beside the empty data.
         patience: so many seconds after it came a request decides anew while others are in its way.
@@ -82,12 +81,12 @@ class Action(Generic[Q]):
 
     @property
     def is_paged(self) -> bool:
-        """Whether a ``paginator`` stands beside the data, as it does in the request."""
+        """Whether the answer has a ``paginator`` beside the data, as the request does."""
         return "paginator" in self.request.model_fields
 
     @property
     def is_continued(self) -> bool:
-        """Whether ``has_more_records`` stands beside the data: the next page follows the row ``last_id``."""
+        """Whether the answer has ``has_more_records``: the next page follows the row ``last_id``."""
         return "last_id" in self.request.model_fields
 
     @property

@@ -1,9 +1,9 @@
 """The dispatch of every card API request: from a body to an envelope.
 
 JSON, credentials, action, version, access and fields are checked in this order, by the table of actions. Then a flow
-decides, and what it decided is written in one transaction together with the claim of the request's reference. Whoever
-comes second, with the same reference or with a change to the same record, is refused by the transaction's conditions:
-it gets the first one's answer, or decides anew on what stands there now.
+decides, and its writes go into one transaction with the claim of the request's reference. Whoever comes second, with
+the same reference or with a change to the same record, is refused by the transaction's conditions: it gets the first
+one's answer, or decides anew on what stands there now.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WAITING_SECONDS = 5
 """Seconds that a repeat waits for the first request's answer."""
 _ATTEMPTS = 40
 _GRACE_SECONDS = 1
-"""So long after its patience is over a request may take to be ended."""
+"""Seconds that a late request may take to end."""
 _LOOKS = 30
 _LEVELS = ("access_level", "holder_access_level")
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
@@ -65,9 +65,9 @@ class _Written:
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Carries requests out; ``flows`` are the objects whose methods the rows of ``actions`` name.
+    """Carries requests out; ``flows`` are the objects with the methods that ``actions`` names.
 
-    ``elsewhere`` says where actions are called that are not in this table.
+    ``elsewhere`` names the address of other actions.
     """
 
     store: Store
@@ -168,7 +168,7 @@ class Dispatcher:
         raise AssertionError("unreachable")
 
     def _wait(self, pending: _PendingRequest, attempt: int, failure: Exception) -> None:
-        """Wait for the next attempt; the last ones end what is late. Raises: Refused, if there is none."""
+        """Wait for the next attempt; the last ones end a late request. Raises: Refused, if there is none."""
         place, is_last = pending.queue_place, pending.queue_place.is_over or attempt + 1 >= _ATTEMPTS
         is_given_up = place.has_stopped and (place.seconds_left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
         if is_last and (pending.action.late is None or is_given_up):
@@ -197,7 +197,7 @@ class Dispatcher:
     def _attempt(self, pending: _PendingRequest, context: RequestContext) -> _Written:
         """One attempt at deciding and writing.
 
-        Raises: ConditionFailed, EntryGone, Conflict, when somebody else was first; Unanswered.
+        Raises: ConditionFailed, EntryGone, Conflict, if another request was first; Unanswered.
         """
         try:
             outcome = self._decide(pending, context)
@@ -224,7 +224,7 @@ class Dispatcher:
         return _Written(answer, deliveries)
 
     def _decide(self, pending: _PendingRequest, context: RequestContext) -> Outcome[Any]:
-        """What the flow decides, or says when an action that has to end in time is late by then. Raises: Refused."""
+        """The flow's decision, or its answer for an action that is late. Raises: Refused."""
         place, late = pending.queue_place, pending.action.late
         if late is None or not place.is_over:
             outcome = self._method(pending.action.handler)(pending.request, context)
@@ -241,11 +241,11 @@ class Dispatcher:
         answer: str | None,
         whole: str | None,
     ) -> None:
-        """Write what was decided, together with the claim, which waits for an answer where there is none yet.
+        """Write the decision with the claim, which waits for an answer if there is none yet.
 
         Raises:
             Repeated, Refused: another request with the reference was first.
-            ConditionFailed, Conflict: something else stands there now.
+            ConditionFailed, Conflict: a record has changed.
         """
         claim, all_operations = context.claim, [*operations]
         if claim is not None:
@@ -271,7 +271,7 @@ class Dispatcher:
         return None
 
     def _claim_alone(self, claim: IdempotencyClaim, now: int, put: Put) -> None:
-        """Claim a reference that nothing else is written with."""
+        """Claim a reference without other writes."""
         try:
             self.store.put(put.table, put.item, put.condition)
         except ConditionFailed:
@@ -291,7 +291,7 @@ class Dispatcher:
 
 
 def _answer_or_error(answer: Callable[[], str]) -> str:
-    """What was asked for, or the error that came of it."""
+    """The answer, or the error."""
     try:
         return answer()
     except Refused as refusal:

@@ -13,7 +13,7 @@ _FIRST, _REPEAT = '"duplicated":0', '"duplicated":1'
 
 
 def success(data: Any, beside: Mapping[str, Any]) -> str:
-    """A success; ``beside`` are the members that stand beside the data, which is ``[]`` where there is none."""
+    """A success; ``beside`` are members beside the data, which is ``[]`` if empty."""
     members = "".join(f"{jsontext.dumps(name)}:{jsontext.dumps(value)}," for name, value in beside.items())
     return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(() if data is None else data)}}}'
 

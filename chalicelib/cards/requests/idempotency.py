@@ -27,8 +27,8 @@ CARD_DATA_KEPT = 24 * 3600
 class IdempotencyClaim:
     """A request with a reference: the name of its claim, and the digest of its body.
 
-    ``view`` is how the credential gets to see card data, where the answer may have some, else ``None``; ``attempt``
-    tells equal requests apart.
+    ``view`` is the credential's modes for card data, ``None`` if the answer has none; ``attempt`` tells equal requests
+    apart.
     """
 
     name: str
@@ -41,8 +41,8 @@ class Repeated(Exception):
     """The request was carried out before.
 
     Attributes:
-        answer: what it got, ``None`` when only the claim is kept.
-        other_view: whether the credential was shown card data in another way then.
+        answer: its answer, ``None`` if only the claim is stored.
+        other_view: whether the credential had other modes then.
     """
 
     def __init__(self, answer: str | None, *, other_view: bool = False) -> None:
@@ -52,7 +52,7 @@ class Repeated(Exception):
 
 
 class Unanswered(Exception):
-    """The request is being carried out: its provider has not answered, or what it answered is not written yet."""
+    """The request is being carried out: its provider's answer is missing or not written yet."""
 
 
 class RequestReferences:
@@ -73,13 +73,13 @@ class RequestReferences:
         return [(TABLE, {"claim": name}) for name in names]
 
     def check_repeat(self, claim: IdempotencyClaim, items: Sequence[Item | None], now: int) -> None:
-        """Compare a request with what ``keys`` led to.
+        """Compare a request with the items of ``keys``.
 
         Raises:
             Repeated: it was carried out before.
             Unanswered: it is being carried out.
             Refused: the reference was used with another body.
-            Conflict: it is being written: of what belongs together only one item was seen.
+            Conflict: it is being written, since one of two items is missing.
         """
         item, *rest = items
         if item is None or item["expires_at"] <= now:
@@ -97,10 +97,10 @@ class RequestReferences:
         raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view)
 
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
-        """The writes that claim the reference; the first of them fails for all requests but the first.
+        """The writes that claim the reference.
 
-        ``answer`` is what repeats get, for a day ``whole`` in its place if there is one; without an answer they are
-        carried out again.
+        For all but the first request they fail. Repeats get ``answer``, for a day ``whole`` if given; without an answer
+        they are carried out again.
         """
         item = _claim_item(claim, now)
         item |= {"again": True} if answer is None else {"answer": self._vault.seal(answer, claim.name)}

@@ -30,8 +30,8 @@ MOST_TOGETHER = 100
 class Outcome(Generic[D]):
     """What a flow decided: the answer's data (``D``; ``None``: empty), its writes, and the programme's entries it uses.
 
-    ``beside`` are members of the envelope that stand beside the data. With ``asks`` the answer is not known yet: when
-    the operations are written, it asks a provider, writes what came of it, and tells the answer; it may be called once.
+    ``beside`` are members of the envelope beside the data. With ``asks`` the answer is not known yet: when the
+    operations are written, it asks a provider, writes what came of it, and tells the answer; it may be called once.
     ``events`` are what programme managers are told of it, once, when it is written.
     """
 
@@ -115,7 +115,7 @@ class RequestContext:
         return self.require_visible(kind, self.items([kind.key(number)])[0])
 
     def require_visible(self, kind: type[R], item: Item | None) -> R:
-        """The record in ``item``. Raises: Refused, when there is none, or none for this caller."""
+        """The record in ``item``. Raises: Refused, if it is missing or not visible to the caller."""
         if item is None or not self.can_see(item):
             raise Refused(kind.missing)
         return kind.from_item(item)
@@ -126,6 +126,6 @@ class RequestContext:
 
 
 def page(rows: Sequence[D], paginator: tuple[int, int]) -> Outcome[list[D]]:
-    """So many of ``rows`` from an offset on, and how many there are in all."""
+    """A page of ``rows`` from an offset on, and the number of all."""
     item_count, offset = paginator
     return Outcome([*rows[offset : offset + item_count]], beside={"paginator": {"total_items_count": len(rows)}})

@@ -2,7 +2,7 @@
 
 Conditional writes decide which request was first. The others queue here before they decide anew, and so do requests
 that come to read the same item: otherwise most of what they decide about one account would be in vain. A queue exists
-as long as somebody waits in it. Requests of other processes do not queue: they wait, and try again.
+while requests wait in it. Requests of other processes do not queue: they wait and try again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class HotKeyQueues:
         self._queues: dict[Name, _Queue] = {}
 
     def join(self, name: Name, *, opening: bool) -> _Queue | None:
-        """Enter the queue for an item; without ``opening`` only if there is one."""
+        """Enter the queue for an item; without ``opening`` only an existing one."""
         with self._guard:
             queue = self._queues.setdefault(name, _Queue(name)) if opening else self._queues.get(name)
             if queue is not None:
@@ -54,8 +54,8 @@ class QueuePlace:
     ``until`` is a time of the clock's ``monotonic``.
 
     Attributes:
-        lost_turns: how often the request was not first although it had queued: other processes are in the way.
-        has_stopped: whether it was told to wait no more.
+        lost_turns: how often the request lost to other processes although it had queued.
+        has_stopped: whether it was told to stop waiting.
     """
 
     def __init__(self, queues: HotKeyQueues, clock: Clock, until: float) -> None:
@@ -90,7 +90,7 @@ class QueuePlace:
                 return
 
     def queue_for(self, operation: Operation) -> None:
-        """Queue for an item that somebody else has changed."""
+        """Queue for an item that another request has changed."""
         key = operation.item if isinstance(operation, Put) else operation.key
         name = _name(operation.table, key)
         if self._queue is not None and self._queue.name == name:
@@ -115,5 +115,5 @@ class QueuePlace:
 
 
 def _name(table: str, item: dict[str, Any]) -> Name:
-    """An item by its key: what records stand under has an owner and a part."""
+    """An item by its key of owner and part."""
     return table, str(item["owner"]), str(item["part"])

@@ -48,7 +48,7 @@ class Record:
         return cls(**{name: item[name] for name in _names(cls) if name in item})
 
     def put(self, write_id: str) -> Put:
-        """The write that makes the record; it fails if one stands there."""
+        """The write of a new record; it fails if there is one."""
         table, key = self.place
         return Put(table, {**key, **without_none(vars(self)), "written_by": write_id}, absent("owner"))
 
@@ -57,11 +57,11 @@ class Record:
         return Check(*self.place, Attr("version").eq(self.version))
 
     def with_changes(self: R, **members: Any) -> R:
-        """The record as it stands after ``update`` with these members."""
+        """The record after ``update`` with these members."""
         return replace(self, version=self.version + 1, **members)
 
     def update(self, write_id: str, **members: Any) -> Update:
-        """The write that sets members, and removes those that are ``None``; it fails if somebody else was first."""
+        """The write that sets members, and removes those that are ``None``; it fails if the record has changed."""
         return Update(
             *self.place,
             set=without_none(members) | {"written_by": write_id},
@@ -82,7 +82,7 @@ def _names(record: type[Record]) -> tuple[str, ...]:
 
 
 def or_default(wished: T | None, otherwise: T) -> T:
-    """What was wished, if anything was: 0 is a wish, too."""
+    """The given value, or the default; 0 is a value."""
     return otherwise if wished is None else wished
 
 

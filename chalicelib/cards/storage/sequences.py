@@ -17,7 +17,7 @@ BLOCK = 50
 LOW = 20
 """With fewer numbers left a counter is filled up when another one has to be."""
 SEQUENCES: Key = (TABLE, {"owner": "sequences", "part": "sequences"})
-"""Where the counters stand: the highest number of each that was handed to a process."""
+"""The counters: the highest number of each that a process has got."""
 
 Name = Literal[
     "holder",

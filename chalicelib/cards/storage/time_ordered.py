@@ -1,8 +1,8 @@
 """Time-ordered rows of a partition, and pages merged from several partitions.
 
-A row stands at its recording millisecond and its own number, which only tell apart what one transaction has written:
-whoever writes gives each transaction a later millisecond than the last one of the same timeline had. So whatever comes
-while somebody pages stands after what was read.
+A row's position is its recording millisecond and its own number, which only tells apart the rows of one transaction: a
+writer gives each transaction a later millisecond than the timeline's last one. So new rows come after a page that was
+read.
 
 Programs read on from the first row, by ``page``; people see the latest rows first, by ``latest_page``.
 
@@ -30,7 +30,7 @@ Position = tuple[int, int]
 SHARDS = 16
 """The partitions of a programme manager's list over all cards."""
 CERTAIN_AFTER = 1000
-"""So many milliseconds after its own a row has no other come before it that no record keeps in order."""
+"""Milliseconds after which no unordered row can come before a row."""
 _LATEST = 10**13 - 1
 """The last millisecond that is written with 13 digits, in the year 2286."""
 _MANY = 1000
@@ -39,7 +39,7 @@ _MANY = 1000
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The rows that are wanted: from one millisecond to another, both included, and after a row if there is one."""
+    """A range of rows: from one millisecond to another, both included, and after a row if given."""
 
     since: int
     until: int
@@ -47,7 +47,7 @@ class Span:
 
     @classmethod
     def of_seconds(cls, first: int | None, last: int | None, after: Position | None = None) -> Span:
-        """From the begin of a second to the end of another, in Unix seconds; without one of them there is no end."""
+        """From the begin of a second to the end of another, in Unix seconds; both optional."""
         since = 0 if first is None else first * 1000
         until = _LATEST if last is None else last * 1000 + 999
         return cls(min(since, _LATEST), min(until, _LATEST), after)
@@ -81,7 +81,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Timeline(Rows):
-    """Rows whose parts go on with the time of recording and a number; ``digits`` is how long numbers may be."""
+    """Rows whose parts continue with the time of recording and a number of up to ``digits`` digits."""
 
     digits: int
 
@@ -110,8 +110,7 @@ def page(
 ) -> tuple[list[Item], bool]:
     """The first ``count`` rows of all timelines, in order, and whether there are more; only those that are shown.
 
-    The timelines, which have the same name, are asked at the same time, and where many rows are not shown those that
-    have more are asked again.
+    The timelines are queried in parallel; those with more rows are queried again if many rows are hidden.
     """
     found: list[Item] = []
     begins = {timeline: timeline.first_part(span) for timeline in timelines}
@@ -129,7 +128,7 @@ def page(
 
 
 def time_out_of_turn(now: int, last_at: int) -> int:
-    """Where a row stands that is written at ``now``, after one of ``last_at``, and waits for no other."""
+    """The position of a row that is written at ``now``, after one of ``last_at``."""
     return max(now, last_at) + CERTAIN_AFTER
 
 
@@ -139,10 +138,9 @@ def certain_rows(rows: Sequence[Item], now: int) -> list[Item]:
 
 
 def _rows_per_partition(rows: int, partitions: int) -> int:
-    """So many rows of each partition that the first ``rows`` of all are among them.
+    """Rows to read from each partition to get the first ``rows`` of all.
 
-    Rows are spread evenly, as if by chance: eight standard deviations more than the average of a partition is as good
-    as never too few, and where it is, those that have more are asked again.
+    Rows are spread at random: over-fetch each partition by eight standard deviations; partitions that may hold more are queried again.
     """
     average = rows / partitions
     return min(rows, ceil(average + 8 * sqrt(average)))

@@ -1,8 +1,8 @@
 """Records of 3-D Secure: merchant whitelist rules, and requests that wait for the cardholder's answer.
 
-A whitelist rule says where a cardholder is asked nothing. It is an item of its card's collection, and each of its lists
-an item of its own beside it: a list may have 64 KB. Criteria are and-ed, members of a list or-ed; a maximum holds for
-amounts in its own currency only.
+A whitelist rule passes a payment without a question. It is an item of its card's collection; each of its lists is
+another item, since a list may have 64 KB. All criteria must match, of a list one member; a maximum applies to amounts
+in its own currency only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PREFIX = "rule#"
 
 @dataclass(frozen=True, slots=True)
 class WhitelistRule:
-    """A rule; ``lists`` has those of ``LISTS`` that it was given."""
+    """A rule; ``lists`` has the given ones of ``LISTS``."""
 
     id: int
     maximum: int | None = None
