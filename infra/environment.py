@@ -1,7 +1,7 @@
 """Creates the virtual environment with all packages. Uses only the standard library.
 
-Repeating it is cheap and two of them at a time are safe: a lock is held, and a stamp says which Python, and which
-requirements, the environment was made for. Other requirements are installed into it, beneath whatever runs from it.
+Repeating it is cheap, and parallel runs are safe: a lock is held, and a stamp has the Python and the requirements of
+the environment. Changed requirements are installed into the existing environment, even while programs run from it.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _LISTS = {
 
 
 class FieldsPlugin(Plugin):
-    """Answers what a length in brackets means."""
+    """Answers the type of a length in brackets."""
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         if fullname in _LISTS:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LINE_SECONDS = 10.0
-"""Seconds between plain lines; what is done sooner has none."""
+"""Seconds between plain lines; a shorter task has none."""
 _UPDATE_SECONDS = 0.1
 """Seconds between updates of a bar."""
 
 
 class Progress:
-    """Reports how far a command is. Give it standard error, so that a command's output stays what it is.
+    """Reports a command's progress, on standard error, which keeps the command's output clean.
 
     Args:
         stream: where progress is reported; nowhere without one.

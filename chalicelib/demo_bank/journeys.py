@@ -2,7 +2,7 @@
 
 ``open`` → ``signed_in`` → ``confirming`` → ``consenting`` → ``approved``; from the first three also → ``refused``, from
 ``consenting`` also → ``failed`` (the service refused). While it is unknown whether the service has the consent, the
-journey stays ``consenting``, and the very same consent can be sent again.
+journey stays ``consenting``, and the same consent can be sent again.
 
 A journey is found by the id in its pages' addresses and belongs to the browser whose cookie matches the stored digest.
 The id itself is not stored, and what must not be read in the table (addresses with codes and cancel secrets) is sealed.

@@ -1,9 +1,8 @@
 """The ledger: payments from and to an account, besides its generated transactions.
 
-Every payment is an entry of each account of this bank that it concerns, ``entry#<account>#<time>#<id>``. The balance is
-the sum of the booked entries, what is available the same less what is pending: nothing is counted twice, so nothing can
-differ. On the first of a month what was paid in the month before comes back, so that a sandbox account never runs dry
-for good and a statement of twelve months is complete.
+Every payment is an entry of each of this bank's accounts in it, ``entry#<account>#<time>#<id>``. The balance is the sum
+of the booked entries; the available balance is that minus pending ones. On the first of a month what was paid in the
+month before comes back, so that a sandbox account never runs dry for good and a statement of twelve months is complete.
 
 A debit reads the account's debit count, ``turn#<account>``, before its entries, and increments it together with its
 entry: of two debits that saw the same balance only one goes through.
@@ -37,7 +36,7 @@ class PaymentEntry:
 
     Attributes:
         entry_id: the payment's id, for the account that pays.
-        counterparty_account: the other side, as far as it is known.
+        counterparty_account: the other side, if known.
         created_at: when the payment was initiated, Unix seconds.
         begun_at: when the customer confirmed, Unix seconds; a part of the record's key.
         booked_at: when it was booked; 0 while it is pending.

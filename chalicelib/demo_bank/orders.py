@@ -49,7 +49,7 @@ class StatusReport:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """What an account of this bank gets from an order, in minor units, in so many payments."""
+    """An account's credit from an order, in minor units, and its number of payments."""
 
     account_id: str
     amount: int
@@ -61,9 +61,9 @@ class DemoPaymentOrder:
     """A payment order as read. Times in Unix seconds, amounts in minor units.
 
     Attributes:
-        content: digest of the request, to tell a repeat from another payment.
-        consent: record of the consent that it came with; empty for a direct payment.
-        customer_id: whose money it is; empty until the customer of a direct payment has signed in.
+        content: digest of the request, to recognise a repeat.
+        consent: record of its consent; empty for a direct payment.
+        customer_id: the debtor; empty until the customer of a direct payment has signed in.
         account_id: the debtor account; empty until the customer has chosen one.
         is_fixed: whether the request named the debtor account.
         receiver, text: who gets the money and what for, in words for a statement.

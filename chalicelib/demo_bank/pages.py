@@ -47,9 +47,9 @@ def page(
     """A page of the bank.
 
     Args:
-        leads_to: the addresses that its forms, or the redirects that answer them, may end at.
+        leads_to: the addresses at which its forms and their redirects may end.
         referrer: ``NO_REFERRER`` where a code stands on the page.
-        values: what the template needs.
+        values: for the template.
     """
     bank = visit.bank
     text = _templates().render(

@@ -163,7 +163,7 @@ def _send_reports(visit: Visit, order: DemoPaymentOrder) -> None:
 
 
 def _payer_session(order: DemoPaymentOrder, session: CustomerSession | None) -> CustomerSession | None:
-    """The session of the customer whose payment this is; of a direct payment nobody's before the sign-in here."""
+    """The session of the payment's customer; a direct payment has none before the sign-in here."""
     return session if session and session.customer.customer_id == order.customer_id else None
 
 

@@ -20,7 +20,7 @@ class Profile:
         name: the segment of its addresses.
         version: the number of the protocol's version that it speaks.
         schemes: the payment schemes that it offers.
-        consent_days: for so long consents are agreed to be valid.
+        consent_days: the validity of consents.
     """
 
     name: BankName

@@ -1,6 +1,6 @@
 """The routes of both demonstration banks.
 
-What stands behind them is loaded when somebody first goes there.
+The pages are loaded at the first request.
 """
 
 from __future__ import annotations

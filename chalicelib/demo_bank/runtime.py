@@ -42,7 +42,7 @@ _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----\s*", r
 
 
 class Services(Hashable, Protocol):
-    """The infrastructure that the banks share with whoever hosts them."""
+    """The infrastructure that the banks share with their host."""
 
     @property
     def settings(self) -> Settings: ...
@@ -62,7 +62,7 @@ class NotInstalled(Exception):
 
 
 class HubUnreachable(Exception):
-    """The service did not answer, or not by the protocol."""
+    """The service did not answer, or broke the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class DemoBankCredentials:
 class DemoBank:
     """One demonstration bank at work. Its credentials and the service's keys are read again after a minute.
 
-    ``pause`` is how the bank lets time pass, in seconds; tests hand in one that does not.
+    ``pause`` waits a number of seconds; tests pass one that does not wait.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class DemoBank:
     ) -> requests.Response:
         """One HTTP exchange with the service, over a connection of its own.
 
-        ``seconds`` is how long the answer may take. Raises: HubUnreachable.
+        ``seconds`` is the time limit of the answer. Raises: HubUnreachable.
         """
         with requests.Session() as session:
             session.trust_env = False
@@ -158,7 +158,7 @@ class DemoBank:
         return hmac.digest(self.credentials().storage_key, message, "sha256")
 
     def _read_or_reuse(self, read: Callable[[], T], before: tuple[int, T] | None) -> T:
-        """What ``read`` answers; when it fails, what was read before goes on for as long again."""
+        """The result of ``read``; if it fails, the earlier result is used for another period."""
         try:
             return read()
         except NotInstalled:

@@ -1,9 +1,9 @@
 """A year of generated transactions for every account, derived from its number.
 
-The transactions of a month are drawn from a generator seeded with the account's number and the month, so that they are
-the same whenever and wherever they are asked for. Every month ends as it began: what is left is swept away on the 28th.
-A statement therefore starts with one opening entry that never changes, twelve whole months back, and the balance is the
-sum of its entries. Amounts are integers in minor units, negative when money leaves the account.
+The transactions of a month are drawn from a generator seeded with the account's number and the month, so they are
+always the same. Every month ends as it began: the rest is transferred away on the 28th. A statement therefore starts
+with one opening entry that never changes, twelve whole months back, and the balance is the sum of its entries. Amounts
+are integers in minor units, negative when money leaves the account.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SWEEP_DAY = 28
 class StatementEntry:
     """One entry of a statement; ``amount`` in minor units of the account's currency.
 
-    ``status`` and ``created_on`` are those of a payment that was initiated at this bank, ``None`` for everything else.
+    ``status`` and ``created_on`` are those of a payment that was initiated at this bank, otherwise ``None``.
     """
 
     transaction_id: str
@@ -47,7 +47,7 @@ class StatementEntry:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The entries of an account up to a day, oldest first, and what is still pending on it."""
+    """The entries of an account up to a day, oldest first, and those still pending on it."""
 
     booked: tuple[StatementEntry, ...]
     pending: tuple[StatementEntry, ...]
@@ -59,7 +59,7 @@ class Statement:
 
     @property
     def available(self) -> int:
-        """The booked balance less what is pending."""
+        """The booked balance less pending entries."""
         return self.balance + sum(entry.amount for entry in self.pending)
 
     @property
@@ -102,7 +102,7 @@ def first_day(today: date) -> date:
 
 
 def first_of_month(day: date, back: int) -> date:
-    """The first day of the month so many months before ``day``."""
+    """The first day of a month, a number of months before ``day``."""
     count = day.year * 12 + day.month - 1 - back
     return date(count // 12, count % 12 + 1, 1)
 

@@ -27,7 +27,7 @@ _CONFIG = Config(
     user_agent="causeway",  # botocore would assemble and clean a long one for every call
 )
 _HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))
-"""For queues: a caller waits for them, and the sweeper sends what they do not accept."""
+"""Timeouts for queues: short, since a caller waits, and the sweeper sends what they do not accept."""
 
 
 def client(service: str) -> Any:

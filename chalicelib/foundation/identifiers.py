@@ -1,7 +1,7 @@
 """Identifiers, secrets, and credentials that carry both.
 
-A credential reads ``<id>[~<id>…].<secret>``: the identifiers say which records to fetch, the secret (256 bits)
-proves the right to them. Only the digest of a secret is stored where it merely has to be recognised.
+A credential reads ``<id>[~<id>…].<secret>``: the identifiers name the records, the secret (256 bits) proves the right
+to them. A secret that only has to be recognised is stored as a digest.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _NAME = "causeway"
 
 
 class _Formatter(LambdaPowertoolsFormatter):
-    """Writes exceptions as code lines and types: their messages may quote what must not be logged."""
+    """Writes exceptions as code lines and types, since their messages may quote secrets."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is the standard library's
         return format_exception(ei)

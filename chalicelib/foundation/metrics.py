@@ -1,6 +1,6 @@
 """Metrics for CloudWatch: log lines in the embedded metric format (EMF).
 
-A metric is counted for the stage as a whole, and once more for what it is about: a bank, a service, a function.
+A metric is counted for the stage, and once more for its dimensions: a bank, a service, a function.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Metrics:
 
         Args:
             counts: numbers by the metric's name.
-            durations: milliseconds by the metric's name, one for each thing that took so long.
-            at: the Unix second that they are of; now when left out.
-            about: what they are about, as dimensions: ``Bank="DEMOGB21"``.
+            durations: lists of milliseconds by the metric's name.
+            at: their Unix second; now if left out.
+            about: their dimensions: ``Bank="DEMOGB21"``.
         """
         from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 

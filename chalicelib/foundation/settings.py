@@ -48,11 +48,11 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
         """Read every setting from ``environ``.
 
-        Without ``STAGE`` the stage is ``local``, which trusts whatever runs on the same machine. AWS Lambda is no such
-        machine: there ``STAGE`` must name a deployed stage.
+        Without ``STAGE`` the stage is ``local``, which trusts the machine. In AWS Lambda ``STAGE`` must name a deployed
+        stage.
 
         Raises:
-            InvalidSetting: naming the variable and what is wrong with it.
+            InvalidSetting: with the variable and its problem.
         """
         in_lambda = _LAMBDA in environ
         stage = _read(environ, "STAGE", _stage(in_lambda), "" if in_lambda else "local")

@@ -95,10 +95,10 @@ class CallCounts:
     """Counts of calls.
 
     Attributes:
-        calls: requests of TPPs that concern the bank, whatever came of them.
+        calls: requests of TPPs that concern the bank, whatever their outcome.
         answered: requests to the bank that got a whole answer, good or bad.
         unanswered: requests to the bank that got none: time-outs, refused and broken connections.
-        not_asked: requests of TPPs that failed because the bank had not answered the ones before, and was spared them.
+        not_asked: requests of TPPs that failed because calls to the bank were paused.
         bank_failures, caller_failures, hub_failures: all other failures, by whose fault.
     """
 

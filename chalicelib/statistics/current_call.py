@@ -1,7 +1,7 @@
 """The current request: its bank, its requests to banks, and the cause of its failure.
 
-It is noted where it is known, far inside, for whoever began to measure it: passed along from one to the other it would
-get lost just when something fails. What nobody measures notes nothing: the operator's test of a bank, for example.
+Inner code notes them for the measurement of the request; passed along as return values they would get lost when
+something fails. Without a measurement, as in the operator's test of a bank, nothing is noted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Outcome = Literal["answered", "unanswered", "not_asked"]
 
 @dataclass(frozen=True, slots=True)
 class BankRequest:
-    """A request to a bank: the Unix second it was sent in, what became of it, and for how many seconds it took."""
+    """A request to a bank: its Unix second, its outcome, and its seconds."""
 
     bic: str
     service: Service
@@ -36,9 +36,9 @@ class CurrentCall:
     Attributes:
         at: the Unix second that it began in.
         started: the same by the monotonic clock, in seconds.
-        concern: the bank, and the service, that a TPP wants something of; ``None`` for what is not a TPP's.
-        exchanges: the requests to banks that it led to.
-        fault: whose fault it is that it fails; ``None`` when it does not, or it is not known yet.
+        concern: the bank and the service of a TPP's request, else ``None``.
+        exchanges: its requests to banks.
+        fault: whose fault a failure is; ``None`` without one, or if not known yet.
         status: the HTTP status of its answer; ``None`` for what is not answered.
     """
 

@@ -1,4 +1,4 @@
-"""Day records: what a bank's interface was like on one UTC day, kept for good by quarter; and what the bank reports.
+"""Day records: figures of a bank's interface on one UTC day, kept for good by quarter; and the bank's reports.
 
 Banks of version 2 report the average durations of consents and payments of each day (daily_performance).
 """
@@ -29,7 +29,7 @@ class DayOutOfRange(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DailyReport:
-    """One bank's report on one day; durations in milliseconds, ``None`` when the bank did not tell.
+    """One bank's report on one day; durations in milliseconds, ``None`` if not reported.
 
     ``received_at`` is the Unix second that it came in; 0 until it is kept.
     """
@@ -89,11 +89,11 @@ class DayRecord:
     """One bank, one day.
 
     Attributes:
-        name: the bank's, as it was when the record was made.
+        name: the bank's at the time.
         tallies, latencies: by service.
-        down: when the interface was down, as seconds of the day, from … until before ….
+        down: downtimes in seconds of the day, as half-open spans.
         report: whether the bank has reported its own figures.
-        consent_duration, payment_duration: what it reported, in milliseconds.
+        consent_duration, payment_duration: as reported, in milliseconds.
         report_received_at: when, in Unix seconds.
     """
 

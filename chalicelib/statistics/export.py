@@ -1,7 +1,6 @@
 """Day records in the layout of the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), as CSV and as JSON.
 
-One row per day and bank (ASPSP), whose interface is the one that this service uses, the dedicated one. What is unknown
-is left empty, and ``null`` in JSON: it is never 0.
+One row per day and bank (ASPSP), about its dedicated interface. Unknown values are empty, ``null`` in JSON, never 0.
 """
 
 from __future__ import annotations

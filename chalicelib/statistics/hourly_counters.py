@@ -1,7 +1,7 @@
 """Hourly counters: what one instance counted of a bank in an hour, written once; and their reader.
 
-Slips of an hour are added up in any order and come to the same, so that no instance waits for another: each writes
-counters of its own. To tell when a bank was down the order of its answers matters; the counters keep it to the second.
+Counters of an hour can be added up in any order, so each process writes its own and none waits. Downtimes depend on the
+order of answers, which the counters keep to the second.
 """
 
 from __future__ import annotations
@@ -206,9 +206,9 @@ def downtime_spans(counters: Iterable[HourlyCounters], day: date) -> tuple[Span,
     """The downtimes in seconds of ``day``: five consecutive requests without an answer.
 
     It is down from the first of the five until the next request that is answered, or else until midnight
-    (EBA/GL/2018/07, guideline 2.4(c)). Requests are in the order of the seconds that they were sent in, those of all
-    services and TPPs together; in a second with an answer the interface was up. Requests that the
-    bank was spared, because it had not answered, say nothing.
+    (EBA/GL/2018/07, guideline 2.4(c)). Requests of all services and TPPs are ordered by the second of sending; in a
+    second with an answer the interface was up. Requests that the bank was spared, because it had not answered, say
+    nothing.
 
     A series that began before midnight counts for the day that its fifth request fell into, from midnight on: the day
     before is not down on account of requests that came after it.

@@ -1,8 +1,8 @@
 """Ingestion: a bank's counters and reports become one record per UTC day.
 
-A record is worked out of the counters of its day (and of the days before, as far as a series of unanswered requests may
-reach), the bank's own report, and nothing else: whoever does it again, whenever, gets the same record. What was known
-of the bank itself when its record was first made, its name and whether it had to report, stays as it was.
+A record depends only on the counters of its day (and of the days before, as far as a series of unanswered requests may
+reach) and on the bank's report: computing it again gives the same record. What was known of the bank itself when its
+record was first made, its name and whether it had to report, stays as it was.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class ExpectedBank:
     """A bank whose days are ingested.
 
     Attributes:
-        is_active: whether there is a record of it even for a day on which nobody asked for it.
-        reports: whether it has a report to make of each day.
-        since: the day that it was registered on; its first report is due for the day after.
+        is_active: whether it has a record even for a day without requests.
+        reports: whether it has to report each day.
+        since: the day of its registration; its first report is due for the day after.
     """
 
     bic: str
@@ -88,7 +88,7 @@ def compute_day(
 
     Args:
         counters: of the day, and of the days before it that ``downtime_spans`` needs; in any order.
-        before: the record that was made earlier, if there is one.
+        before: the earlier record, if any.
     """
     counters, hours = list(counters), hours_of(day)
     return DayRecord(

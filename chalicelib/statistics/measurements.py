@@ -1,8 +1,7 @@
 """Measurements: counted in memory, written by each instance at most once a minute.
 
-Writing is the last thing that a request does whose turn it is. It never fails the request: the answer waits for it only
-so long, and what could not be written is written the next time, under the names that it had, so that nothing counts
-twice of which only the storage's answer was lost.
+A request writes at its end, when it is due. A failure does not fail the request: the answer waits a limited time, and
+the rest is written the next time under the same names, so nothing counts twice if only the storage's answer was lost.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ class CounterBuffer:
     def count(self, call: CurrentCall, seconds: float) -> None:
         """Count a request with its total seconds and its requests to banks.
 
-        A failure is counted once, at the bank that was asked. An answer that made the request fail has no time: it is
-        not what was asked for.
+        A failure is counted once, at the bank that was asked. An unsuccessful answer has no time.
         """
         for number, exchange in enumerate(call.exchanges, 1):
             if exchange.outcome == "not_asked" and call.concern is None:  # a delivery waits, and no TPP for an answer
@@ -116,10 +114,10 @@ class Measurements:
     """Counts measurements; thread-safe.
 
     Args:
-        store: where counters are written; asked for when there are some.
-        clock: tells when what happened, and how long it took.
-        metrics: take the same figures.
-        not_before: the Unix second from which on requests write down what was counted.
+        store: returns the store for the counters, on demand.
+        clock: for times and durations.
+        metrics: get the same figures.
+        not_before: the Unix second from which on requests write.
     """
 
     def __init__(self, store: Callable[[], Store], clock: Clock, metrics: Metrics, not_before: int = 0) -> None:
@@ -155,7 +153,7 @@ class Measurements:
             log.exception("measurements failed")
 
     def write(self) -> None:
-        """Write the counts, and those that could not be written before."""
+        """Write the counts, and earlier unwritten ones."""
         with self._lock:
             gathered, self._gathered = self._gathered, CounterBuffer()
             self._unwritten |= {new_id(): hourly for hourly in gathered.counters.values()}

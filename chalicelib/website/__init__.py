@@ -1,1 +1,1 @@
-"""The web interface: users, pages and what they are made of."""
+"""The web interface: users and pages."""

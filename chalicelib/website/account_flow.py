@@ -76,7 +76,7 @@ another address of yours, or register:
 If it was not you, do nothing: nothing has changed.""",
     ),
 }
-"""Subject and text of each mail. Something is sent in every case, so that the page cannot tell who has an account."""
+"""Subject and text of each mail. A mail is sent in every case, so the page does not reveal who has an account."""
 
 
 def compose_mail(topic: Topic, to: str, **values: str) -> str:
@@ -123,8 +123,8 @@ class UserAccountFlow:
     def request_confirmation(self, name: str, password: str) -> None:
         """Mail a link that ends a registration (see ``users.check_registration``); the same work for a known address.
 
-        The account is made when the link is used together with this password: nobody gets an address confirmed by
-        leaving the link to its owner.
+        The account is made when the link is used together with this password, so that the owner of an address does not
+        confirm a stranger's registration.
         """
         password_hash, now = passwords.hash_password(password), self._clock.time()
         if self._users.find(name) is not None:

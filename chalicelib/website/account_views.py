@@ -54,7 +54,7 @@ def register(visit: Visit) -> Response:
 
 
 def confirmation_form(visit: Visit) -> Response:
-    """``GET /confirm/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
+    """``GET /confirm/{secret}``: only its form uses up the link, since mail programs open addresses, too."""
     try:
         return _confirmation_page(visit, visit.website.account_flow.find_confirmed_email(visit.incoming.uri["secret"]))
     except SecretNotValid:

@@ -1,6 +1,6 @@
 """A chart of an account's balances: from balances after each movement to lines of an SVG.
 
-The picture has a size of its own, which its page stretches; so everything that is text stands beside it.
+The page stretches the picture, so its texts are outside of it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ Balances = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class BalanceChart:
-    """The picture: points of its lines, where zero is, and its words.
-
-    It tells of the time from ``first`` to ``last``, in Unix seconds.
-    """
+    """The picture: points of its lines, the height of zero, and its texts, from ``first`` to ``last`` in Unix seconds."""
 
     available: str
     settled: str

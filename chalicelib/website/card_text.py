@@ -19,7 +19,7 @@ _MINUS = "\u2212"
 
 
 class InvalidAmount(ValueError):
-    """The input is no amount of the currency; the message says what would be."""
+    """The input is no amount of the currency; the message has the expected form."""
 
 
 def amount_text(amount: int, currency: int) -> str:
@@ -58,7 +58,7 @@ ENTRIES: Mapping[str, str] = {
     "usage_group": "Usage",
     "risk_group": "Risk rules",
 }
-"""The entries of a programme manager's set-up that a card stands on."""
+"""The entries of a programme manager's set-up that a card uses."""
 MESSAGES: Mapping[int, str] = {
     values.AUTHORIZATION: "authorization",
     values.ADVICE: "advice",
@@ -98,20 +98,20 @@ def risk_summary(actions: list[Mapping[str, int]]) -> str:
 
 
 def bank_details(account: Mapping[str, Any], prefix: str = "") -> str:
-    """The number of a bank account for people, as far as it is known; its members begin with ``prefix``."""
+    """The known number of a bank account in readable form; its members begin with ``prefix``."""
     british = (account.get(f"{prefix}{name}") for name in ("sort_code", "account_number"))
     return str(account.get(f"{prefix}iban") or " ".join(filter(None, british)))
 
 
 def purpose(row: Mapping[str, Any]) -> str:
-    """Where the card was used, who was paid or has paid, or what a transaction was for; nothing where none is known."""
+    """The merchant, the other side, or the purpose of a transaction; empty if unknown."""
     if row["mti"] == _DISPUTED:
         return str(row["description"]).capitalize()
     return _first(row, "merchant", "counterparty_name", *_WORDS)
 
 
 def remark(row: Mapping[str, Any]) -> str:
-    """Of an external payment what stands below who it was: the number of the account, the scheme, and what for."""
+    """The details of an external payment's other side: account number, scheme, and purpose."""
     if "counterparty_name" not in row:
         return ""
     parts = (bank_details(row, "counterparty_"), row.get("scheme"), _first(row, *_WORDS))

@@ -1,6 +1,6 @@
 """Card pages for users linked to a programme manager: cards, activity, the simulator.
 
-Everything is asked at the portal of the card API, which shows the masked number of a card and nothing else of its data.
+All data come from the portal of the card API, which shows only a card's masked number.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
 
 def _for_linked_users(view: Callable[[Visit, int], Response]) -> Callable[[Visit], Response]:
-    """Give a view the programme manager that the user is linked to now, and answer for a card that there is not."""
+    """Give a view the user's linked programme manager, and answer for a missing card."""
 
     @wraps(view)
     def serve(visit: Visit) -> Response:
@@ -119,7 +119,8 @@ def simulate(visit: Visit, manager_id: int) -> Response:
 
 
 def redirect_to_card(visit: Visit) -> Response:
-    """``GET /cards/{card_id}/simulator``: what a form was answered has no page of its own, the card has one."""
+    """``GET /cards/{card_id}/simulator``: the answer to a form has no page of its own, so this redirects to the
+    card."""
     written = visit.incoming.uri["card_id"]
     return visit.redirect(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
 
@@ -130,7 +131,7 @@ def _card_id_member(name: str, written: str) -> dict[str, str]:
 
 
 def _card_id(visit: Visit) -> int:
-    """The card that the address names. Raises: Refused, for what is no number."""
+    """The card of the address. Raises: Refused, if it is no number."""
     written = visit.incoming.uri["card_id"]
     if not _CARD_ID.fullmatch(written):
         raise Refused(Status.NO_CARD)
@@ -172,11 +173,11 @@ def _card_page(
     """The page of a card.
 
     Args:
-        form: the one that was sent; it is open.
-        outcome: what came of it.
-        problem: what is wrong with the request as a whole.
-        refusal: why the form as a whole was refused; it stands in the form.
-        errors: what is wrong with its fields, by their names; each stands at its field.
+        form: the submitted one, which is open.
+        outcome: its outcome.
+        problem: of the request as a whole.
+        refusal: of the form as a whole, shown in it.
+        errors: by field, shown at the field.
     """
     now = milliseconds(visit.website.shared.clock)
     charts = {each["id"]: balance_chart(each["balances"], each["currency_ison"], now) for each in shown["accounts"]}
@@ -204,7 +205,7 @@ def _card_page(
 
 
 def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
-    """The page for a card that there is not; whatever else went wrong is the service's. Raises: Refused."""
+    """The page for a missing card. Raises: Refused, for any other problem."""
     if refusal.status != Status.NO_CARD:
         raise refusal
     what = "The programme manager has no card with this number."

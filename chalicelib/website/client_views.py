@@ -215,7 +215,7 @@ def _own_client(visit: Visit) -> Client:
 def _derive_identity(visit: Visit) -> Identity:
     """The identity of a form's client: the same for repeats of the form.
 
-    A form that says something else makes another client, since what was made already is not changed by it.
+    A form with other entries makes another client.
     """
     drafts, owner = visit.website.drafts, visit.user
     draft = drafts.read_or_create(visit.field("draft"))

@@ -55,7 +55,7 @@ class SearchResult:
 
 
 def show_document(visit: Visit) -> Response:
-    """``GET /docs`` and below: a page, or what a search (``q``) finds; with ``.md`` a page's Markdown."""
+    """``GET /docs`` and below: a page, or the results of a search (``q``); with ``.md`` a page's Markdown."""
     name = "/".join(visit.incoming.uri.values())
     if (file := _find_source(name)) is not None:
         return answer_source(file)
@@ -127,7 +127,7 @@ def _index() -> dict[str, Any]:
 
 
 def _find_source(name: str) -> str | None:
-    """The file that is served under a name as it is: Markdown, or what a guide names."""
+    """A file that is served unchanged: Markdown, or a file of a guide."""
     names = (name if name.endswith(".md") else "", f"{name}.txt")
     return next((each for each in names if each in _files()), None)
 

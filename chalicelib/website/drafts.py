@@ -1,7 +1,7 @@
-"""Drafts: secrets of unsent forms; what a form creates is derived from its draft.
+"""Drafts: secrets of unsent forms, from which the created things are derived.
 
-So the same form, sent twice because somebody clicked twice or an answer was lost, makes the same thing twice; and what
-is worked out can be shown before it is made. Nobody can choose what comes of a draft.
+So a form that is sent twice, by a double click or after a lost answer, makes the same thing twice; and values can be
+shown before they are stored. A draft's values cannot be chosen.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Drafts:
         return f"{self.clock.time():08x}{new_id()}"
 
     def read_or_create(self, given: str) -> str:
-        """The draft that a form came with; a new one in the place of what is none."""
+        """The form's draft, or a new one if it is invalid."""
         return given if _DRAFT.fullmatch(given) else self.create()
 
     def derive_bytes(self, draft: str, owner: str, purpose: str) -> bytes:
-        """256 bits that are the same for the same draft of the same owner, and for nobody else."""
+        """256 bits derived from a draft and its owner."""
         key = self.keyring.derived_keys("website/drafts")[-1]
         return hmac.digest(key, "\x1f".join((purpose, owner, draft)).encode(), "sha256")
 

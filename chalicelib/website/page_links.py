@@ -35,9 +35,9 @@ PAGES: Mapping[str, Sequence[str]] = {
     "/docs/{page}": ("GET",),
     "/docs/{page}/{subpage}": ("GET",),
 }
-"""Every page with its methods; what stands there is loaded when somebody first goes there (see ``site``)."""
+"""Every page with its methods; views are loaded at the first request (see ``site``)."""
 SIMULATOR = "/cards/{card_id}/simulator"
-"""Where the forms of the simulator are sent, in sandboxes: elsewhere nothing is there."""
+"""The address of the simulator's forms, in sandboxes only."""
 
 _PAGES = tuple(re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in PAGES)
 _QUERY = re.compile(r"[\x21-\x7e]*")

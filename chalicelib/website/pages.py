@@ -35,7 +35,7 @@ class Visit(pages.Visit):
 
     @cached_property
     def session(self) -> Session:
-        """The session of the browser's cookie, or a new one that nobody is signed in to."""
+        """The session of the browser's cookie, or a new one without a user."""
         cookie = self.cookie(COOKIE)
         sessions = self.website.sessions
         return (sessions.find(cookie) if cookie else None) or sessions.create_visitor_session()
@@ -67,7 +67,7 @@ class Visit(pages.Visit):
 
     @property
     def has_valid_form_token(self) -> bool:
-        """Whether the form that was sent stood on a page of this session."""
+        """Whether the submitted form is from a page of this session."""
         return not self.is_foreign and self.website.sessions.accepts(self.session, self.field("form_token"))
 
     @property
@@ -144,7 +144,7 @@ def error_page(
 
 
 def add_retry_after(response: Response, retry_after: int) -> Response:
-    """An answer that says when to try again, in seconds; as it is, for none."""
+    """An answer with ``Retry-After`` in seconds; unchanged for ``None``."""
     if retry_after:
         response.headers["Retry-After"] = str(retry_after)
     return response
@@ -158,7 +158,7 @@ def preload() -> None:
 
 @cache
 def static_files() -> StaticFiles:
-    """The style sheets, scripts and pictures of the web interface, and what it needs of Swagger UI."""
+    """The style sheets, scripts and pictures of the web interface, with those of Swagger UI."""
     swagger_ui = find_spec("flask_swagger_ui")  # carries the files; its code, and Flask, are never loaded
     assert swagger_ui is not None and swagger_ui.origin is not None, "the package is one of the requirements"
     files = [Path(swagger_ui.origin).parent / "dist" / name for name in _SWAGGER_UI]

@@ -46,6 +46,6 @@ def newest_first(clients: Clients, owner: str) -> Sequence[Client]:
 
 
 def select_choices(own: Sequence[Client], chosen: str = "", *, active: bool = False) -> Sequence[Client]:
-    """The first of a user's clients, with the ``chosen`` one wherever it stands; only ``active`` ones, if asked."""
+    """The first of a user's clients, always with the ``chosen`` one; only ``active`` ones on request."""
     fitting = [client for client in own if client.active or not active]
     return fitting[:MAX_CHOICES] + [client for client in fitting[MAX_CHOICES:] if client.client_id == chosen]

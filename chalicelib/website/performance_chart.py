@@ -1,9 +1,9 @@
-"""Performance over time, as text and as pictures: from day records to words, and to paths of an SVG.
+"""Performance over time, as text and as pictures: day records as words, and as paths of an SVG.
 
-A figure that is not known is a dash.
+An unknown figure is a dash.
 
-The paths are drawn on an area that the page stretches to its own width; what must keep its shape, dots and text, has a
-place in percent of that width. All pictures of a page have a place for every day of the same range.
+The paths are drawn on an area that the page stretches to its own width; dots and texts, which keep their shape, are
+placed in percent of that width. All pictures of a page have a place for every day of the same range.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def downtime(seconds: int | None) -> str:
 
 
 def down_times(spans: Sequence[Span]) -> str:
-    """From when until when, of seconds of a day; only so many times as are worth reading."""
+    """Downtimes as text, from seconds of a day; only the first ones."""
     told = ", ".join(_span_text(since, until) for since, until in spans[:_SPANS])
     return told + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
 
@@ -118,7 +118,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
 WIDTH, HEIGHT = 1000, 160
 Side = Literal["bank", "hub"]
 _LOWEST = (99, 98, 95, 90, 80, 50, 0)
-"""Percent: what a picture of availability may end at below, so that a bad minute is seen, and a bad day fits."""
+"""Percentages at the bottom of a picture of availability: a bad minute is visible, and a bad day fits."""
 _HIGHEST = tuple(Decimal(number) for number in (1, 2, 3, 4, 6, 8, 10))
 """What a picture of latency may end at above, times a power of ten: half of it is a short number, too."""
 _SEEN = 2  # so high at least is what was down
@@ -126,13 +126,13 @@ _CROWDED = 100  # of more days the columns have no room between them
 _ROOM = 0.22
 _FEW = 8  # up to so many columns are as wide as a date below them
 _PARTS = (4, 3, 5, 6, 7)
-"""Into so many parts of whole days, the first that does it, a range is divided by the dates below it."""
+"""Numbers of parts into which dates divide a range; the first that fits is used."""
 _ALWAYS = 3  # into so many otherwise: it is then the one in the middle that is longer or shorter, by a day
 
 
 @dataclass(frozen=True, slots=True)
 class ChartPath:
-    """A path on the area of ``WIDTH`` and ``HEIGHT``; ``name`` is what it shows."""
+    """A path on the area of ``WIDTH`` and ``HEIGHT``; ``name`` is its subject."""
 
     name: str
     path: str
@@ -158,7 +158,7 @@ class AxisLabel:
 
 @dataclass(frozen=True, slots=True)
 class ChartDay:
-    """The place of a day, in percent of the width, and what is told to who points at it."""
+    """The place of a day, in percent of the width, and its tooltip."""
 
     across: float
     width: float
@@ -200,7 +200,7 @@ class Axis:
         return [self._label(number, each) for number, each in enumerate(self.days) if number in numbers]
 
     def chart_days(self, told: Mapping[date, str]) -> list[ChartDay]:
-        """The places of all days; of those that nothing is ``told`` of, there was nothing to measure."""
+        """The places of all days; days without ``told`` have no measurements."""
         return [
             ChartDay(
                 _percent_of_width(number * self.step),
@@ -220,9 +220,9 @@ class Axis:
 
 
 def availability_chart(records: Sequence[DayRecord], days: DayRange) -> PerformanceChart | None:
-    """A column for each day on which the bank was asked, and what it was down hangs from 100 %; ``None`` without any.
+    """A column for each day on which the bank was asked, with the downtime hanging from 100 %; ``None`` without any.
 
-    The longer it was down, the longer: with the whole height for what ``scale`` has at the bottom.
+    The bottom is the percentage of ``scale``.
     """
     known = {record.day: record for record in records if record.availability is not None}
     if not known:

@@ -86,7 +86,7 @@ def _read_query(visit: Visit) -> PerformanceQuery:
 
 
 def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
-    """The day in a field; ``None`` when there is none, or nothing that is a day, which is then an error."""
+    """The day in a field; ``None`` if it is empty, or no day, which is an error."""
     given = visit.field(name).strip()
     if not given:
         return None
@@ -98,7 +98,7 @@ def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
 
 
 def _first_day(until: date, days: int) -> date:
-    """The first of so many days of which ``until`` is the last."""
+    """The first day of a range that ends with ``until``."""
     return date.fromordinal(max(1, until.toordinal() - days + 1))
 
 

@@ -1,6 +1,6 @@
 """The routes of the web interface, its static files, the OpenAPI documents, and the service's health.
 
-The pages are loaded when somebody first goes there.
+The pages are loaded at the first request.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def health(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 def _document_view(name: str) -> View[WebsiteContainer]:
     def answer(website: WebsiteContainer, incoming: Incoming) -> Response:
-        """An OpenAPI document; a caller who has it already is told so (304)."""
+        """An OpenAPI document; 304 if the caller has it."""
         settings = website.shared.settings
         found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
         headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag}

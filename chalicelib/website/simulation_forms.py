@@ -115,7 +115,7 @@ def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
 
 
 def _field_problem(field: FormField, text: str) -> str:
-    """The error of a single field; empty if there is none."""
+    """The error of a single field, or empty."""
     if not text:
         return "" if field.optional or field.kind == "check" else f"{field.label} is missing."
     if field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
@@ -126,7 +126,7 @@ def _field_problem(field: FormField, text: str) -> str:
 
 
 def _implied_members(simulation: Simulation, found: Mapping[str, Any], currency: int) -> dict[str, Any]:
-    """Members that follow from what was chosen; ``currency`` is that of the offer."""
+    """Members that follow from the chosen offer; ``currency`` is that of the offer."""
     if simulation.needs == "addresses":
         return {"currency_ison": currency, "scheme": _SCHEMES.get(currency, "")}
     if simulation.action == "assignExternalPaymentAddress":
@@ -145,7 +145,7 @@ def _split_offer(text: str) -> tuple[str, int]:
 
 
 def _to_int(text: Any) -> int:
-    """A number that somebody may have written otherwise; 0 then, which nothing has."""
+    """A submitted number; 0 if it is none."""
     return int(text) if re.fullmatch("[0-9]{1,9}", str(text)) else 0
 
 
@@ -202,7 +202,7 @@ class SimulationResult:
 
 
 def describe_result(action: str, members: Members, data: Any, shown: Members) -> SimulationResult:
-    """What came of an action with these members, which answered ``data``; ``shown`` is the card's page afterwards."""
+    """The outcome of an action with these members and the answer ``data``; ``shown`` is the card's page afterwards."""
     match action:
         case "simulateAuthorization" | "simulateAdvice" | "simulateIncrement":
             return _authorization_result(action, data, shown)
@@ -230,7 +230,7 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
 
 
 def _authorization_result(action: str, data: Members, shown: Members) -> SimulationResult:
-    """What the network was answered, with the code and its meaning; what it told is answered as well."""
+    """The answer to the network, with the code and its meaning."""
     code, currency = data["response_code"], data["holder_currency_ison"]
     approved, fired = is_approved(code), risk_summary(data["risk_actions"])
     parts = [f"{code}, {response_meaning(code)}."]
@@ -244,7 +244,7 @@ def _authorization_result(action: str, data: Members, shown: Members) -> Simulat
 def _approval_text(action: str, data: Members, shown: Members) -> str:
     """The approved amount in words.
 
-    The card says what is held for it; the answer alone does not say whether its amount has the fees in it.
+    The card shows its hold; the answer alone does not show whether its amount includes fees.
     """
     currency = data["holder_currency_ison"]
     fees = money(data["fee_amount"], currency) if data["fee_amount"] else ""
@@ -293,6 +293,6 @@ def _currency_of_authorization(trans_link: str, shown: Members) -> int | None:
 
 
 def _currency_of_transaction(number: int, shown: Members) -> int | None:
-    """The currency of the account that a transaction stands on; ``None`` for one that the page does not show."""
+    """The currency of a transaction's account; ``None`` if the page does not show it."""
     booked = ((account, row) for account in shown["accounts"] for row in account["transactions"])
     return next((account["currency_ison"] for account, row in booked if row["transaction_id"] == number), None)

@@ -1,7 +1,6 @@
 """The simulator's forms as data: the fields of each action.
 
-A form's choices are either always the same or offers: what the card's page has of a kind at the time, such as the
-authorizations that are held.
+A form's choices are either fixed or offers: present records of a kind on the card's page, such as held authorizations.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ Choices = Mapping[str, str]
 class FormField:
     """A field: the request member and its label.
 
-    ``optional`` ones may be left empty, and then say nothing; what a secret was is never shown again. Without a default
-    the first of what is on offer is chosen. ``digits`` is how many a secret has.
+    ``optional`` ones may be left empty and are then not sent; a secret is never shown again. Without a default the
+    first offer is chosen. ``digits`` is the length of a secret.
     """
 
     name: str
@@ -44,8 +43,8 @@ class Simulation:
     """A form.
 
     Attributes:
-        is_of_card: whether the request names the card, where it names no authorization.
-        otherwise: what is said when what it is about is not there yet.
+        is_of_card: whether the request names the card instead of an authorization.
+        otherwise: the text if there is nothing to act on yet.
     """
 
     action: str

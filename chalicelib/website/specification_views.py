@@ -34,7 +34,7 @@ class DocumentedOperation:
 
 @dataclass(frozen=True, slots=True)
 class OperationGroup:
-    """Operations that stand together; without a title where there is one group only."""
+    """A group of operations; without a title if there is one group only."""
 
     title: str
     operations: Sequence[DocumentedOperation]
@@ -50,7 +50,7 @@ class ClientChoice:
 
 
 def show_specification(visit: Visit) -> Response:
-    """``GET /specifications/{screen}``; ``state`` names a journey of the user's whose token is to be used."""
+    """``GET /specifications/{screen}``; ``state`` names the user's journey with the token to use."""
     found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
     if found is None:
         what, place = "There is no screen of this name.", f"/specifications/{SCREENS[0].name}"
@@ -93,7 +93,7 @@ def _contents(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> 
 
 
 def _action_groups(document: dict[str, Any], is_sandbox: bool) -> Sequence[OperationGroup]:
-    """The actions of a document whose operations have several, in groups; those that this stage has."""
+    """This stage's actions of a document whose operations have several, in groups."""
     groups: dict[str, list[DocumentedOperation]] = {}
     for operations in document["paths"].values():
         for method, operation in operations.items():

@@ -127,10 +127,10 @@ class WebTppFlow:
     def exchange_code(self, journey: Journey, secret: str | None) -> Journey:
         """Exchange the journey's code for tokens.
 
-        An exchange that was interrupted may be repeated: either the code was not used, and the tokens come now; or it
-        was, and then nobody has its tokens, and the second use ends the consent.
+        An interrupted exchange may be repeated: if the code was not used, the tokens come now; if it was, nobody has
+        its tokens, and the second use ends the consent.
 
-        Raises: Refusal, JourneyChanged (somebody else is exchanging the code, or has).
+        Raises: Refusal, JourneyChanged (another request is exchanging the code, or has).
         """
         again = journey.is_interrupted(self.clock.time())
         if journey.stage != "code" or (journey.exchanging_since is not None and not again):
@@ -151,9 +151,9 @@ class WebTppFlow:
         return self.journeys.record_exchange(marked, answer)
 
     def refresh_tokens(self, journey: Journey, secret: str | None) -> Journey:
-        """Exchange the journey's refresh token for the next tokens; where it is not valid, the consent has ended.
+        """Exchange the journey's refresh token for the next tokens; if it is not valid, the consent has ended.
 
-        Raises: Refusal, JourneyChanged (somebody else is exchanging it).
+        Raises: Refusal, JourneyChanged (another request is exchanging it).
         """
         token = self._refresh_token(journey)
         marked = self.journeys.begin_refresh(journey)

@@ -176,8 +176,7 @@ def probe_bank(bic: BicArgument) -> Report:
     """Send a bank a signed request and report what came back.
 
     The request is the list of accounts without a consent, which a bank has to refuse. Any answer in the protocol's form
-    counts: it shows that the bank is there and understands the service. The exit code is 1 when there was none, or when
-    the bank says that it does not accept the service's API key or signature.
+    counts. The exit code is 1 without one, or if the bank refuses the API key or the signature.
 
     \b
     Example:

@@ -51,7 +51,7 @@ def add(
 ) -> Report:
     """Register a client and print its Client ID and, once, its secrets.
 
-    With an Events URL it gets a secret that it verifies its events with. A code is used up, whatever comes of it.
+    With an Events URL it gets a secret to verify its events. A code is used up even if the command is refused.
 
     \b
     Example:
@@ -164,9 +164,9 @@ def update(
 ) -> Report:
     """Change a client's title, Callback URLs or Events URL; other settings stay.
 
-    Up to ten Callback URLs replace those of before. A request that is under way leads nowhere once its address is gone:
-    remove one half an hour after its last request. With its first Events URL a client gets a secret that it verifies
-    events with, printed once; it keeps the secret when the address changes or goes.
+    The given Callback URLs, up to ten, replace the earlier ones. Remove one half an hour after its last request, since
+    requests under way end at an error page. With its first Events URL a client gets a secret to verify its events,
+    printed once; it keeps the secret when the address changes or goes.
 
     \b
     Examples:

@@ -78,9 +78,9 @@ def show(delivery_id: DeliveryId) -> Report:
 def resend(delivery_id: DeliveryId) -> Report:
     """Send an event, or the notice of a revoked token, again.
 
-    It keeps its id, so that the receiver recognises it, and its history. One that was over has its attempts counted
-    anew; one that waits for its next attempt is sent at once. While an attempt is under way the command waits for its
-    end, up to a minute. A question or a payment to a bank is never sent again.
+    It keeps its id, so the receiver recognises it, and its history. A finished delivery gets all its attempts again; a
+    waiting one is sent at once. The command waits up to a minute for a running attempt. Deferred calls are never sent
+    again.
 
     \b
     Example:

@@ -95,7 +95,7 @@ def show() -> Report:
 
 
 def _public_keys(hub: Hub) -> dict[str, Any]:
-    """``{"keys": [{"key_id", "signs", "pem"}]}``; ``signs`` says whether it is the one in use."""
+    """``{"keys": [{"key_id", "signs", "pem"}]}``; ``signs``: whether it is in use."""
     current = signatures.key_id(hub.keyring.signing_key().public_key())
     keys = {signatures.key_id(key): signatures.public_pem(key) for key in hub.keyring.public_keys()}
     return {"keys": [{"key_id": key_id, "signs": key_id == current, "pem": pem} for key_id, pem in keys.items()]}

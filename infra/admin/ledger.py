@@ -43,12 +43,11 @@ def verify(
 ) -> Report:
     """Prove that every account is the sum of its rows, and print the other books.
 
-    For each account: its rows have no gap, are in the order of time, and their entries sum to zero in each currency;
-    the balances after each row, and the account's own, are the sums; its transactions are those of its rows, and each
-    is found by its id and in the lists of its card; what it holds is what its pending payments and its authorizations
-    hold, which expire in time; what it reserves is what is disputed; and a movement of two accounts is the same in
-    both. The first thing that does not fit is said, and the exit code is 1. The service may run meanwhile. Standard
-    error shows the progress: a bar on a terminal, a line every ten seconds elsewhere.
+    For each account: its rows have no gap, ascend in time, and sum to zero in each currency; the balances after each
+    row, and the account's own, are the sums; its transactions are those of its rows, and each is found by its id and in
+    the lists of its card; its holds are those of its pending payments and authorizations, its reserve that of its
+    disputes; and a movement of two accounts is the same in both. At the first break the exit code is 1. The service may
+    run meanwhile. Standard error shows the progress: a bar on a terminal, a line every ten seconds elsewhere.
 
     \b
     Examples:

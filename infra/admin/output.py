@@ -67,9 +67,9 @@ class Report:
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], Callable[..., None]]:
-    """A decorator for commands of a group: prints their report, and one sentence for whatever is expected to go wrong.
+    """A decorator for commands of a group: prints their report, and one sentence for each expected error.
 
-    Every command has the option ``--json``; one with a parameter ``as_json`` is told of it.
+    Every command has the option ``--json``; one with a parameter ``as_json`` gets its value.
     """
 
     def add(work: Callable[..., Report]) -> Callable[..., None]:
@@ -137,7 +137,7 @@ _SPOKEN = (
     *(UnknownCredential, CredentialChanged, NoOldKey, NoEventSecret),
     *(InvalidProgramme, EntryInUse, LoadTooLarge, LoadConflict),
 )
-"""Errors whose message is the sentence."""
+"""Errors whose message is shown to the operator."""
 
 _NO_CREDENTIALS = {
     *("AccessDenied", "AccessDeniedException", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId"),
@@ -172,7 +172,7 @@ def _explain_aws_error(error: ClientError) -> str:
 
 
 def parse_time(text: str, now: int) -> int:
-    """Unix seconds. Raises: CommandRefused, for what is no time or lies ahead."""
+    """A time in Unix seconds. Raises: CommandRefused, if it is no time or in the future."""
     span = _SPAN.fullmatch(text.strip())
     seconds = now - int(span[1]) * _SECONDS[span[2]] if span else _parse_timestamp(text.strip())
     if seconds > now:
@@ -191,7 +191,7 @@ EventsOverlap = Annotated[
 
 
 def format_new_secret(subject: str, secret: str | None, use: str, old_until: str | None) -> str:
-    """A new secret of ``subject``; ``use`` is what it is, or does, from now on."""
+    """A new secret of ``subject``; ``use`` describes its use."""
     before = f"and the one before it until {old_until}" if old_until else "alone"
     return f"The new secret of {subject}: {secret}\n{ONCE}\nIt {use} from now on, {before}."
 

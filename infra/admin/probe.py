@@ -26,9 +26,9 @@ _LONGEST = 200
 def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     """Ask a bank for accounts without a consent.
 
-    Answers what was used and what came back: ``reachable``, ``accepted`` (the answer does not say that the bank refuses
-    the API key or the signature), ``api_key_fingerprint`` (the first digits of the key's
-    SHA-256), ``signed_with`` and ``public_keys`` (key ids), ``certificate_subject`` (of the bank's TLS certificate),
+    Answers the request's and the answer's details: ``reachable``, ``accepted`` (the answer does not say that the bank
+    refuses the API key or the signature), ``api_key_fingerprint`` (the first digits of the key's SHA-256),
+    ``signed_with`` and ``public_keys`` (key ids), ``certificate_subject`` (of the bank's TLS certificate),
     ``milliseconds``, ``status`` and ``answer``.
     """
     key = hub.openbanking.banks.outbound_key(bank)

@@ -34,10 +34,9 @@ def load(
 ) -> Report:
     """Load a programme file, and print what was added, changed and removed.
 
-    Loading a file twice changes nothing. What is in use cannot be removed: then nothing of that programme manager
-    changes. A credential that the file does not name any more ends; the parts of a new one are printed, once, and so is
-    the secret that events are signed with, when there is an Events URL for the first time. A programme manager that the
-    file does not name stays as it is.
+    Loading a file twice changes nothing. Used entries cannot be removed: then nothing of that programme manager
+    changes. A credential that the file no longer names ends; the parts of a new one are printed once, and so is the
+    secret of the events with the first Events URL. A programme manager that the file does not name stays as it is.
 
     \b
     Examples:
@@ -112,8 +111,8 @@ def rotate_events_secret(manager_id: ManagerArgument, overlap: output.EventsOver
     """Make a new secret for a programme manager's events and print it, once.
 
     Until the overlap is over every event carries two signatures, so that either secret verifies it. At most two are in
-    use: another rotation within the overlap ends the oldest. Without an overlap the old secret is not used any more:
-    that is for one in wrong hands, and nobody can verify events until they have the new one.
+    use: another rotation within the overlap ends the oldest. Use no overlap for a stolen secret; receivers then cannot
+    verify events until they have the new one.
 
     \b
     Examples:

@@ -49,8 +49,8 @@ Quarter = Annotated[str | None, typer.Option("--quarter", metavar="QUARTER", hel
 def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
     """Make the records of past days, and name the banks that have not reported.
 
-    Without a day it does what the schedule does every night: the last two days, days without a record, and days whose
-    report came after the record. It can be repeated, and the same comes of it. --bank may be one that was removed.
+    Without a day it does the nightly run: the last two days, days without a record, and days whose report came after
+    the record. A repeat makes the same records. --bank may be a removed one.
 
     \b
     Examples:

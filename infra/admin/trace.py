@@ -57,10 +57,10 @@ def trace(
 ) -> Report:
     """Show all that one request did.
 
-    That is what was logged, which banks were asked, what was delivered, and the records that all this leads to. On the
-    local stack the lines come from its log file, on a deployed stage from CloudWatch Logs. Records are shown as
-    they stand now, without what is sealed, hashed or secret. For a delivery it goes on with the request that caused it.
-    The exit code is 1 when nothing was found.
+    That is its log lines, calls to banks, deliveries, and the records that they name. On the local stack the lines come
+    from its log file, on a deployed stage from CloudWatch Logs. Records are shown in their present state, without
+    anything sealed, hashed or secret. For a delivery it includes the request that caused it. The exit code is 1 when
+    nothing was found.
 
     \b
     Examples:
@@ -176,7 +176,7 @@ _AUTHORIZATION = (
 )
 _CONSENT = ("consent_id", *_OF_ALL, "scopes", "consent_type", "valid_until", "spent_at", "ended_at", "ended_by")
 _PAYMENT = ("payment_id", *_OF_ALL, "kind", "consent_id", "request_id", "history")
-"""What is shown of a record: named one by one, so that what a record gets later is not shown by accident."""
+"""The shown members of a record, listed so that new members are not shown by accident."""
 _TOGETHER = 100
 
 
@@ -250,7 +250,7 @@ class LocalLog:
     def lines(self, request_id: str, since: int) -> Sequence[LogLine]:
         """The lines of a request from a time on, in Unix seconds, in order of time.
 
-        Also those of a delivery that its receiver knows by ``request_id``: they name the request that caused it.
+        Includes those of a delivery that its receiver knows by ``request_id``.
         """
         texts = (text for text in logfile.read_lines(self.path) if request_id in text)
         return _sort_lines([_parse_line(text, logfile.API, request_id) for text in texts], since)

@@ -32,8 +32,8 @@ def add(
 ) -> Report:
     """Make a user, and print a one-time link to set a password.
 
-    Send the link where only this person reads it: whoever opens it has the account. With --password-stdin
-    the password is set at once; that needs --terms-accepted.
+    Send the link only to this person: opening it gives access to the account. With --password-stdin the password is set
+    at once; that needs --terms-accepted.
 
     \b
     Examples:
@@ -61,8 +61,8 @@ def link(
 ) -> Report:
     """Show a user a programme manager's cards in the web interface, with the simulator.
 
-    A user sees the cards of one programme manager: another link replaces the one before. It holds at once. An address
-    that somebody has registered says nothing about the person; a code does: ask that person to read it to you.
+    A user sees the cards of one programme manager: another link replaces the one before. It holds at once. A registered
+    address proves nothing about the person; a code does: ask that person to read it to you.
 
     \b
     Examples:

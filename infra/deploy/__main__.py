@@ -47,7 +47,7 @@ def deploy_functions(stage: str) -> None:
     """Let Chalice create or update the functions, the API and the schedules.
 
     Raises:
-        ChaliceFailed: it could not, or what is there already would be made again beside itself.
+        ChaliceFailed: it failed, or would make existing resources a second time.
     """
     if not chalice_command.is_recorded(stage) and _has_consumer(boto3.client("lambda"), stage):
         raise chalice_command.ChaliceFailed(

@@ -1,6 +1,6 @@
 """Chalice's command, run on a clean copy of the application, so that only its own files are packaged.
 
-What Chalice builds and what it writes down of a deployment stay with the project, in ``.chalice/deployments`` and
+Chalice's builds and its records of deployments stay with the project, in ``.chalice/deployments`` and
 ``.chalice/deployed``.
 """
 
@@ -58,7 +58,7 @@ def is_recorded(stage: str) -> bool:
 
 
 def api_id(stage: str) -> str | None:
-    """The id of the API that Chalice has made, as far as it is written down here."""
+    """The id of the API that Chalice has made, if recorded here."""
     if not is_recorded(stage):
         return None
     made = json.loads(_record_path(stage).read_text(encoding="utf-8"))["resources"]
@@ -118,7 +118,7 @@ def package(project: Path, stage: str, out: Path) -> None:
 
 
 def deploy(project: Path, stage: str) -> None:
-    """Have Chalice deploy ``stage``; what it says goes where this process writes. Raises: ChaliceFailed."""
+    """Have Chalice deploy ``stage``; its output goes to this process's. Raises: ChaliceFailed."""
     with tempfile.TemporaryDirectory(prefix="causeway-package-") as place:
         package(project, stage, Path(place) / "out")  # complete, or nothing is touched; deploying takes what this built
     result = _run_chalice(project, "deploy", "--stage", stage, environ=os.environ, capture_output=False)
@@ -140,11 +140,11 @@ def _run_chalice(
 
 @contextmanager
 def keep_endpoint_closed(client: Any, interface: str | None, stage: str) -> Iterator[None]:
-    """If the address is closed, close it again at the end: Chalice lays its document anew, which does not speak of it.
+    """If the address is closed, close it again at the end, since Chalice's document opens it.
 
     Args:
         client: a boto3 client of API Gateway.
-        interface: the id of the API, if it is known to have been made.
+        interface: the id of the API, if known.
     """
     if not _is_closed(client, interface):
         yield

@@ -26,7 +26,7 @@ class Function:
         trigger: a schedule's expression, a queue's name without the stage's, or ``API Gateway``.
         memory: in MB.
         timeout: in seconds.
-        alarms: those that go off when it fails or does not run, by their names without the stage's.
+        alarms: that go off when it fails or does not run, by their names without the stage's.
         stages: the deployed stages that have it.
     """
 

@@ -1,9 +1,8 @@
 """Packages a stage: writes one template for all of it, and its zip files, into a folder.
 
-Chalice's template and the resources become one stack. What Chalice's template leaves open or gets wrong is put right
-here, too: the functions' names, which the policies go by, the names of their logs, tracing of the API, an event source
-that takes several messages at a time; and what SAM would add of its own, a second stage and layers that are never
-deleted.
+Chalice's template and the resources become one stack. This module also corrects Chalice's template: the functions'
+names, which policies use, the names of their logs, tracing of the API, an event source with batches; and what SAM would
+add, a second stage and layers that are never deleted.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any]
     Args:
         application: what ``chalice package`` writes, a SAM template.
         resources: the tables, queues, keys, alarms.
-        stage: the one stage that the result is for: names of functions and policies are fixed in it.
+        stage: of the result, whose names of functions and policies are fixed.
 
     Raises:
         NotMergeable: both name something alike, or Chalice's template is not what it was when this was written.

@@ -26,7 +26,7 @@ REPORT_SECONDS = 30.0
 
 
 class StackFailed(Exception):
-    """CloudFormation failed; the message says why, as far as it is known."""
+    """CloudFormation failed; the message has the known reason."""
 
 
 def deploy_stack(
@@ -39,11 +39,11 @@ def deploy_stack(
 ) -> bool:
     """Bring the stack ``name`` to the state that ``template`` describes; answers whether anything changed.
 
-    As long as CloudFormation is not finished, standard error says so every 30 seconds, with what is in progress.
+    Until CloudFormation is finished, standard error shows the resources in progress every 30 seconds.
 
     Args:
         client: a boto3 CloudFormation client.
-        pause: how long to wait between looks at the stack, in seconds; it is looked at 360 times.
+        pause: seconds between polls of the stack; it is polled 360 times.
         tags: what everything is to be tagged with that the stack makes.
 
     Raises:
@@ -81,13 +81,13 @@ def deploy_stack(
 
 
 def outputs(client: Any, name: str) -> dict[str, str]:
-    """The outputs of a stack; empty when there is none."""
+    """The outputs of a stack; empty if it does not exist."""
     stack = _describe_stack(client, name) or {}
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
 def parameters(client: Any, name: str) -> dict[str, str]:
-    """The parameters of a stack; empty if there is none."""
+    """The parameters of a stack; empty if it does not exist."""
     stack = _describe_stack(client, name) or {}
     return {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", [])}
 
@@ -104,9 +104,9 @@ def _describe_stack(client: Any, name: str) -> dict[str, Any] | None:
 
 @contextmanager
 def _report_progress(client: Any, name: str) -> Iterator[None]:
-    """Say on standard error that CloudFormation is not finished, for as long as this lasts.
+    """Report on standard error, from a thread, that CloudFormation is not finished: a hanging call must not stop the
+    reports.
 
-    A thread of its own does, since a call that nobody answers must not keep it silent.
     """
     finished = threading.Event()
 
@@ -129,7 +129,7 @@ def _print_progress(line: str) -> None:
 
 
 def _describe_progress(client: Any, name: str) -> str:
-    """The resources in progress, as far as CloudFormation tells."""
+    """The resources in progress, from CloudFormation."""
     try:
         resources = client.describe_stack_resources(StackName=name)["StackResources"]
     except (BotoCoreError, ClientError) as error:
@@ -139,7 +139,7 @@ def _describe_progress(client: Any, name: str) -> str:
 
 
 def _find_cause(client: Any, name: str) -> str:
-    """What the first resource said that failed by itself, and was not cancelled because of another."""
+    """The reason of the first resource that failed by itself, not by another's cancellation."""
     events = list(_recent_events(client, name))
     failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
     causes = [event for event in failed if not event.get("ResourceStatusReason", "").endswith(_CANCELLED)]

@@ -187,7 +187,7 @@ Parts = dict[str, Any]
 
 
 def to_json(source: Mapping[str, Any]) -> str:
-    """A template as it is sent, without what only people need; all of it is ASCII."""
+    """A template in its sent form, without parts for people, in ASCII."""
     return json.dumps(source, separators=(",", ":"))
 
 
@@ -203,9 +203,9 @@ def compact(resources: Mapping[str, Any], stage: str, alarm_topic: str) -> tuple
 
 
 def resolve_conditions(resources: Mapping[str, Any], stage: str, *alarm_topics: str) -> Parts:
-    """The resources of one stage, without what others have, and without the conditions that are decided by it.
+    """The resources of one stage, with its conditions resolved, and those of the alarms' topic if one is given, even an
+    empty one.
 
-    Those are decided too that depend on the alarms' topic, if one is given, be it empty.
     """
     known = [Template(resources, Stage=stage, AlarmTopicArn=topic) for topic in alarm_topics or ("", "any")]
     each = {name: {one.condition(name) for one in known} for name in resources["Conditions"]}

@@ -1,6 +1,6 @@
 """Writes the reference in ``docs/reference`` and the pages that the web interface serves at ``/docs``.
 
-With ``--check`` it says which of them are out of date.
+With ``--check`` it lists those that are out of date.
 """
 
 from __future__ import annotations

@@ -33,10 +33,10 @@ def run_stack(
     folder: Path | None = None,
     elsewhere: Mapping[str, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Start a stack and end it afterwards; gives what its file says (see ``stackfile``).
+    """Start a stack and end it afterwards; yields its file's content (see ``stackfile``).
 
-    Of ``environ``, ``AWS_ENDPOINT_URL_DYNAMODB`` is heeded, so that a stack can work on an engine that runs already;
-    whatever would lead it to the ports and engines of another stack is not.
+    Of ``environ``, ``AWS_ENDPOINT_URL_DYNAMODB`` is heeded, so that a stack can use a running engine; variables that
+    lead to another stack's ports and engines are ignored.
 
     Args:
         environ: the stack's environment; this process's own when left out.

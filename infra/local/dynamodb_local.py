@@ -1,7 +1,7 @@
 """DynamoDB Local: a real engine for what an emulator cannot prove.
 
-Maven fetches it once, into ``.local/dynamodb-local``. As a command it runs another one with
-``AWS_ENDPOINT_URL_DYNAMODB`` set to an engine in memory, and ends the engine afterwards.
+Maven fetches it once, into ``.local/dynamodb-local``. As a command it runs another command with
+``AWS_ENDPOINT_URL_DYNAMODB`` set to an engine in memory, then ends the engine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class EngineFailed(Exception):
 
 
 def fetch_engine(folder: Path = INSTALLED) -> Path:
-    """Fetch the engine with Maven unless this version is there; answers the folder. Raises: EngineFailed."""
+    """Fetch the engine with Maven unless this version exists; answers the folder. Raises: EngineFailed."""
     stamp = folder / "pom.sha256"
     wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:

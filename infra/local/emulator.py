@@ -44,12 +44,11 @@ _RECEIVE = "AmazonSQS.ReceiveMessage"
 
 
 class EmulatorState:
-    """What the emulator keeps across restarts when the tables' engine does: key material and secrets.
+    """The emulator's state that survives restarts if the tables do: key material and secrets.
 
     Records that outlive it were sealed with a data key that is wrapped by its KMS key and stored in one of its secrets,
-    so these two have to come back exactly as they were. One file holds them: the seed that key material and key ids are
-    derived from, and the value of every secret. It is read before the first request, and saved after each one that
-    changes a secret.
+    so both have to be restored exactly. One file holds them: the seed that key material and key ids are derived from,
+    and the value of every secret. It is read before the first request, and saved after each one that changes a secret.
     """
 
     def __init__(self, path: Path) -> None:

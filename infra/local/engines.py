@@ -114,7 +114,7 @@ class Engines:
             self._lock.close()
 
     def _seed_file(self, folder: Path) -> Path | None:
-        """Where to keep what a restart on the same records needs: a file for each place that keeps records."""
+        """The file with what a restart on the same records needs: one for each place with records."""
         if self._keeps_data:
             return self._data / "seed.json"
         address = self._environ.get("AWS_ENDPOINT_URL_DYNAMODB") or self._environ.get("AWS_ENDPOINT_URL")
@@ -163,7 +163,7 @@ class Engines:
 
 
 def check_engine(engine: str) -> None:
-    """Raises: EngineFailed, when there is no such engine."""
+    """Raises: EngineFailed, for an unknown engine."""
     if engine not in ENGINES:
         raise EngineFailed(f"ENGINE must be one of {', '.join(ENGINES)}, not {engine!r}")
 
@@ -191,10 +191,10 @@ def localstack_address() -> str:
 
 
 def check_localstack(url: str, dynamodb_apart: bool = False) -> None:
-    """Ask what listens at ``url`` for LocalStack's health document.
+    """Read LocalStack's health document at ``url``.
 
     Raises:
-        EngineFailed: nobody answers, it is not LocalStack, or a service that the stack needs is not there.
+        EngineFailed: no answer, not LocalStack, or a missing service.
     """
     services = _services(url)
     needed = [name for name in SERVICES if not (dynamodb_apart and name == "dynamodb")]

@@ -143,7 +143,7 @@ class EventRunner:
 
     Args:
         application: the Chalice application.
-        timeouts: how long each function may take when deployed, in seconds, by name; ``""`` for all others.
+        timeouts: each deployed function's time limit in seconds, by name; ``""`` for all others.
         region: for the events' ARNs.
         sqs: a boto3 SQS client; made from the environment when left out.
         now: the time, for
@@ -270,7 +270,7 @@ def schedule_expression(source: ScheduledEventConfig) -> str:
 
 
 def sqs_event(messages: list[Any], arn: str, region: str) -> dict[str, Any]:
-    """The event that Lambda makes of a batch of messages."""
+    """Lambda's event for a batch of messages."""
     return {
         "Records": [
             {
@@ -308,7 +308,7 @@ def schedule_event(name: str, moment: datetime, region: str) -> dict[str, Any]:
 
 
 def _sqs_client() -> Any:
-    """A client whose reads outlast a long poll, with a connection for every poller."""
+    """A client with read timeouts longer than a long poll, and a connection for every poller."""
     return boto3.client(
         "sqs", config=Config(connect_timeout=2, read_timeout=_WAIT_SECONDS + 10, max_pool_connections=32)
     )

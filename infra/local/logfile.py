@@ -1,8 +1,8 @@
 """The stack's log file: JSON lines, which ``trace`` reads.
 
-It stands beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). A line is the one of standard output with
-one member more, ``function``: which function wrote it, named as the log groups of a deployed stage are. A new stack
-begins a new file, as does one that has grown too large; of the older ones the latest is kept.
+It is beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). A line is that of standard output with one
+more member, ``function``, named like the log groups of a deployed stage. A new stack, or a file that is too large,
+begins a new file; the latest older one is kept.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class LogFile(logging.Handler):
         self._size += self._file.write(line)
 
     def _rotate(self) -> None:
-        """Open a new file; the one that is there becomes the older one."""
+        """Open a new file; the present one becomes the older one."""
         if self._path.exists():
             self._path.replace(_older_path(self._path))
         self._path.touch(mode=0o600)

@@ -25,9 +25,9 @@ def patch_moto() -> None:
 
 
 def _copy_changed_items_only() -> None:
-    """Have the emulator keep the items that a transaction may have to restore, instead of copies of whole tables.
+    """Make the emulator keep only the items that a transaction may have to restore, instead of copies of whole tables.
 
-    So that the kept ones stay as they are, an update works on a copy of its item.
+    An update works on a copy of its item, so kept ones stay unchanged.
     """
     tables: Any = import_module("moto.dynamodb.models")
     value_of: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
@@ -60,7 +60,7 @@ def _copy_changed_items_only() -> None:
 
 
 def _search_partition_only() -> None:
-    """Have the emulator look for the items of a partition in that partition: it goes through the whole table."""
+    """Make the emulator query a partition instead of scanning the whole table."""
     table: Any = import_module("moto.dynamodb.models.table").Table
     real_query = table.query
     signature = inspect.signature(real_query)
@@ -78,7 +78,7 @@ def _search_partition_only() -> None:
 
 
 def _remember_less() -> None:
-    """Have the emulator forget what it made: it keeps a list of all its objects, every table's copies included."""
+    """Make the emulator drop its list of all objects that it ever made, with copies of tables."""
     model: Any = import_module("moto.core.common_models").BaseModel
     model.__new__ = lambda cls, *_, **__: object.__new__(cls)
 
@@ -103,7 +103,7 @@ def _read_conditions_once() -> None:
 
 
 def _try_fewer_names() -> None:
-    """Have attribute values leave as they are: the emulator looks in each for all ten types, by a dozen spellings."""
+    """Return attribute values unchanged: the emulator searches each for all ten types, in a dozen spellings."""
     serializers: Any = import_module("moto.core.serialize").BaseJSONSerializer
     real_structure = serializers._serialize_type_structure
 

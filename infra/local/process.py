@@ -1,8 +1,8 @@
 """Child processes of the stack: each ends when its standard input, a pipe of this process, closes.
 
-The parent keeps the other end of that pipe open and writes nothing. Whatever ends the parent, even a signal that nobody
-can catch, closes the pipe. A program that knows nothing of pipes is run by this file as a script, which must start
-fast: ``python process.py java …``.
+The parent keeps the other end of that pipe open and writes nothing. Any end of the parent, even SIGKILL, closes the
+pipe. A program that ignores its standard input is run by this file as a script, which must start fast: ``python
+process.py java …``.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STAC
     Args:
         emulated: the endpoint is the stack's own emulator, which cannot make every type of resource.
         dynamodb_apart: ``AWS_ENDPOINT_URL_DYNAMODB`` names an engine of its own.
-        prefix: what all names begin with, the CloudFormation stack's too.
+        prefix: of all names, also the CloudFormation stack's.
 
     Raises:
         StackFailed: CloudFormation refused the template, or a table that was kept has another form than it describes.

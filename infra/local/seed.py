@@ -18,12 +18,12 @@ KEPT = ("user", "client", "programme", "other_programme")
 
 
 def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Make what is missing; answers the members of the stack's file that say what there is, from ``user`` on.
+    """Make what is missing; answers the members of the stack's file about it, from ``user`` on.
 
     Args:
         hub: the wired service.
         previous: what an earlier stack on the same records kept (``KEPT``); its user, client and credentials are used
-            again if they are still there.
+            again if they exist.
     """
     from chalicelib.demo_bank.setup import install
 
@@ -39,7 +39,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
-    """A user whose password is known: the one of before, a new one, or, if that email is taken, another one."""
+    """A user with a known password: the earlier one, a new one, or, if the email is taken, another one."""
     from chalicelib.website.records.users import UserExists
 
     if before and hub.website.users.find(before["email"]):
@@ -77,9 +77,9 @@ def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, A
 
 
 def _seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The two programme managers of the demonstration file, with credentials whose parts are known.
+    """The two programme managers of the demonstration file, with known credentials.
 
-    A credential that is there, and whose parts nobody knows any more, ends and is made again.
+    A credential whose parts are no longer known ends and is made again.
     """
     from chalicelib.cards.programs import credentials
     from infra.programme import file, loading

@@ -100,7 +100,7 @@ class ApiHandler(ChaliceRequestHandler):
         return response["statusCode"], {**response["headers"], **response["multiValueHeaders"]}, response["body"]
 
     def _read_body(self) -> bytes | None:
-        """The body, ``None`` when there is none. Raises: Unreadable."""
+        """The body, or ``None``. Raises: Unreadable."""
         if self.headers.get("Transfer-Encoding"):
             raise Unreadable(HTTPStatus.LENGTH_REQUIRED, "Length Required")
         lengths = set(self.headers.get_all("Content-Length") or ["0"])

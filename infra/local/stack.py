@@ -1,7 +1,7 @@
 """The one-machine stack, which ``make run`` starts.
 
-The engines boot in processes of their own while this one imports the application; then the resources are laid, the seed
-is sown, and the server, the consumers and the schedules start. Whatever ends this process ends its children.
+The engines boot in processes of their own while this one imports the application; then the resources and the seed data
+are made, and the server, the consumers and the schedules start. The children end with this process.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Stack:
         self._runner: EventRunner | None = None
 
     def start(self) -> dict[str, Any]:
-        """Start everything; answers what the stack's file says. Raises: StartFailed, EngineFailed."""
+        """Start everything; answers the content of the stack's file. Raises: StartFailed, EngineFailed."""
         from infra.local.server import build_server, take_port
 
         check_engine(self._options.engine)
@@ -111,7 +111,7 @@ class Stack:
         laid.result()
 
     def wait(self) -> None:
-        """Until somebody asks for the end. Raises: StartFailed when an engine ended by itself."""
+        """Wait for a request to stop. Raises: StartFailed, if an engine ended by itself."""
         while not self._ended.wait(1):
             if self._engines and self._engines.has_failed():
                 raise StartFailed("an engine has ended by itself, so the stack ends too")

@@ -33,7 +33,7 @@ from urllib.request import ProxyHandler, build_opener
 
 VARIABLE = "CAUSEWAY_STACK_FILE"
 HEADER = "X-Causeway-Stack"
-"""What ``/health`` of a local stack says beside its answer: which stack it is."""
+"""The header with which ``/health`` of a local stack identifies the stack."""
 CREDENTIALS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
 """Variables that would add something of an account of AWS to a stack's made-up credentials."""
 SETTINGS = (
@@ -61,7 +61,7 @@ def read(path: Path | None = None) -> dict[str, Any] | None:
 
 
 def find_running(path: Path | None = None) -> dict[str, Any] | None:
-    """What the file says of a stack that answers now, else ``None``: a process id may be another program's by now."""
+    """The file's content if its stack answers now, else ``None``: a process id may belong to another program."""
     content = read(path)
     return content if content and _answers(content) else None
 
@@ -88,7 +88,7 @@ def remove_own(path: Path, stack_id: str) -> None:
 
 
 def point_at_stack(environ: MutableMapping[str, str], variables: Mapping[str, str]) -> None:
-    """Lead ``environ`` to the stack that wrote these ``variables``, past what else it says of AWS and of settings."""
+    """Point ``environ`` to the stack of these ``variables``, replacing its other AWS variables and settings."""
     own = CREDENTIALS if "AWS_ACCESS_KEY_ID" in variables else ()
     for name in (*endpoints(environ), *SETTINGS, *own, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"):
         environ.pop(name, None)
@@ -96,7 +96,7 @@ def point_at_stack(environ: MutableMapping[str, str], variables: Mapping[str, st
 
 
 def endpoints(environ: Mapping[str, str]) -> list[str]:
-    """The variables that say where boto3 finds a service."""
+    """The variables with boto3's endpoint of a service."""
     return [name for name in environ if name.startswith("AWS_ENDPOINT_URL")]
 
 

@@ -1,6 +1,6 @@
 """Writes the OpenAPI documents.
 
-With ``--check`` it says which of them are out of date.
+With ``--check`` it lists those that are out of date.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Calls of TPPs, OAuth clients and banks that the service answers by itself, and its events.
 
-What is relayed to banks stands in ``webhooks``, what banks send in ``bank_calls``; together these rows are every
-address of the interface.
+Relayed calls are in ``webhooks``, banks' calls in ``bank_calls``; together these are all addresses of the interface.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ class FrontDoorQuery(Message):
 class CancelQuery(Message):
     """The query of ``GET /bank/cancel/{secret}``: the reason for no consent (RFC 6749 §4.1.2.1).
 
-    What that RFC does not allow in them is left out, and what is too long cut.
+    Characters that the RFC does not allow are left out, and long values cut.
     """
 
     error: str | None = None

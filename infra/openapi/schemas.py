@@ -13,8 +13,8 @@ from infra.openapi.models import Model, alias, example, meaning, module_of, name
 
 Json = dict[str, Any]
 Way = Literal["body", "texts", "sent"]
-"""How members travel: in a body, where those that may be left out may also be null; as texts in a query or a form; or
-in a body that the service sends: there what it always fills in is there, and nothing is null."""
+"""The place of members: in a body, where optional ones may also be null; as texts in a query or a form; or in a body
+that the service sends, with its defaults filled in and without null."""
 
 _SELF_EVIDENT = (PRINTABLE_TEXT, LETTERS_ONLY)
 _COMPACT_IBAN = {
@@ -67,7 +67,7 @@ class Schemas:
     """The schemas of one document, each made at its first reference.
 
     Args:
-        naming: what a model is called in this document.
+        naming: a model's name in this document.
         handed_on: whether answers of banks are described as TPPs get them, with identifiers as text.
     """
 
@@ -83,8 +83,8 @@ class Schemas:
         """A reference to a model's schema.
 
         Args:
-            name: what it is called here, instead of its usual name.
-            way: how it travels.
+            name: instead of its usual name.
+            way: its place.
             extra: a model whose members belong to the same object.
         """
         raw = self._raw(model)

@@ -26,11 +26,11 @@ class Step:
     """One request.
 
     Attributes:
-        action: what is asked for.
-        members: what the body has besides its example, or instead.
-        without: beginnings of members of the example that it does without.
+        action: its name.
+        members: added to the example's, or replacing them.
+        without: beginnings of members of the example to leave out.
         kept: the variables that the answer fills, each with the way to its value.
-        name: what the request is called, if not as its action.
+        name: of the request, if not the action's.
     """
 
     action: str

@@ -1,7 +1,7 @@
 """A Postman collection (format 2.1) of the documents' requests: a folder for each party at each bank.
 
-What a stack has stands in the collection's variables. Banks' calls are signed over their exact bytes, and so have their
-values written out.
+A stack's data are the collection's variables. Banks' calls are signed over their exact bytes, so their values are
+written out.
 """
 
 from __future__ import annotations

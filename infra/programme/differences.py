@@ -1,8 +1,8 @@
 """Differences between a stored set-up and a file, and the times of the last change of groups' entries.
 
-Differences are members by their names, each as it is and as it is to be; ``None`` is what is not there. An entry of a
-group is a member of its own (``entries.CODE``, ``entries.ID`` or ``rules.ID``), and so is an exchange rate
-(``rates.978/826``), so that the rest of them is not told again. A load keeps the times of entries that stay.
+Differences are members by name, each with its present and its future value; ``None`` if absent. An entry of a group is
+a member of its own (``entries.CODE``, ``entries.ID`` or ``rules.ID``), and so is an exchange rate (``rates.978/826``),
+so only changed ones are listed. A load keeps the times of entries that stay.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class InvalidProgramme(ValueError):
 class WantedManager:
     """A programme manager of a file; ``rights`` are its credentials' rights by name.
 
-    It does not say when the entries of groups last changed: ``updated_at`` is 0.
+    Times of change are unknown: ``updated_at`` is 0.
     """
 
     catalogue: Catalogue

@@ -1,8 +1,8 @@
 """Loads a programme file into a stage: first the differences, as data, then the writes.
 
-A programme manager changes in one transaction, which raises the revision of its head, so that of two loads at a time
-one is refused. Where one transaction cannot hold everything, new entries go before it, in transactions of their own:
-nothing refers to them yet. What is changed or removed, and credentials, always are in the last one.
+A programme manager changes in one transaction, which raises the revision of its head, so one of two parallel loads is
+refused. If one transaction cannot hold everything, new entries go first, in transactions of their own, since nothing
+refers to them yet. What is changed or removed, and credentials, always are in the last one.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class LoadPlan:
     """The changes of one programme manager, as it was read.
 
     ``secrets`` are those of its new credentials, by their names; ``changes`` are in the order of reading. With its
-    first Events URL it gets an ``events_secret``, which its events are signed with.
+    first Events URL it gets an ``events_secret`` for the signatures of its events.
     """
 
     found: SetUp

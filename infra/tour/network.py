@@ -1,6 +1,6 @@
 """A card in use: approvals and declines, clearings, a refund, a dispute, and reports that add up.
 
-What happens is told in a line each, with amounts in whole units.
+Each step is one line, with amounts in whole units.
 """
 
 from __future__ import annotations

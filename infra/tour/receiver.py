@@ -30,8 +30,8 @@ class EventReceiver:
     """Receives events at ``url``.
 
     Attributes:
-        secret: what events are signed with (``whsec_…``), which is known once somebody has this receiver's ``url``.
-        count: how many events came, not counting repeats.
+        secret: of the events' signatures (``whsec_…``), known once the ``url`` is registered.
+        count: events without repeats.
     """
 
     def __init__(self, url: str) -> None:

@@ -140,7 +140,8 @@ def certain_rows(rows: Sequence[Item], now: int) -> list[Item]:
 def _rows_per_partition(rows: int, partitions: int) -> int:
     """Rows to read from each partition to get the first ``rows`` of all.
 
-    Rows are spread at random: over-fetch each partition by eight standard deviations; partitions that may hold more are queried again.
+    Rows are spread at random: over-fetch each partition by eight standard deviations; partitions that may hold more
+    are queried again.
     """
     average = rows / partitions
     return min(rows, ceil(average + 8 * sqrt(average)))

@@ -1,6 +1,6 @@
 """Signing of events: the headers of Standard Webhooks (https://www.standardwebhooks.com), symmetric scheme v1.
 
-Somebody's events are signed with one or two secrets, sealed, from oldest to newest.
+A receiver's events are signed with one or two secrets, sealed, oldest first.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -
 
     Args:
         keys: ``whsec_`` and the base64 of the key, newest first, at least one.
-        message_id: the same at every attempt, so that a receiver recognises a repeat.
-        timestamp: Unix seconds of this attempt; receivers refuse what is more than some minutes old.
+        message_id: the same at every attempt, so a receiver recognises a repeat.
+        timestamp: Unix seconds of this attempt; receivers refuse one that is some minutes old.
         body: the exact bytes that are sent.
 
     Raises:

@@ -1,8 +1,8 @@
-"""The service's own keys: signing keys, and the data keys that the vault seals with.
+"""The service's own keys: signing keys, and the data keys of the vault.
 
-They live in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped"}]}``, oldest
+They are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped"}]}``, oldest
 first. Data keys are wrapped by the KMS key; a process unwraps each of them once. Of at most two signing keys the newest
-whose ``active_from`` (Unix seconds) has come signs, and both are published, so that banks know a key before it is used.
+one past its ``active_from`` (Unix seconds) signs, and both are published, so that banks know a key before it is used.
 """
 
 from __future__ import annotations
@@ -76,9 +76,8 @@ class Keyring(SecretKeys):
     def derived_keys(self, purpose: str) -> list[bytes]:
         """256-bit keys for one purpose: sign with the last of them, verify with all.
 
-        They come of the newest three data keys (HKDF, RFC 5869). The one to sign with is the newest but one, if there
-        are two: for a minute after a rotation not every process knows the newest. What was signed outlives one
-        rotation.
+        They are derived from the newest three data keys (HKDF, RFC 5869). The second newest signs, if there are two,
+        since for a minute after a rotation not every process knows the newest. A signature outlives one rotation.
         """
         numbers = [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
         signing = numbers[-2:][0]

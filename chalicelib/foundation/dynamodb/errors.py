@@ -33,9 +33,9 @@ class StoreError(Exception):
 class ConditionFailed(StoreError):
     """A condition did not hold; nothing was written.
 
-    ``items`` has one entry per operation: the item that stood there when that operation's condition failed, else
-    ``None``. ``failed`` has the positions of the operations whose condition failed. ``repeated`` is set when the answer
-    to an earlier sending was lost.
+    ``items`` has one entry per operation: the stored item if that operation's condition failed, else ``None``.
+    ``failed`` has the positions of the operations whose condition failed. ``repeated`` is set when the answer to an
+    earlier sending was lost.
     """
 
     def __init__(self, items: Sequence[Item | None], failed: Sequence[int]) -> None:

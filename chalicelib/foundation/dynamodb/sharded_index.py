@@ -41,7 +41,7 @@ class ShardedIndex:
     ) -> list[Item]:
         """The rows from one Unix second to another, both included, in order of time; at most ``limit``.
 
-        All shards are asked at the same time, and those that have more again together.
+        All shards are queried in parallel, and those with more again in parallel.
         """
         rows: list[Item] = []
         places: list[tuple[int, Item | None]] = [(shard, None) for shard in range(SHARDS)]

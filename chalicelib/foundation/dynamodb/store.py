@@ -1,6 +1,6 @@
 """The DynamoDB store: strongly consistent reads, conditional writes, transactions, queries with continuation.
 
-Tables go by their short names (``clients``); the stage's prefix is added here. Items are plain dictionaries of
+Callers use short table names (``clients``); this module adds the stage's prefix. Items are plain dictionaries of
 strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; a float is refused.
 
 A lost answer is repaired here: the call is sent once more after a failure of the transport or of DynamoDB itself.
@@ -137,7 +137,7 @@ class Store:
     Args:
         client: a boto3 DynamoDB client.
         prefix: the prefix of the stage's table names.
-        pause: how to wait between repeats, in seconds; tests hand in one that does not.
+        pause: waits between repeats, in seconds; tests pass one that does not wait.
     """
 
     def __init__(self, client: Any, prefix: str, pause: Callable[[float], None] = time.sleep) -> None:
@@ -176,7 +176,7 @@ class Store:
         """Write a whole item.
 
         Raises:
-            ConditionFailed: unless what stands there equals ``item``, which is then this write's own earlier attempt.
+            ConditionFailed: unless the stored item equals ``item``, an earlier attempt of this write.
         """
         try:
             request = self._put(Put(table, item, condition))
@@ -218,8 +218,8 @@ class Store:
         """Apply all operations or none.
 
         Raises:
-            ConditionFailed: with the items that stood there.
-            Conflict: other transactions were in the way at every attempt.
+            ConditionFailed: with the stored items.
+            Conflict: with other transactions at every attempt.
         """
         members = [self._member(operation) for operation in operations]
         request = {"TransactItems": members, "ClientRequestToken": secrets.token_hex(16)}
@@ -360,7 +360,7 @@ class Store:
             raise
 
     def wait(self, attempt: int, at_most: float = inf) -> None:
-        """Wait with jitter, ``at_most`` so many seconds, before the ``attempt``-th repeat after a conflict."""
+        """Wait with jitter, ``at_most`` seconds, before the ``attempt``-th repeat after a conflict."""
         self._pause(min(random.uniform(0, 0.025 * 2**attempt), at_most))
 
     def _call(self, call: Callable[..., T], **request: Any) -> T:

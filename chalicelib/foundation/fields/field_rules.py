@@ -1,7 +1,7 @@
 """The rules of field types: validation by pydantic, and JSON Schema.
 
-A schema never forbids what the check takes. Patterns are those of ECMA-262, exact within Latin-1; where a check knows
-more (letters of every script, check digits), the pattern is wider and the description tells the rest.
+A schema never forbids an accepted value. Patterns are those of ECMA-262, exact within Latin-1; where a check is
+stricter (letters of every script, check digits), the pattern is wider and the description has the rule.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Notation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextRule:
-    """A string of 1 to ``longest`` characters (``None``: the check judges the length as well) that passes a check.
+    """A string of 1 to ``longest`` characters (``None``: the check includes the length) that passes a check.
 
-    ``schema`` is what JSON Schema has to say besides; ``codes`` are all strings there are, asked for with the schema.
+    ``schema`` has further members of the JSON Schema; ``codes`` returns all valid strings for the schema.
     """
 
     check: Callable[[str], str]
@@ -93,7 +93,7 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class NumberRule(_ValueRule):
-    """A number of at most so many digits."""
+    """A number with a limit of digits."""
 
     longest: int
 
@@ -133,7 +133,7 @@ _AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class AmountRule(_ValueRule):
-    """An amount of money of at most so many digits, greater than zero."""
+    """An amount of money greater than zero, with a limit of digits."""
 
     longest: int
 
@@ -170,7 +170,7 @@ _DIGITS = re.compile(r"[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class DigitsRule(_ValueRule):
-    """An identifier of at most so many digits."""
+    """An identifier with a limit of digits."""
 
     longest: int
 
@@ -208,10 +208,10 @@ class IdRule(_ValueRule):
     """An identifier at a bank: a string, or a whole JSON number, which stands for its digits.
 
     Attributes:
-        longest: how many characters the text may have.
-        digits: whether it has nothing but digits.
-        width: a number gets zeros in front until it has so many digits; a text stays as it is.
-        beside: the member of the same object without which a number gets none.
+        longest: the most characters of the text.
+        digits: whether it has digits only.
+        width: digits to which a number is padded with zeros; a text stays.
+        beside: the member of the same object without which a number is not padded.
     """
 
     longest: int

@@ -1,11 +1,10 @@
 """Field types: the specification's notations as types, so that a message reads like its table.
 
 ``AN[18]`` is printable text of 1 to 18 characters, ``A[3]`` letters, ``N[20]`` up to 20 digits (a JSON number or a
-string of digits), ``Whole[100]`` a number from 1 to 100. Where the specification's letters and numbers mean something,
-the type says what: ``Name[40]`` of a person or town, ``PayeeName[40]``, ``Id[20]`` by which a bank names something,
-``Digits[8]`` of an account number, ``Amount[10]`` of money, ``Country[2]``; ``Iban``, ``Bic``, ``Currency``, ``Day``
-and ``WebAddress`` what their names say.
-A ``Message`` refuses unknown members; an ``OpenMessage``, for what a bank answers, lets them through.
+string of digits), ``Whole[100]`` a number from 1 to 100. Where they have a meaning, the type names it: ``Name[40]`` of
+a person or town, ``PayeeName[40]``, ``Id[20]`` by which a bank names something, ``Digits[8]`` of an account number,
+``Amount[10]`` of money, ``Country[2]``; ``Iban``, ``Bic``, ``Currency``, ``Day`` and ``WebAddress`` what their names
+say. A ``Message`` refuses unknown members; an ``OpenMessage``, for what a bank answers, lets them through.
 
 Every type also tells JSON Schema what it takes.
 """
@@ -120,7 +119,7 @@ PayeeName = _name(
 )
 """The name of a payee, person or company: as ``Name``, and digits."""
 N = Notation(Any, NumberRule)
-"""A number of at most so many digits: a JSON number, or a string of digits with an optional decimal dot."""
+"""A number with a limit of digits: a JSON number, or a string of digits with an optional decimal dot."""
 Digits = Notation(Any, DigitsRule)
 """An account number or sort code: a string of digits, or a whole JSON number; it is kept as it came."""
 Id = Notation(Any, IdRule)
@@ -128,7 +127,7 @@ Id = Notation(Any, IdRule)
 Amount = Notation(Any, AmountRule)
 """An amount of money greater than zero: a JSON number or a string, written as digits with an optional decimal dot.
 
-It is kept exactly as it came; ``decimal`` tells its value.
+It is kept as written; ``decimal`` is its value.
 """
 Whole = Notation(int, WholeRule)
 """A whole number from 1 to the length in brackets, in a query: digits only."""

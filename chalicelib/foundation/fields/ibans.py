@@ -37,7 +37,7 @@ def is_iban(number: str) -> bool:
 def make_iban(country: str, bban: str) -> str:
     """The IBAN of a country's account number in capitals and digits: its check digits are computed (ISO 13616).
 
-    Whether the account number is one of the country's, ``is_iban`` tells.
+    ``is_iban`` checks the account number.
     """
     return f"{country}{98 - int(_digits(bban + country)) * 100 % 97:02}{bban}"
 

@@ -1,7 +1,7 @@
 """Codes of ISO 4217, from iso4217, and of ISO 3166-1, from pycountry.
 
-Both registries are large and few requests need them. A currency here is a code to which ISO gives minor units. It gives
-none to what is no money: metals, most units of account, bond markets, XTS for tests and XXX for no currency. The Arab
+Both registries are large and few requests need them. A currency here is a code with minor units in ISO. Codes that are
+no money have none: metals, most units of account, bond markets, XTS for tests and XXX for no currency. The Arab
 Monetary Fund's unit of account has minor units and is no money either.
 """
 

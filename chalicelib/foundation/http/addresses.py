@@ -54,7 +54,7 @@ def check_address(url: str, *, local: bool, length: int = 2048) -> str:
     """Accept an absolute http(s) address without user information or fragment; outside the local stage only https
     to a host that ``check_host`` accepts.
 
-    A name that resolves to a private address is found out when it is connected to (see ``outbound``).
+    A name that resolves to a private address is refused at the connection (see ``outbound``).
 
     Raises:
         InvalidAddress: saying what is wrong.

@@ -14,8 +14,8 @@ from chalicelib.foundation.clock import Clock
 FAILURES = 5
 """Consecutive failures that open a circuit."""
 OPEN_SECONDS = 30
-"""How long a circuit stays open, and how long its probe may take. Longer than any call may last: what a call reports
-while a probe is under way comes from the probe."""
+"""Seconds that a circuit stays open, and that its probe may take: longer than any call, so a report during a probe
+comes from the probe."""
 
 
 class CircuitOpen(Exception):

@@ -1,7 +1,7 @@
-"""The headers of a call to another party, noted by what makes the call for whoever began to look on.
+"""The headers of a call to another party, captured by the caller for whoever started the capture.
 
-In between every outcome is put into other words, and a defect may end it anywhere: passed along from one to the other
-the headers would get lost just when they are looked for. A call that nobody looks on at notes nothing.
+Outcomes are translated on the way back, and a defect may end the call anywhere, so passing the headers along would lose
+them when they matter. Without a capture nothing is kept.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class CapturedHeaders:
-    """What was seen of the latest call, in clear, so that it must not be logged or stored as it is.
+    """The latest call's headers in clear: do not log or store them as they are.
 
     Attributes:
         sent: the headers of the request, as soon as its first byte was sent.
-        received: those of the answer, as soon as they had come, even if the rest of it never did.
+        received: those of the answer, even if the rest of it never came.
     """
 
     sent: Mapping[str, str] | None = field(default=None, repr=False)

@@ -80,9 +80,9 @@ class Reply:
     seconds: float
 
     def retry_after(self, now: int) -> int | None:
-        """The seconds after which the party wants to be asked again (RFC 9110, 10.2.3); ``None`` if it does not say.
+        """The seconds of a ``Retry-After`` (RFC 9110, 10.2.3), or ``None``.
 
-        ``now`` is in Unix seconds: the header may name a date. One that has passed is 0 seconds away.
+        ``now`` is in Unix seconds, since the header may be a date; a past date is 0 seconds.
         """
         value = next((value for name, value in self.headers.items() if name.lower() == "retry-after"), "").strip()
         try:
@@ -115,8 +115,8 @@ class Outbound:
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
         """POST ``body``; once more, with ``repeat``, when the connection was refused or dropped.
 
-        With ``fresh`` the request has a connection of its own. A kept-alive one may have died unseen in a frozen
-        instance, and then nobody knows whether the request arrived.
+        With ``fresh`` the request has a connection of its own. A kept-alive one may have died in a frozen process,
+        which leaves it unknown whether the request arrived.
 
         Raises:
             OutboundError: see its subclasses.
@@ -198,7 +198,7 @@ def _remaining() -> float:
 
 
 def _translate(error: BaseException, handled: BaseException | None) -> OutboundError:
-    """What an error means; ``handled`` is what the caller was handling already, which has no part in it."""
+    """The meaning of an error; ``handled`` is an error that the caller was handling before, which is ignored."""
     causes = list(_chain(error, handled))
     if not _call.sent:
         return NotReached(_reason(causes))
@@ -218,7 +218,7 @@ def _reason(causes: list[BaseException]) -> str:
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> Iterator[BaseException]:
-    """An error with all that stands behind it: its causes, its context, and errors among its arguments."""
+    """An error with its causes, its context, and errors among its arguments."""
     pending: list[Any] = [error]
     seen = {id(handled)}
     while pending:
@@ -238,7 +238,7 @@ class _Untrusted(NewConnectionError):
 
 
 class _DeadlineReader(io.RawIOBase):
-    """Reads a socket; every read has only what is left of the call's time."""
+    """Reads a socket; every read has only the rest of the call's time."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock

@@ -47,7 +47,7 @@ class Visit:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the browser says that another site's page sent this request."""
+        """Whether another site's page sent this request, by the browser's headers."""
         return self.incoming.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
 
     @cached_property
@@ -78,12 +78,12 @@ class Visit:
 
 
 def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-origin", **sources: str) -> dict[str, str]:
-    """What browsers are told to forbid.
+    """The security headers of a page.
 
     Args:
-        leads_to: the addresses that the page's forms, or the redirects that answer them, may end at.
+        leads_to: the addresses at which the page's forms and their redirects may end.
         referrer: ``no-referrer`` where codes or tokens pass; it makes a form's Origin ``null``.
-        sources: what a directive of the policy allows besides the default, for example ``script_src="'self'"``.
+        sources: further sources of a directive of the policy, for example ``script_src="'self'"``.
     """
     places = " ".join(("'self'", *sorted({origin for url in leads_to if (origin := safe_origin(url))})))
     allowed = {"style_src": "'self'", "img_src": "'self'"} | sources
@@ -141,7 +141,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True)
 class StaticFiles:
-    """The files in some folders, the first of which wins, and single ``files`` from elsewhere; read when asked for."""
+    """The files of some folders, the first folder wins, and single ``files`` from elsewhere; read on demand."""
 
     folders: Sequence[Path]
     files: Sequence[Path] = ()
@@ -151,7 +151,7 @@ class StaticFiles:
         return self._files_by_name[file]
 
     def answer(self, name: str) -> Response | None:
-        """The file that is served under ``name``; ``None`` when there is none."""
+        """The file that is served under ``name``, or ``None``."""
         file = self._files.get(name)
         if file is None:
             return None

@@ -1,4 +1,4 @@
-"""HTTP at the edge: what a request says, and answers made of text that is serialised here.
+"""HTTP at the edge: parsed requests, and answers of text that is serialised here.
 
 Chalice would turn ``Decimal`` into binary floating point, so no view answers a dictionary; and it turns unknown
 exceptions into its own 500 before middleware sees them, so every view is registered by ``Routes``.
@@ -27,7 +27,7 @@ _ANY_CONTENT = ["*/*"]  # content types are judged here, in our own words, and n
 
 
 class WrongMethod(Exception):
-    """The path does not have the request's method; ``allowed`` are those that it has (RFC 9110, 15.5.6)."""
+    """The path does not have the request's method; ``allowed`` has its methods (RFC 9110, 15.5.6)."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self.allowed = ", ".join(allowed)
@@ -35,7 +35,7 @@ class WrongMethod(Exception):
 
 
 class UnreadableBody(ValueError):
-    """A body that cannot be read; ``reason`` says which rule it breaks."""
+    """An unreadable body; ``reason`` is the broken rule."""
 
     def __init__(self, kind: str, reason: str) -> None:
         self.kind = kind
@@ -46,7 +46,7 @@ class UnreadableBody(ValueError):
 class Incoming:
     """One request: headers by lower-case name, the query as pairs, and the exact bytes of the body.
 
-    A HEAD arrives as the GET that it asks about, with ``is_head``: its view changes nothing and calls nobody.
+    A HEAD arrives as a GET with ``is_head``: its view changes nothing and makes no calls.
     """
 
     method: str
@@ -174,12 +174,12 @@ def head_of_redirect() -> Response:
 class Routes(Blueprint, Generic[P]):
     """A blueprint whose views take parts of the service and an ``Incoming``, take any content type, and may raise.
 
-    Every path takes every method: HEAD is answered as GET without the body, OPTIONS tells what there is, and for any
-    other a ``WrongMethod`` is raised, whose answer has the status 405.
+    Every path takes every method: HEAD is answered as GET without the body, OPTIONS lists the methods, and any other
+    raises a ``WrongMethod``, answered with 405.
 
     Args:
         import_name: the module's name.
-        failed: turns what a view raised into an answer.
+        failed: turns a view's exception into an answer.
         otherwise: answers the methods that a path does not name, HEAD and OPTIONS too, instead of the above.
     """
 
@@ -214,7 +214,7 @@ class Routes(Blueprint, Generic[P]):
             self._register(path, methods, view, failed)
 
     def serve_below(self, path: str, methods: Sequence[str], view: View[P]) -> None:
-        """Have ``view`` answer at ``path`` and at every path of one to six segments below it that nothing else has.
+        """Register ``view`` at ``path`` and at every free path of one to six segments below it.
 
         ``{proxy+}`` would take them all, but Chalice's local gateway does not know it.
         """

@@ -1,1 +1,1 @@
-"""HTTP for TPPs, OAuth clients and banks, and nothing else."""
+"""HTTP for TPPs, OAuth clients and banks."""

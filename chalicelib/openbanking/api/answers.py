@@ -56,7 +56,7 @@ def oauth_error(refusal: Refusal) -> OauthError | FrontDoorError:
 
 
 def as_refusal(error: Exception) -> Refusal:
-    """Turn what a view raised into a refusal; an unexpected error is logged and tells the caller nothing."""
+    """Turn a view's exception into a refusal; an unexpected error is logged and not shown to the caller."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, UnreadableBody):
@@ -70,7 +70,7 @@ def as_refusal(error: Exception) -> Refusal:
 
 
 def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Response:
-    """The answer to a request whose view raised."""
+    """The answer after a view's exception."""
     return refusal_answer(incoming.route, as_refusal(error), incoming.request_id, clock.time())
 
 

@@ -1,6 +1,6 @@
 """The bank-facing API: parses calls below ``/bank`` and ``/bank/v2`` and answers them.
 
-The routes of each version are derived from what it declares; versions differ in spelling, in path and in their errors.
+The routes are derived from each version's declarations; versions differ in spelling, in path and in their errors.
 """
 
 from __future__ import annotations

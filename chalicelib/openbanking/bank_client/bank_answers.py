@@ -20,7 +20,7 @@ from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer,
 
 HANDED_ON_BYTES = 5_900_000
 _LOGGED = 50
-"""At most so many members in two spellings are logged for one answer."""
+"""The most members in two spellings that are logged for one answer."""
 _TWICE = "is there in both spellings: the one in snake_case counts"
 _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
 """A byte that is escaped twice takes at most seven bytes."""
@@ -64,7 +64,8 @@ def _unreadable_reply(reply: Reply, what: str) -> BankFailed:
 
 
 def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFailed:
-    """A bank's own error: a refusal, if it has a code or says error, unless its status leaves the outcome open."""
+    """A bank's own error: a refusal if it has a code or the status ``error``, unless the HTTP status leaves the outcome
+    open."""
     code, text = answer.get(form.code), answer.get(form.text)
     said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional_errors(answer)])
     is_error = code is not None or answer.get("status") == "error"
@@ -114,7 +115,7 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
 
 
 def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
-    """An error that came with a success status, where no ``status`` member tells the two apart."""
+    """An error with a success status, in versions without a ``status`` member."""
     forms = (version.answers for version in VERSIONS.values() if not version.answers.says_status)
     return next((form for form in forms if form.code in answer and form.text in answer), None)
 

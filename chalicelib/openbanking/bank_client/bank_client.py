@@ -176,10 +176,10 @@ class BankClient:
     def send(self, outgoing: PreparedRequest, *, once: bool = False) -> Reply:
         """Post a prepared request; a refused or dropped connection is tried once more.
 
-        Not so with ``once``, for payments: they travel on a connection of their own and are never repeated.
+        With ``once``, for payments, it has a connection of its own and is never repeated.
 
         Raises:
-            BankFailed: there was no whole answer, or the bank was not asked because there have been none lately.
+            BankFailed: there was no whole answer, or calls to the bank are paused.
         """
         try:
             self.breaker.admit(outgoing.bic)

@@ -21,10 +21,10 @@ class BankFailed(Refusal):
     """A bank could not be reached, refused, or answered outside the protocol.
 
     Attributes:
-        reach: how far the request came.
-        authorize_again: whether the bank does not accept the PSU's token any more.
+        reach: whether the request was sent.
+        authorize_again: whether the bank refused the PSU's token.
         quoted: whether the detail is the bank's own text, which may speak of the PSU.
-        broken: whether the bank says that it failed itself, by the code of its error.
+        broken: whether the error's code says that the bank itself failed.
         status: the HTTP status of the bank's answer; ``None`` when there was none.
         retry_after: seconds for which the bank wants to be left alone, or is because it keeps failing to answer.
         not_asked: whether the latter is the reason: nothing was sent.

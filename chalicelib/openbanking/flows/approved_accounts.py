@@ -72,6 +72,6 @@ def _compare_identifiers(consent: Consent, account: Mapping[str, Any], id_member
 
 
 def _is_among(approved: Sequence[str], holder: Mapping[str, Any]) -> bool:
-    """Whether the British account that a request or an answer names is one of those of the consent."""
+    """Whether the consent has the British account of a request or an answer."""
     named = account_from_members(holder["account_number"], holder.get("sort_code"))
     return any(not read_approved_account(text).is_other_than(named) for text in approved)

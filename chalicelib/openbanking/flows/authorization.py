@@ -65,8 +65,8 @@ class AuthorizationCodeFlow:
     def authorize(self, client: Client, request: AuthorizeRequest, *, repeatable: bool = False) -> AuthorizationRequest:
         """Store a TPP's request; the PSU must open its ``request_url``.
 
-        With ``repeatable`` the request is the browser's: an identical one that is still open is answered again (reload,
-        back button), and a state that is made here is the bank's alone, since the TPP is told of none.
+        With ``repeatable`` the request is the browser's: an identical open one gets the same answer (reload, back
+        button), and a state made here goes to the bank only.
 
         Raises:
             Refusal: unknown bank or scope, a redirect URI that is not the client's, a state that was used.
@@ -134,11 +134,10 @@ class AuthorizationCodeFlow:
     def cancel(self, version: Version, secret: str, error: str | None, description: str | None) -> str:
         """End the request of a PSU who returns without a consent; answers the redirect address.
 
-        A request that was cancelled before is answered alike; one that was approved keeps its consent.
+        A cancelled request gets the same answer; an approved one keeps its consent.
 
         Raises:
-            UnknownCancellation: the address is not one of ours, or there is no active client to go back to, or none
-                that still has the Callback URL of the request.
+            UnknownCancellation: an unknown address, or no active client with the Callback URL of the request.
         """
         credential = OpaqueToken.parse(secret, parts=1)
         item = self.store.get(*authorization_key(credential.ids[0])) if credential else None

@@ -19,7 +19,8 @@ from chalicelib.openbanking.records.banks import Banks
 
 @dataclass(frozen=True, slots=True)
 class BankAuthentication:
-    """Authenticates banks; with ``explains``, in sandboxes, the refusal of a signature says what was verified."""
+    """Authenticates banks; with ``explains``, in sandboxes, the refusal of a signature has the verified bytes and
+    keys."""
 
     banks: Banks
     explains: bool

@@ -40,10 +40,10 @@ class CallbackStatus:
     bank_client: BankClient
 
     def look_up(self, bic: str, payment_id: str, callback_url: str, address: str) -> StatusResult | None:
-        """The status of a payment whose client has ``callback_url`` among its own, ``None`` when there is none.
+        """The status of a payment whose client has this ``callback_url``, or ``None``.
 
-        A bank that answers such questions is asked while the consent lasts, and within the limits of the payment and
-        of the visitor's IP ``address``; else it is what the bank reported last.
+        A bank of version 2 is asked while the consent lasts, within the limits of the payment and of the visitor's IP
+        ``address``; otherwise the last reported status.
         """
         bank = self.banks.find(bic.upper())
         item = self.store.get(*payment_key(bank.bic, payment_id)) if bank else None

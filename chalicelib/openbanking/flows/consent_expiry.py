@@ -1,7 +1,7 @@
 """Events about the expiry of consents: a week before, and at the end (decisions: Delivery).
 
-Which event comes next stands in the consent, and is moved on in the transaction that records the event: so each is sent
-once, however often, late or seldom this runs.
+The consent has its next event, which the transaction that records the event advances, so each is sent once, however
+often or late this runs.
 """
 
 from __future__ import annotations

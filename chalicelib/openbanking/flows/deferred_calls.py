@@ -1,7 +1,7 @@
 """Calls that are answered later: ``Prefer: respond-async`` (RFC 7240; decisions of this project: Delivery).
 
-What can be refused is refused at once. What is accepted is a delivery to the bank; its outcome, sealed, can be fetched
-for a day by the bearer of the same consent or, for what is asked without a bearer, by the same client.
+Refusals are immediate. An accepted call is a delivery to the bank; its sealed outcome can be fetched for a day by the
+bearer of the same consent, or by the same client if the call had no bearer.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class DeferredCalls:
     def look_up(self, credentials: TppCredentials, request_id: str) -> AcceptedRequest:
         """The outcome of an accepted request.
 
-        Once it is over, the answer has the HTTP status and the body that the call would have been answered with.
+        At its end it has the HTTP status and the body of the call's answer.
 
         Raises:
-            Refusal: there is no such request of this caller's, or it is more than a day old.
+            Refusal: an unknown or other caller's request, or one more than a day old.
         """
         keys = [record_key(request_id)] if 0 < len(request_id) <= REQUEST_ID else []
         if credentials.bearer is None:

@@ -128,7 +128,7 @@ class PaymentExecution:
     ) -> None:
         """Give back what an ``attempt`` used up, together with ``kept``: the bank was never reached.
 
-        That is a one-time consent and the X-Request-Id; without one that has ended in the meantime.
+        That is the X-Request-Id and a one-time consent, unless it has ended meanwhile.
 
         Raises:
             StoreError.
@@ -149,10 +149,10 @@ class PaymentExecution:
             self.store.transact(operations)
 
     def _write_payment(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> RecordedDeliveries | None:
-        """Write a new payment, with the reports on it that came before it; answers what the TPP is told of those.
+        """Write a new payment with earlier reports on it; answers the events about those.
 
-        A payment_id stands for one order: ``None`` when the bank has answered another with it. The answer to the same
-        order once more changes nothing.
+        A payment_id stands for one order: ``None`` if another order has it. A repeated answer to the same order changes
+        nothing.
 
         Raises:
             StoreError.
@@ -184,7 +184,7 @@ class PaymentExecution:
 
 
 def record_status_changed(events: TppEvents, client: Client | None, payment: Payment) -> RecordedDeliveries:
-    """The event that tells a payment's client of its new status."""
+    """The event about a payment's new status."""
     data = {
         "consent_id": payment.consent_id,
         "bic": payment.bic,
@@ -209,7 +209,7 @@ def _failure(answer: BankAnswer, text: str) -> BankFailed:
 
 
 def refuse_payment(failure: BankFailed) -> Refusal:
-    """The refusal that says what happened to the payment after a bank's failure."""
+    """The refusal after a bank's failure, with the payment's outcome."""
     named = f"; it names the payment {failure.payment_id}" if failure.payment_id is not None else ""
     hint = refusals.AUTHORIZE_AGAIN if failure.authorize_again else None
     refusal = _BY_REACH[failure.reach](reason=f"{failure.detail}{named}", hint=hint)

@@ -1,9 +1,8 @@
 """Payments: from a TPP's order to the bank's answer (specification, Payment flow, Direct payment flow).
 
-What is decided before the bank is called, that an X-Request-Id, an idempotency key or a one-time consent is used now,
-is one conditional transaction; what the bank answered is another. Between the two the bank is called once, on a
-connection of its own. An id that was made here is new: where nothing else has to be written first, it is claimed with
-the outcome.
+One conditional transaction before the call claims the X-Request-Id, the idempotency key and the one-time consent;
+another one records the answer. Between the two the bank is called once, on a connection of its own. An id that was made
+here is new: where nothing else has to be written first, it is claimed with the outcome.
 """
 
 from __future__ import annotations
@@ -186,7 +185,7 @@ class PaymentInitiation:
     ) -> Mapping[str, Any] | DeferredRequest | None:
         """Claim key, one-time consent and X-Request-Id; answers the stored outcome if another request was first.
 
-        ``keeping`` is the write of the key, if there is one, ``recorded`` what is written with it.
+        ``keeping`` is the write of the key, if any, ``recorded`` further writes.
 
         Raises:
             Refusal: the other request is still running, the consent has been used or has ended, or the X-Request-Id

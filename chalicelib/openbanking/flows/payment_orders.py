@@ -25,8 +25,8 @@ from chalicelib.openbanking.records.request_ids import RequestIdClaim
 class PaymentOrder:
     """A payment that a caller may initiate; ``caller`` is ``None`` for a direct payment, ``claim`` without a key.
 
-    ``request_claim`` is what it claims its X-Request-Id by, ``None`` where the order was accepted by a version of the
-    service that claimed none. ``attempt`` is what the order uses that and a one-time consent up by.
+    ``request_claim`` claims its X-Request-Id, ``None`` if an older version of the service accepted the order.
+    ``attempt`` marks its use of that and of a one-time consent.
     """
 
     call: PaymentCall

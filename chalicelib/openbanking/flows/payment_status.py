@@ -101,7 +101,7 @@ class PaymentStatus:
         """The payment, if it is the caller's; a spent bearer sees only its own.
 
         Raises:
-            Refusal: there is no such payment of this client's.
+            Refusal: the client has no such payment.
         """
         spent = lookup.consent is not None and lookup.consent.status == "spent"
         if spent and not _was_made_with(lookup.item, lookup.consent):
@@ -136,7 +136,7 @@ class PaymentStatus:
     def _apply_report(
         self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim, item: Item | None
     ) -> Success:
-        """Raises: ConditionFailed, when somebody else was faster; Refusal."""
+        """Raises: ConditionFailed, if another request was first; Refusal."""
         answer: Success = {"status": "success"}
         if item is None or is_early(item):
             report = self._read_report(bank, request, bank.version)

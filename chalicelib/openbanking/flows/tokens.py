@@ -1,7 +1,7 @@
 """Tokens: exchange of codes and refresh tokens, and the end of a consent (decisions, points 5 and 6).
 
-A code redeemed twice, or a refresh token used after its successor, has been stolen or leaked: the consent ends, with
-everything that came of it, and the bank is told.
+A code redeemed twice, or a refresh token used after its successor, has been stolen or leaked: the consent ends with all
+its tokens, and the bank is told.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class TokenFlow:
     def end_consent(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
         """End a consent from the next call on and notify bank and TPP; an ended consent stays as it is.
 
-        ``client`` is the consent's, if it was read already.
+        ``client`` is the consent's, if known.
         """
         told = record_revoke_token(self.outbox, consent) + self._record_revoked_event(consent, by, client)
         try:
@@ -181,7 +181,7 @@ class TokenFlow:
     def _write(self, operations: list[Operation]) -> None:
         """Write a new pair; after a lost answer find out whether it was written.
 
-        A TPP told to try again would use its code a second time, and that is an attack.
+        Otherwise the TPP would repeat its code, which counts as an attack.
         """
         try:
             self.store.transact(operations)

@@ -64,7 +64,7 @@ class TppAuthentication:
     def identify_client(self, credentials: TppCredentials) -> Client:
         """The active client that a request names; a secret is optional, but must be right.
 
-        It says who is meant, not who calls.
+        It identifies the client without authenticating it.
 
         Raises:
             Refusal.

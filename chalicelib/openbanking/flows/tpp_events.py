@@ -1,7 +1,7 @@
 """Events to TPPs: recorded in the transaction of their cause, and sent signed.
 
-A client without an Events URL is told nothing. An event's body is made once, when it happens; its signature at every
-attempt anew, for it bears on the time of sending.
+Without an Events URL nothing is recorded. An event's body is made once; every attempt has a new signature, which covers
+the time of sending.
 """
 
 from __future__ import annotations

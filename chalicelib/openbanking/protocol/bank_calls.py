@@ -76,7 +76,7 @@ def status_validator(statuses: Statuses) -> BeforeValidator:
 
 
 class PaymentsStatus(Message):
-    """``/bank/payments/status``: where a payment stands now."""
+    """``/bank/payments/status``: a payment's present status."""
 
     payment_id: Id[PAYMENT_ID]
     payment_status: Annotated[int | str, status_validator(NUMBERS)]
@@ -99,7 +99,7 @@ class RevokeTokenV2(_Camel, RevokeToken):
 
 
 class PaymentsStatusV2(_Camel, PaymentsStatus):
-    """``/bank/v2/payments/status``; takes the codes and, since its table says N, the numbers."""
+    """``/bank/v2/payments/status``; takes codes and, since its table has N, numbers."""
 
     payment_status: Annotated[int | str, status_validator(CODES)]
 

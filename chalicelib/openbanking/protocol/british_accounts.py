@@ -48,9 +48,9 @@ def read_approved_account(text: str) -> BritishAccount:
 
 
 def restore_leading_zeros(number: int) -> str:
-    """The digits that a JSON number stands for in ``accountNumbers``: it has lost the zeros in front.
+    """The digits of a JSON number in ``accountNumbers``, with the leading zeros that it has lost.
 
-    A sort code has lost one at most, since there are none that begin with two.
+    A sort code lost one at most, since none begins with two.
     """
     text = str(number)
     return text.zfill(SORT_CODE + NUMBER) if len(text) == SORT_CODE + NUMBER - 1 else text.zfill(NUMBER)

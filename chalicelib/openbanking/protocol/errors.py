@@ -84,9 +84,9 @@ ADDITIONAL: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """The codes of one fault in version 1 and version 2, there possibly with an additional error.
+    """The codes of one fault in version 1 and in version 2, where it may have an additional error.
 
-    ``status`` stands where the version 2 code goes with another HTTP status than in its table.
+    ``status`` is set if the HTTP status differs from the version 2 table.
     """
 
     v1: int
@@ -148,7 +148,7 @@ Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope"]
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One fault in a refused request: what it is, and which member or circumstance it concerns."""
+    """One fault in a refused request, and its member or circumstance."""
 
     fault: Fault
     details: str
@@ -163,7 +163,7 @@ class Refusal(Exception):
         details: the single faults; in version 2 they become ``additionalErrors``.
         oauth_error: the ``error`` of RFC 6749, where the token endpoint refuses.
         retry_after: seconds after which another try may succeed.
-        challenge: what the answer asks for in ``WWW-Authenticate``, if anything.
+        challenge: the answer's challenge in ``WWW-Authenticate``, if anything.
         bank_seconds: how long a bank took that was asked, in seconds.
         first: request id and time, in Unix seconds, of the request that this refusal first answered; a repeat gets it
             unchanged.

@@ -1,7 +1,7 @@
-"""What the service answers by itself, to TPPs and to banks: the types of what flows return.
+"""The service's own answers to TPPs and banks: the types that flows return.
 
-The documents describe these types, and the tests read the documents' examples by them. Members are in snake_case; each
-version of the protocol spells what its banks are answered. Errors stand in ``errors``.
+The documents describe these types, and tests check the documents' examples against them. Members are in snake_case;
+each version spells the answers to its banks. Errors are in ``errors``.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Accepted(TypedDict):
 
 
 class AcceptedRequest(TypedDict):
-    """What came of a call that was made with `Prefer: respond-async`."""
+    """The outcome of a call with `Prefer: respond-async`."""
 
     state: Literal["queued", "running", "done", "failed"]
     status: HttpStatus | None

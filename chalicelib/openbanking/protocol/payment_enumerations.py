@@ -24,7 +24,7 @@ WITHOUT_SWIFT: frozenset[Kind] = frozenset({"direct", "bulk"})
 _DEFAULTS = {"GBP": "FPS", "EUR": "SCT"}
 
 PAYMENT_ID = 1024
-"""The longest id of a payment that is taken: version 2 says 255 in its answers, other tables say nothing."""
+"""The longest accepted payment id: version 2 has 255 in its answers, other tables have no limit."""
 
 
 def schemes_schema(names: Iterable[str]) -> dict[str, Any]:

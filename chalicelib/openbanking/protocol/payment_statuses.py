@@ -1,7 +1,7 @@
 """Payment statuses, and how each version spells them (specification, Enumerations).
 
-The neutral form of a status is its ISO 20022 code. A version reads what banks report into that form and writes it in
-its own, so that a report counts whichever version the bank speaks by then.
+The neutral form of a status is its ISO 20022 code. A version reads reports into that form and writes them in its own,
+so a report counts even after the bank has changed its version.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Statuses:
     """How a version spells statuses.
 
     Attributes:
-        meanings: every status that a payment of the version can have, and what it means.
-        reported: the neutral form of all that a bank of the version may report, by its text.
+        meanings: every status of the version, and its meaning.
+        reported: the neutral form of every reportable status, by its text.
         spelled: the version's own form of neutral ones.
         other: the version's form of every other neutral one.
-        first: the status of a payment whose bank does not say one when it takes it.
+        first: the first status if the bank's answer has none.
     """
 
     meanings: Mapping[Status, str]
@@ -42,7 +42,7 @@ class Statuses:
     first: Status
 
     def read(self, value: object) -> str | None:
-        """The neutral form of what a bank reports; ``None`` if no bank of this version may report it."""
+        """The neutral form of a reported status; ``None`` if this version does not have it."""
         if isinstance(value, bool) or not isinstance(value, int | str):
             return None
         return self.reported.get(str(value))
@@ -94,4 +94,4 @@ CODES = Statuses(
     other="RCVD",
     first="RCVD",
 )
-"""Version 2: the codes themselves. Banks may report the numbers too, since its table says N."""
+"""Version 2: the codes themselves. Banks may report the numbers too, since its table has N."""

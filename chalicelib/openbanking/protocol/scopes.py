@@ -10,7 +10,7 @@ Service = Literal["AISP", "PISP", "CBPII"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One right that a PSU can give: its name, the role it belongs to, and what it means."""
+    """One right that a PSU can give: its name, its role, and its meaning."""
 
     name: str
     service: Service

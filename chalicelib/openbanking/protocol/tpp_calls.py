@@ -1,4 +1,4 @@
-"""What TPPs call: the bodies of the authorization calls, in this service's names and in those of RFC 6749."""
+"""The TPPs' authorization calls: bodies in this service's names and in those of RFC 6749."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ NOT_SUPPORTED: Mapping[str, FrontDoorError] = {
     "request_uri": "request_uri_not_supported",
     "registration": "registration_not_supported",
 }
-"""Parameters of a front door that would change what is asked for, with their errors (OpenID Connect Core §3.1.2.6)."""
+"""Parameters that would change the request, with their errors (OpenID Connect Core §3.1.2.6)."""
 
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {"scopes": (Fault.SCOPES_MISSING, Fault.SCOPES_NOT_CORRECT)}
 """Members whose absence or wrong value has its own error code."""

@@ -21,7 +21,7 @@ from chalicelib.openbanking.protocol.webhooks import (
 
 
 def snake_case(name: str) -> str:
-    """Members as they are spelled here."""
+    """Members in snake_case."""
     return name
 
 

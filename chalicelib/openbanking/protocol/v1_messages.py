@@ -89,7 +89,7 @@ class BalancesAnswer(OpenMessage):
 
 
 def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
-    """The table says ``accounts`` is a list, the sample shows a single account: it is answered as a list."""
+    """The table has ``accounts`` as a list, the sample a single account: TPPs get a list."""
     found = answer.get("accounts", answer.get("account"))
     if not isinstance(found, dict | list):
         return answer
@@ -123,7 +123,7 @@ class PartyWithCurrency(PaymentParty):
 
 
 class PaymentData(OpenMessage):
-    """An entry of a payment record's ``additional_data``; the bank may add members of its own."""
+    """An entry of a payment record's ``additional_data``; the bank may add members."""
 
     sender_data: PartyWithCurrency | None = None
     receiver_data: PaymentParty | None = None
@@ -136,7 +136,7 @@ class ListedPaymentData(PaymentData):
 
 
 class PaymentRecord(OpenMessage):
-    """What a payment record always says."""
+    """The mandatory members of a payment record."""
 
     id: Id[20]
     reference: AN[30]
@@ -187,7 +187,7 @@ class PaymentsAnswer(OpenMessage):
 
 
 def paginator_as_object(answer: dict[str, Any]) -> dict[str, Any]:
-    """The table says ``paginator`` is a list; it is answered as an object."""
+    """The table has ``paginator`` as a list; TPPs get an object."""
     entries = answer.get("paginator")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return answer
@@ -328,14 +328,14 @@ class FundsAmount(InCurrency):
 
 
 class FundsRequest(Message):
-    """``/funds_confirmations``: is there as much on the account?"""
+    """``/funds_confirmations``: whether the account covers an amount."""
 
     account: FundsAccount
     instructed_amount: FundsAmount
 
 
 class FundsAnswer(OpenMessage):
-    """The bank says yes or no, or tells the balance and leaves the comparison to the service."""
+    """The bank's decision, or its balance, which the service compares."""
 
     funds_available: Annotated[bool, Field(strict=True)] | None = None
     currency: A[3] | None = None

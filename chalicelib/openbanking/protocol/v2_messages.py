@@ -1,4 +1,4 @@
-"""Version 2 messages: what is sent to a bank, and what its answers are held against (specification, Version 2)."""
+"""Version 2 messages: requests to banks, and models of their answers (specification, Version 2)."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ class InstructedAmount(InCurrency):
 
 
 class Transfer(Message):
-    """What a payment says of the money and of who gets it; a bulk payment has many of it."""
+    """Amount and creditor of a payment; a bulk payment has many."""
 
     creditor_account: PaymentAccount
     creditor_name: AN[70] | None = None
@@ -338,7 +338,7 @@ class InitiationAnswer(OpenMessage):
 
 
 def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer, whose status is one of the table. Raises: Unusable."""
+    """The answer, with a status of the table. Raises: Unusable."""
     if answer["status"] not in CODES.meanings:
         raise UnusableAnswer("the bank's answer has a status that no payment has")
     return answer
@@ -351,13 +351,13 @@ class StatusRequest(Message):
 
 
 class StatusAnswer(OpenMessage):
-    """Where the payment stands."""
+    """The payment's status."""
 
     transaction_status: AN[255]
 
 
 class FundsRequest(Message):
-    """``/v2_funds_confirmations``: is there as much on the account?"""
+    """``/v2_funds_confirmations``: whether the account covers an amount."""
 
     account: PaymentAccount
     instructed_amount: InstructedAmount
@@ -370,5 +370,5 @@ class FundsAnswer(OpenMessage):
 
 
 def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> FundsConfirmation:
-    """``{"funds_available"}`` and nothing else."""
+    """The answer ``{"funds_available"}``."""
     return {"funds_available": answer["funds_available"]}

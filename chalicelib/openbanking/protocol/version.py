@@ -1,7 +1,7 @@
 """A version of the bank protocol: one object with everything that is specific to it.
 
-A version is declared in a module of its own (``v1``, ``v2``) and registered in ``versions``. Nobody else asks which
-version a bank has: they ask its object for what they need.
+A version is declared in a module of its own (``v1``, ``v2``) and registered in ``versions``. Other modules use a bank's
+version object instead of comparing numbers.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Webhooks of banks, and the TPP calls that lead to them (specification, Service to bank).
 
-A row of ``RELAYED`` is a question about a PSU's data, a row of ``PAYMENTS`` a payment to be initiated. Which webhook
-stands behind a row is declared by each version (``v1``, ``v2``): its path, the scope it needs, the model of its request
-and the model that the bank's answer is held against. Adding a call is adding a row here, and its webhook and models to
-the versions that have it.
+A row of ``RELAYED`` is a read of a PSU's data, a row of ``PAYMENTS`` a payment initiation. Each version (``v1``,
+``v2``) declares the webhook of a row: its path, its scope, and the models of the request and the bank's answer. Adding
+a call is adding a row here, and its webhook and models to the versions that have it.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class AnswerForm:
 
     Attributes:
         spell: how they may spell the members of an answer, besides snake_case.
-        code, text: the members of an error that have its code and its sentence.
+        code, text: an error's members for its code and its sentence.
         says_status: whether every answer has ``status``: ``success`` or ``error``.
         unknown_service: the codes of a bank that knows another API key, or another signing key, of the service.
         unknown_token: the codes of a bank that does not accept the PSU's token any more.
@@ -85,9 +84,9 @@ class Webhook:
 
     Attributes:
         path: at the bank's own address.
-        scope: that the consent must have; ``None`` where no scope is asked for.
-        request: model of the body that is sent.
-        answer: model that the bank's answer is held against; the answer itself is handed on.
+        scope: mandatory in the consent; ``None`` if no scope is needed.
+        request: model of the body.
+        answer: model that checks the bank's answer, which is passed on.
         expected: the model that the answer to a request is held against, where that depends on the request.
         account_id: of an answer that lists accounts: the member that other calls name as ``account_id``.
         shape: brings the quirks that the specification admits into one shape.

@@ -69,7 +69,7 @@ class NewAuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """A stored authorization request. ``error`` and ``error_description`` are what a cancellation said."""
+    """A stored authorization request. ``error`` and ``error_description`` come from a cancellation."""
 
     authorization_id: str
     client_id: str

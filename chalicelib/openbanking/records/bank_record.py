@@ -117,12 +117,12 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
     """The record of an operator's description, without API keys.
 
     Args:
-        new: what the operator says.
+        new: the operator's values.
         local: whether this is the local stage, where banks may be at private addresses.
-        kept: addresses that the bank has already; the rules for them may have been others.
+        kept: existing addresses, which earlier rules may have allowed.
 
     Raises:
-        InvalidBank: saying what is wrong.
+        InvalidBank: with the problem.
     """
     bic = valid_bic(new.bic)
     if new.api_version not in VERSIONS:

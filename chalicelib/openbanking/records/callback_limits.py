@@ -1,9 +1,8 @@
 """Limits of the public callback page's queries to banks (decisions: /payments/callback).
 
-A bank is asked about a payment at most once in ten seconds, within a day of its order, and at most so many times an
-hour for one IP address. The first two are kept in the payment's own item, the third in a counter that begins anew with
-each hour. Both are conditional writes of one transaction: of many visitors at the same time no more than allowed go
-through.
+A bank is asked about a payment at most once in ten seconds, within a day of its order, and a limited number of times an
+hour for one IP address. The first two are kept in the payment's item, the third in a counter for each hour. Both are
+conditional writes of one transaction: of many visitors at the same time no more than allowed go through.
 """
 
 from __future__ import annotations

@@ -105,9 +105,8 @@ class Client:
 class Registered:
     """A client with its new secrets in clear: they are shown only once.
 
-    ``secret`` is what the client shows the service. ``events_secret`` is what it verifies events with (``whsec_`` and
-    the base64 of 256 random bits). One that was not made, or is not in use any more, is ``None``. With ``repeated`` an
-    earlier request made all of it.
+    ``secret`` authenticates the client. ``events_secret`` verifies events (``whsec_`` and the base64 of 256 random
+    bits). One that was not made, or has ended, is ``None``. ``repeated``: an earlier request made them.
     """
 
     client: Client

@@ -1,7 +1,7 @@
 """Clients: registered TPPs (specification, Web interface records; decisions: Clients, users, banks).
 
 A change is written with its entry in the client's history, on the revision that was read: of two at once the second is
-made again of what the first one left, or refused where somebody has decided by what they saw.
+applied again to the new state, or refused if it was made for a revision.
 """
 
 from __future__ import annotations
@@ -171,12 +171,12 @@ class Clients:
     ) -> Registered:
         """Change the given members of a client; its first Events URL brings an events secret.
 
-        The events secrets stay without an address, so that events which start again are verified as before.
+        Events secrets stay without an address, so later events are verified as before.
 
         Args:
-            client_id: whose.
-            owner: the user who changes an own client; the operator when left out.
-            revision: the one that was looked at; any when left out.
+            client_id: the client.
+            owner: the user, who must own it; the operator if left out.
+            revision: the expected one; any if left out.
 
         Raises:
             UnknownClient, InvalidClient.
@@ -290,10 +290,10 @@ class Clients:
         apply_change: Callable[[Client], Registered],
         revision: int | None = None,
     ) -> Registered:
-        """Write the client that ``apply_change`` makes of the one read, and the change; nothing if it is the same.
+        """Write the result of ``apply_change``, and the change; nothing if it is equal.
 
-        Nobody's change is lost: what somebody else changes meanwhile is read and changed in turn, and after a lost
-        answer the transaction is repeated. Where the repeat is refused, what it made stands there already.
+        No change is lost: a concurrent change is read and changed in turn, and after a lost answer the transaction is
+        repeated. If the repeat is refused, the first write had succeeded.
 
         Raises:
             UnknownClient.
@@ -318,7 +318,7 @@ class Clients:
         raise Conflict("others changed the client at every attempt")
 
     def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
-        """The writes of a change, unless somebody else has changed the client since ``before`` was read."""
+        """The writes of a change; they fail if the client has changed since ``before`` was read."""
         at_revision: ConditionBase = Attr("revision").eq(before.revision)
         if not before.revision:  # a client of before there were revisions has none
             at_revision |= Attr("revision").not_exists()

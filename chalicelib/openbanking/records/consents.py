@@ -1,10 +1,10 @@
 """Consents and their tokens (decisions: Authorization flow).
 
-One item collection per consent. The item ``consent`` says who may do what until when; a relayed call reads it, so it
-holds nothing else. ``grant`` is the state of its credentials: the code, and which refresh token is current. Each access
-and refresh token is an item of its own, only ever recognised by its digest. A token counts while its consent is
-*authorised*, so one write to the consent ends them all; a *spent* one-time consent still lets its bearer read the
-status of the payment that it was spent on.
+One item collection per consent. The item ``consent`` has client, scopes, accounts and end; relayed calls read it, so it
+has only what they need. ``grant`` is the state of its credentials: the code, and which refresh token is current. Each
+access and refresh token is an item, recognised by its digest. A token counts while its consent is *authorised*, so one
+write to the consent ends them all; a *spent* one-time consent still lets its bearer read the status of the payment that
+it was spent on.
 
 A consent whose TPP has still to be told of its end stands in an index of the times to do so: ``notify`` is the event
 that comes next, ``notify_at`` when.

@@ -1,6 +1,6 @@
 """Idempotency keys of TPPs: a repeated payment reaches the bank once (decisions: Idempotency-Key).
 
-A claim is written before the bank is called and holds the answer afterwards, a failure's as well, sealed, for 24 hours.
+A claim is written before the bank is called, and then holds the answer or failure, sealed, for 24 hours.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RUNNING_SECONDS = 30
 class IdempotencyKeyClaim:
     """One attempt at a request: ``name`` is the key of its answer, ``attempt`` tells parallel ones apart.
 
-    ``consent_id`` is the consent that it is made with, if any: a spent bearer is answered its own payment only.
+    ``consent_id`` is its consent, if any: a spent bearer gets its own payment only.
     """
 
     name: str
@@ -133,7 +133,7 @@ class IdempotencyKeys:
 
 
 def _read_outcome(outcome: Mapping[str, Any]) -> Mapping[str, Any] | DeferredRequest:
-    """The answer in a kept outcome. Raises: Refusal, when that is what was kept."""
+    """The answer in a stored outcome. Raises: Refusal, if the outcome is one."""
     if "accepted" in outcome:
         return DeferredRequest(outcome["accepted"])
     if "refusal" not in outcome:

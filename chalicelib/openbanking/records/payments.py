@@ -42,8 +42,8 @@ class PaymentStatusReport:
 class Payment:
     """A payment that a bank has answered with. ``consent_id`` is ``None`` for a direct payment.
 
-    ``request_id`` is what the bank knows the order by, ``order_digest`` what was ordered (see ``request_claims``);
-    payments that were written before it was kept have none.
+    ``request_id`` is the order's id at the bank, ``order_digest`` the order's digest (see ``request_claims``); old
+    payments have none.
     """
 
     bic: str

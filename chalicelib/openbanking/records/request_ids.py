@@ -1,9 +1,9 @@
 """X-Request-Ids of payments: one id for one order at a bank (decisions: X-Request-Id).
 
 A bank may answer an order whose id it has seen with the payment of the first. So an id is claimed, by bank and id, for
-24 hours, before the bank is called. The same order again, from the same client, with the same path, consent and body,
-shares the claim; every other is refused. A claim counts the attempts that may have sent the order: one that provably
-sent nothing takes itself off again, and the last of them leaves the id free.
+24 hours, before the bank is called. A repeat of the order, with the same client, path, consent and body, shares the
+claim; any other order is refused. A claim counts the attempts that may have sent the order: one that provably sent
+nothing takes itself off again, and the last of them leaves the id free.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RequestId:
 class RequestIdClaim:
     """The claim of an id: ``name`` has bank and id, ``order_digest`` identifies the whole order.
 
-    ``is_callers`` is false for an id that was made here: no other order can have it before its answer tells it.
+    ``is_callers`` is false for an id that was made here, which no other order can have before the answer.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Attempt limits for sign-in, registration and resending: counters per account and per address.
 
-An attempt is counted before it is judged, by a conditional write: of many at the same time no more than allowed go
-through. A success is taken off again, and so are the failures before it that it proves to be the owner's own. Counters
-begin anew with every window of time.
+An attempt is counted before it is checked, by a conditional write, so parallel attempts cannot exceed the limit. A
+success is subtracted again, with the failures before it that it proves to be the owner's. Counters start at zero in
+every window of time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chalicelib.website.records.sessions import TABLE, KnownBrowsers
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """So many attempts in each window of so many seconds; whether a success clears the attempts before it."""
+    """The attempts in each window of seconds, and whether a success clears earlier ones."""
 
     attempts: int
     seconds: int
@@ -62,7 +62,7 @@ class TooManyAttempts(Exception):
 
 
 class AttemptCounters:
-    """The counters, from which neither an address nor an account can be read; those of ``browsers`` stand apart."""
+    """The counters, without readable addresses or accounts; those of ``browsers`` are separate."""
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store

@@ -1,8 +1,8 @@
 """Journeys: authorizations that users started in the web interface, and their progress.
 
 A journey is found by its user and ``state``, which begins with a time, so that the latest are found together. Its code
-verifier, code and tokens are sealed. The code is exchanged by whoever marks the journey first, so that a page that is
-loaded again never uses a code twice.
+verifier, code and tokens are sealed. The first request to mark the journey exchanges the code, so reloading a page
+never uses a code twice.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Journeys:
     def begin(self, owner: str, state: str, members: Mapping[str, Any], verifier: str | None) -> Journey:
         """Store a new journey with its first ``members``.
 
-        Raises: JourneyChanged, when there is one with this state already.
+        Raises: JourneyChanged, if the state exists.
         """
         now = self._clock.time()
         sealed = self._seal(owner, state, {"code_verifier": verifier} if verifier else {})
@@ -134,7 +134,7 @@ class Journeys:
     def unseal_secrets(self, journey: Journey) -> Mapping[str, str]:
         """A journey's secrets in clear: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
 
-        Each is there from the step on that brings it. Raises: Unsealable.
+        Each exists from its step on. Raises: Unsealable.
         """
         opened = self._vault.unseal(journey.sealed, _context(journey.owner, journey.state))
         secrets: Mapping[str, str] = jsontext.loads(opened)
@@ -155,13 +155,13 @@ class Journeys:
         return self._update(journey, changes, {"code": code}, Attr("exchanging_since").not_exists())
 
     def begin_exchange(self, journey: Journey) -> Journey:
-        """Mark the journey for an exchange of its code. Raises: JourneyChanged, when somebody else has."""
+        """Mark the journey for an exchange of its code. Raises: JourneyChanged, if another request has."""
         since, mark = journey.exchanging_since, Attr("exchanging_since")
         unmarked = mark.not_exists() if since is None else mark.eq(since) & Attr("exchanged_at").not_exists()
         return self._update(journey, {"exchanging_since": self._clock.time()}, {}, unmarked)
 
     def release_exchange(self, journey: Journey, before: Journey) -> Journey:
-        """The exchange was refused: restore the mark that stood ``before``. Raises: JourneyChanged."""
+        """The exchange was refused: restore the mark ``before``. Raises: JourneyChanged."""
         still = Attr("exchanging_since").eq(journey.exchanging_since) & Attr("exchanged_at").not_exists()
         return self._update(journey, {"exchanging_since": before.exchanging_since}, {}, still)
 

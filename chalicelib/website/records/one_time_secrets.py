@@ -1,7 +1,7 @@
 """One-time secrets: links that set a password or confirm an address, and codes for the operator.
 
-A secret is kept as its digest, until it is used or its time is over. Whoever uses it deletes it by a conditional write,
-in the transaction of what it is used for: of two uses at the same time one gets through.
+A secret is stored as a digest until its use or its end. Its use deletes it by a conditional write in the transaction of
+its purpose, so only one of two parallel uses succeeds.
 """
 
 from __future__ import annotations

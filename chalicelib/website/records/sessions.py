@@ -1,7 +1,7 @@
 """Sessions of signed-in users: a random secret in a signed cookie, and a record that ends on the server.
 
 A browser that is not signed in has a secret, too, without a record: its forms carry a token that is made of it. Signing
-in always takes a new secret, so that one which somebody else has put into the browser is worth nothing.
+in always makes a new secret, so a planted one is worth nothing.
 
 A session counts as long as the record of its user says so, which is read together with it: it ends at once when the
 user is deactivated or gets another password. For that the cookie names the user; cookies of earlier versions do not,
@@ -58,7 +58,7 @@ class Sessions:
         self._clock = clock
 
     def create_visitor_session(self) -> Session:
-        """A new session that nobody is signed in to; nothing is stored."""
+        """A new session without a user; nothing is stored."""
         return self._signed_session(f"{_VISITOR}{new_secret()}", None)
 
     def begin(self, user: User) -> Session:

@@ -1,8 +1,7 @@
-"""Users of the web interface: who may own clients (specification, Web interface records).
+"""Users of the web interface, who may own clients (specification, Web interface records).
 
-A user is *identified* when the operator made the account, or when a link in a mail has shown that the address is the
-user's. Whoever registers in a sandbox, or did so before addresses were confirmed, signs in like any other user, but the
-address alone says nothing about the person behind it.
+A user is *identified* if the operator made the account, or if a mailed link has confirmed the address. Users who
+registered in a sandbox, or before addresses were confirmed, sign in as usual, but their address proves nothing.
 """
 
 from __future__ import annotations
@@ -148,9 +147,9 @@ class Users:
         return self._change(email, remove=["manager_id"])
 
     def authenticate(self, email: str, password: str) -> User | None:
-        """The user of an email and a password; ``None``, after as long a time, when there is none or it is another.
+        """The user of an email and a password; ``None``, after the same time, for an unknown email or a wrong password.
 
-        The user need not be ``active``.
+        The user may be inactive.
         """
         try:
             item = self._store.get(*user_key(normalise_email(email)))
@@ -181,7 +180,7 @@ def user_key(name: str) -> tuple[str, Item]:
 
 
 def put_user(name: str, password_hash: str | None, now: int, **members: Any) -> Put:
-    """The write of a new user, which fails if there is one."""
+    """The write of a new user; it fails if the user exists."""
     item = {"email": name, "created_at": now, "generation": 0, "active": True, **members}
     return Put(TABLE, item | ({"password_hash": password_hash} if password_hash else {}), absent("email"))
 
@@ -196,12 +195,12 @@ def update_password(user: User, password_hash: str, **members: Any) -> Update:
 
 
 def apply_password_update(user: User, **members: Any) -> User:
-    """The user after ``update_password``. Read again, the record might tell of a deactivation that came afterwards."""
+    """The user after ``update_password``. Reading the record again might show a later deactivation."""
     return replace(user, generation=user.generation + 1, has_password=True, **members)
 
 
 def update_manager(user: User, manager_id: int) -> Update:
-    """The write that shows a user the cards of one programme manager, and of no other."""
+    """The write that links a user to one programme manager."""
     return Update(*user_key(user.email), set={"manager_id": manager_id}, condition=Attr("email").exists())
 
 
@@ -244,7 +243,7 @@ def normalise_mailbox(email: str) -> str:
 
 
 def _unchanged_condition(user: User) -> ConditionBase:
-    """The condition that a user is active, and of the generation that was read; an old record says neither."""
+    """The condition that a user is active, and of the generation that was read; an old record has neither."""
     same: ConditionBase = Attr("generation").eq(user.generation)
     is_active = Attr("active").not_exists() | Attr("active").eq(True)
     return Attr("email").exists() & is_active & (same if user.generation else same | Attr("generation").not_exists())

@@ -1,6 +1,6 @@
 """The conditions between the fields of a card action: as JSON Schema, and in words.
 
-A field is there when it is neither null nor blank nor an empty list; ``Given`` says so in JSON Schema.
+A field is present if it is neither null nor blank nor an empty list; ``Given`` is that in JSON Schema.
 """
 
 from __future__ import annotations

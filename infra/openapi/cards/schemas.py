@@ -1,6 +1,6 @@
 """The component schemas of the card API's document: one request and one response for each action.
 
-Requests say what is taken (numbers also as digits, null as good as absent), answers what is given.
+Requests have the accepted forms (numbers also as digits, null as absent), answers the given ones.
 """
 
 from __future__ import annotations
