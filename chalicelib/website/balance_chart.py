@@ -20,7 +20,7 @@ Balances = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class BalanceChart:
-    """The picture: points of its lines, the height of zero, and its texts, from ``first`` to ``last`` in Unix seconds."""
+    """The picture: points of its lines, the height of zero, and texts, from ``first`` to ``last`` in Unix seconds."""
 
     available: str
     settled: str
