@@ -77,7 +77,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The input: work by title, units and own limits by request, prices for one by service and what it is for."""
+    """The input: work by title, units and own limits by request, unit prices by service and purpose."""
 
     work: Mapping[str, Work]
     units: Sequence[tuple[str, str, str, Decimal]]  # request, table or index, "read" or "write", units

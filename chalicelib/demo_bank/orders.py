@@ -115,7 +115,7 @@ class DemoPaymentOrder:
 
     @property
     def due_at(self) -> int:
-        """When it is due next; 0 for never."""
+        """The time of its next step; 0 for never."""
         times = [self.confirm_by] if self.state == "open" else [self.settles_at] if self.state == "confirmed" else []
         return min([*times, *([self.report_at] if self.reports else [])], default=0)
 

@@ -233,7 +233,7 @@ def request_password_reset(visit: Visit) -> Response:
 
 
 def password_reset_form(visit: Visit) -> Response:
-    """``GET /reset/{secret}``: the link is used up by its form only, since mail programs look at addresses, too."""
+    """``GET /reset/{secret}``: only its form uses up the link, since mail programs open addresses, too."""
     try:
         return _reset_page(visit, visit.website.account_flow.find_reset_user(visit.incoming.uri["secret"]))
     except SecretNotValid:

@@ -94,7 +94,7 @@ def _order_key(payment_id: int, part: str) -> Item:
 
 
 def _order_item(order: provider.ProviderOrder, part: str, **members: Any) -> Item:
-    """What is written down of an order, with a mark of the attempt that wrote it."""
+    """The stored item of an order, with a mark of the attempt that wrote it."""
     about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
     return {**_order_key(order.payment_id, part), **about, **members, "written_by": new_id()}
 

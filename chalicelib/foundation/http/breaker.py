@@ -19,7 +19,7 @@ comes from the probe."""
 
 
 class CircuitOpen(Exception):
-    """A party is not to be asked now.
+    """Calls to the party are paused.
 
     Attributes:
         retry_after: whole seconds, at least 1, after which asking may be possible again.

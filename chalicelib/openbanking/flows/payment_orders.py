@@ -1,4 +1,4 @@
-"""Payment orders: what a caller may initiate, and the request to the bank (specification, Payment flow)."""
+"""Payment orders: orders that a caller may initiate, and the request to the bank (specification, Payment flow)."""
 
 from __future__ import annotations
 
