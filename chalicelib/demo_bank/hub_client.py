@@ -148,7 +148,7 @@ def _members(path: str, answer: requests.Response) -> Mapping[str, Any]:
 
 
 def _error_reason(members: Mapping[str, Any]) -> tuple[str, str]:
-    """Code and sentence of an error in either version's format; the additional code, if any, is the more specific one."""
+    """Code and sentence of an error in either version's format; an additional code is more specific."""
     additional = members.get("additionalErrors")
     first = additional[0] if isinstance(additional, list) and additional else {}
     code = first.get("code") or members.get("code") or members.get("error_code") or "unknown"
