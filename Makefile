@@ -70,7 +70,7 @@ screenshots: environment ## Write pictures of every page to build/screenshots, w
 bench: environment ## Measure processor time per request, cold starts, latency; transfers a second (Java, Maven)
 	@exec $(PYTHON) -m tests.bench
 
-capacity: environment ## Compute the costs and limits of docs/capacity.md from the figures on that page
+capacity: environment ## Compute the costs and limits of docs/capacity.md
 	@exec $(PYTHON) -m infra.capacity
 
 volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; some minutes)

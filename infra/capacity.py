@@ -1,12 +1,14 @@
 """Computes what a million requests cost, and the request rates at which the limits of AWS and of the service are met.
 
-The input is tables of ``docs/capacity.md``: what one request takes, assumptions, limits and prices. Without options,
-the command writes the page's tables of costs and rates; with options, it prints them for other assumptions.
+The input is what one request takes, in ``infra/capacity.csv``, and tables of ``docs/capacity.md``: assumptions, limits
+and prices. Without options, the command writes the page's tables of costs and rates; with options, it prints them for
+other assumptions.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +19,10 @@ from pathlib import Path
 from infra import command
 
 PAGE = Path(__file__).parents[1] / "docs" / "capacity.md"
+WORK = Path(__file__).with_suffix(".csv")
 RATES = (100, 10_000, 1_000_000)
 MILLION = Decimal(1_000_000)
-PRICED_AMOUNTS = {"million": MILLION, "10,000": Decimal(10_000), "GB": Decimal(10**9)}  # all other prices are for one
+PRICED_AMOUNTS = {"million": MILLION, "GB": Decimal(10**9)}  # all other prices are for one
 WHOLE_PROCESSOR = 1769  # MB of memory that give a function a whole processor
 PLATFORM_LOG = 400  # bytes of START, END and REPORT, which Lambda logs for every invocation
 QUEUE_FETCHES = 2  # requests to SQS with which Lambda fetches a message and deletes it
@@ -33,8 +36,8 @@ OPTIONS = {
 }
 """Options of the command, and the assumption or limit that each replaces."""
 REQUESTS = {
-    "relayed read": "relayed read, version 2: accounts",
-    "payment": "payment with a key, version 2",
+    "relayed read": "relayed read: accounts",
+    "payment": "payment with a key",
     "card authorization": "card authorization",
 }
 """The requests whose limits are computed, and the titles of their work."""
@@ -42,7 +45,7 @@ SECRET_READERS = ("relayed read", "payment")  # their environments read a secret
 JOURNEYS = {
     "**an authorization**": ("authorize", "init_authorization", "consent", "exchange of a code"),
     "**a payment, up to the event about its end**": (
-        "payment with a key, version 2",
+        "payment with a key",
         "payment status report, with an event",
         "delivery of an event",
     ),
@@ -52,7 +55,7 @@ JOURNEYS = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one request or message takes: a row of the page."""
+    """What one request or message takes: a row of ``infra/capacity.csv``."""
 
     trigger: str  # HTTP or SQS
     calls: Decimal  # of DynamoDB
@@ -73,6 +76,7 @@ class Limit:
     name: str
     rate: Decimal
     remedy: str
+    table: str = ""  # the table or index of DynamoDB that meets it
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,11 @@ class Figures:
 
 
 def read_figures(page: str) -> Figures:
-    """Read the input from the tables of a page."""
+    """Read the input: the work of requests from its file, and all else from the tables of a page."""
+    with WORK.open(encoding="utf-8", newline="") as file:
+        _, *work = csv.reader(file)
     return Figures(
-        work={title: Work(trigger, *map(_number, more)) for title, trigger, *more in _rows(page, "work")},
+        work={title: Work(trigger, *map(Decimal, more)) for title, trigger, *more in work},
         units=[
             (request, name, kind, _number(cell))
             for request, name, *cells in _rows(page, "units of a")
@@ -178,13 +184,16 @@ def _environments(figures: Figures, request: str) -> Decimal:
 
 def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
     """The first table or index to meet the limits of a new table, and of any table."""
-    for table, words, remedy in (("a new table", "when new", TABLE_GROWTH), ("a table", "its quota", HIGHER_QUOTA)):
-        rate, name = min(
-            (figures.values[f"DynamoDB, {kind} units of {table}"] / units, name)
-            for of, name, kind, units in figures.units
+    for table, name, remedy in (
+        ("a new table", "DynamoDB, a new table", TABLE_GROWTH),
+        ("a table", "DynamoDB, a table's quota", HIGHER_QUOTA),
+    ):
+        rate, busiest = min(
+            (figures.values[f"DynamoDB, {kind} units of {table}"] / units, each)
+            for of, each, kind, units in figures.units
             if of == request and units
         )
-        yield Limit(f"DynamoDB, {name}, {words}", rate, remedy)
+        yield Limit(name, rate, remedy, busiest)
 
 
 # -- output
@@ -192,10 +201,7 @@ def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
 
 def tables(figures: Figures, rates: Sequence[int] = RATES) -> list[str]:
     """The tables of costs and rates in Markdown, in the order of the page."""
-    made = [_overview_table(figures), _cost_table(figures)]
-    for request in REQUESTS:
-        made += [_rate_table(figures, request, rates), _limit_table(figures, request)]
-    return made
+    return [_overview_table(figures), _cost_table(figures), _rate_table(figures, rates), _limit_table(figures)]
 
 
 def _overview_table(figures: Figures) -> str:
@@ -203,40 +209,52 @@ def _overview_table(figures: Figures) -> str:
     for request, title in REQUESTS.items():
         parts, found = cost(figures, figures.work[title]), limits(figures, request)
         most = max(parts, key=lambda service: parts[service])
-        own = [limit for limit in found if limit.remedy not in (HIGHER_QUOTA, TABLE_GROWTH, NOTHING)]
-        words = [f"{limit.name}: {_round_rate(limit.rate)} a second" for limit in (found[0], *own)]
-        rows.append([request, f"${sum(parts.values()):,.2f}, ${parts[most]:,.2f} of it {most}", *[*words, NOTHING][:2]])
-    return _table(["request", "a million costs", "first limit", "first limit of the design"], rows)
+        dollars = f"${sum(parts.values()):,.2f}, ${parts[most]:,.2f} of it {most}"
+        first = found[0].name + f" ({found[0].table})" * bool(found[0].table)
+        rows.append([request, dollars, f"{first}: {_round_rate(found[0].rate)} a second"])
+    return _table(["request", "a million costs", "first limit"], rows)
 
 
 def _cost_table(figures: Figures) -> str:
     rows = []
     for name, titles in ({title: (title,) for title in figures.work} | JOURNEYS).items():
         works = [figures.work[title] for title in titles]
-        parts = [sum(each) for each in zip(*(cost(figures, work).values() for work in works), strict=True)]
+        costs = [cost(figures, work) for work in works]
+        read, write = sum(work.read for work in works), sum(work.write for work in works)
         milliseconds = sum(billed_milliseconds(figures, work) for work in works)
-        rows.append([name, f"{milliseconds}", *(f"{dollars:,.2f}" for dollars in (*parts, sum(parts)))])
-    return _table(["dollars a million", "ms", *cost(figures, works[0]), "in all"], rows)
+        in_all = sum(sum(parts.values()) for parts in costs)
+        shown = [sum(parts[service] for parts in costs) for service in ("Lambda", "DynamoDB")]
+        dollars = (f"{each:,.2f}" for each in (*shown, in_all))
+        rows.append([name, f"{read:,}", f"{write:,}", f"{milliseconds:,}", *dollars])
+    return _table(["work", "read units", "write units", "ms", "Lambda", "DynamoDB", "in all"], rows)
 
 
-def _rate_table(figures: Figures, request: str, rates: Sequence[int]) -> str:
-    work, found = figures.work[REQUESTS[request]], limits(figures, request)
+def _rate_table(figures: Figures, rates: Sequence[int]) -> str:
     rows = []
-    for rate in rates:
-        met = [limit.name for limit in found if limit.rate < rate]
-        environments = rate * _environments(figures, request)
-        start = f"{environments * 10 / figures.values['Lambda, new environments']:,.0f} s"
-        units = f"{rate * work.read:,.0f} and {rate * work.write:,.0f}"
-        hour = f"${sum(cost(figures, work).values()) * rate * 3600 / MILLION:,.2f}"
-        first, reached = [*met, NOTHING][0], f"{len(met)} of {len(found)}"
-        rows.append([f"{rate:,}", f"{environments:,.0f}", start, units, hour, first, reached])
-    heads = [f"{request}s a second", "environments", "all start in", "read and write units a second", "an hour"]
-    return _table([*heads, "first limit", "limits met"], rows)
+    for request, title in REQUESTS.items():
+        work = figures.work[title]
+        for rate in rates:
+            environments = rate * _environments(figures, request)
+            start = f"{environments * 10 / figures.values['Lambda, new environments']:,.0f} s"
+            hour = f"${sum(cost(figures, work).values()) * rate * 3600 / MILLION:,.2f}"
+            rows.append([request, f"{rate:,}", f"{environments:,.0f}", start, hour])
+    return _table(["request", "a second", "environments", "all start in", "an hour"], rows)
 
 
-def _limit_table(figures: Figures, request: str) -> str:
-    rows = [[limit.name, _round_rate(limit.rate), limit.remedy] for limit in limits(figures, request)]
-    return _table([f"limit of {request}s", "met at, a second", "raised by"], rows)
+def _limit_table(figures: Figures) -> str:
+    by_request = {request: {limit.name: limit for limit in limits(figures, request)} for request in REQUESTS}
+    lowest = sorted((limit for found in by_request.values() for limit in found.values()), key=lambda limit: limit.rate)
+    remedies = {limit.name: limit.remedy for limit in lowest}
+    rows = [
+        [name, *(_rate_cell(found[name]) if name in found else "" for found in by_request.values()), remedy]
+        for name, remedy in remedies.items()
+    ]
+    return _table(["limit, met at", *(f"{request}s a second" for request in REQUESTS), "raised by"], rows)
+
+
+def _rate_cell(limit: Limit) -> str:
+    """The rate of a limit, with the table or index that meets it."""
+    return _round_rate(limit.rate) + f" ({limit.table})" * bool(limit.table)
 
 
 def _round_rate(rate: Decimal) -> str:
@@ -246,7 +264,7 @@ def _round_rate(rate: Decimal) -> str:
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown. A column whose first cell is a figure is right-aligned."""
-    aligned = ["---:" if re.fullmatch(r"\$?[\d,.]+( s)?", cell) else "---" for cell in rows[0]]
+    aligned = ["---:" if re.fullmatch(r"\$?[\d,.]+( s| \([\w-]+\))?", cell) else "---" for cell in rows[0]]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows))
 
 

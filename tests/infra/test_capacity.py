@@ -13,7 +13,7 @@ from infra.deploy.functions import API, BY_NAME
 
 PAGE = capacity.PAGE.read_text(encoding="utf-8")
 FIGURES = capacity.read_figures(PAGE)
-READ, PAYMENT = "relayed read", "payment with a key, version 2"
+READ, PAYMENT = "relayed read", "payment with a key"
 
 
 def assuming(**values: int) -> Figures:
@@ -71,6 +71,6 @@ def test_the_limits_of_a_request_come_in_their_order() -> None:
 def test_with_options_the_command_prints_other_tables(capsys: pytest.CaptureFixture[str]) -> None:
     capacity.main(["--concurrency", "5000", "--rates", "250"])
 
-    assert "| Lambda concurrency | 23,000 | a higher quota |" in (printed := capsys.readouterr().out)
-    assert "| 250 | 53 | 1 s | 750 and 0 | $7.05 | nothing | 0 of 5 |" in printed
+    assert "| Lambda concurrency | 23,000 | 22,000 | 50,000 | a higher quota |" in (printed := capsys.readouterr().out)
+    assert "| relayed read | 250 | 53 | 1 s | $7.05 |" in printed
     assert capacity.PAGE.read_text("utf-8") == PAGE
