@@ -17,7 +17,7 @@ _COMMON = "Every call may also be refused with these, if it takes what they are 
 _MOST = 0.6
 """The share of operations that makes a refusal common."""
 _FEW = 2
-"""Up to this number of operations each has all its refusals."""
+"""Up to this number of operations, each lists all its refusals."""
 _VERSION = re.compile(r"V([12])$")
 _CASE = re.compile(r"^- `(?P<code>.+?)`: (?P<when>.+)$", re.MULTILINE)
 

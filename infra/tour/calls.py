@@ -58,7 +58,7 @@ class TppCalls:
         headers: Mapping[str, str] | None = None,
         silent: bool = False,
     ) -> Any:
-        """Answers the body of the answer. Raises: TourFailed, when its status is not the ``expected`` one."""
+        """Make a call; returns the body of the answer. Raises: TourFailed, if its status is not ``expected``."""
         return self._answer(method, path, body, bearer, expected, headers, silent).json()
 
     def call_later(self, method: str, path: str, body: Mapping[str, Any] | None = None, bearer: str = "") -> Any:

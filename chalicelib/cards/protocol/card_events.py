@@ -2,7 +2,7 @@
 
 An event is ``type``, ``timestamp`` (when it happened) and ``data``. A row of ``EVENTS`` names a type, the model of its
 data, and when it is sent. The models are for documents and tests only. No event has card data, not even masked: read
-the named records by id. A validation value of 3-D Secure is there encrypted only.
+the named records by id. The validation value of 3-D Secure is sent only encrypted.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class MandateEvent(Answer):
 
 
 class ThreeDSecureEvent(Answer):
-    """An online shop waits for the cardholder's answer; authenticationConfirm hands it on."""
+    """An online shop waits for the cardholder's answer, which authenticationConfirm passes on."""
 
     auth_request_id: Id
     card_id: Id

@@ -178,7 +178,7 @@ Iban = Annotated[
         described="An IBAN, without spaces",
     ),
 ]
-"""Small letters stand for capitals."""
+"""Lower-case letters are read as capitals."""
 _PRINTABLE = str.isprintable, "printable text"
 _EMAIL_PATTERN = "^[^@ ]{1,64}@[^@ ]+[.][^@ ]+$"
 Email = Annotated[

@@ -63,7 +63,7 @@ def if_absent(field: str) -> When:
 
 
 def if_equal(field: str, value: int, default: int = 0) -> When:
-    """Of a number; one that is absent counts as ``default``."""
+    """A condition on a number; an absent field counts as ``default``."""
     return When(field, value, default=default)
 
 

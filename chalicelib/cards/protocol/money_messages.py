@@ -52,7 +52,7 @@ class GetLimits(Request):
 
 
 class GetLimitsStatus(GetLimits):
-    """getLimitsStatus: the same with the remainder in the present window of each."""
+    """getLimitsStatus: list the same entries with each one's remainder in the present window."""
 
 
 class GetLimitsGroups(Request):

@@ -24,7 +24,7 @@ CARD_STATES = {
 }
 NEW, ACTIVE, LOST, STOLEN, EXPIRED, BLOCKED = "N", "A", "L", "S", "E", "B"
 CLOSED = "C"
-"""Of an account."""
+"""The state of a closed account."""
 CARD_STATES_TO_SET = {state: CARD_STATES[state] for state in "ATRLSB"}
 PIN_STATES = {0: "ok", 1: "blocked"}
 PIN_OK, PIN_IS_BLOCKED = 0, 1

@@ -109,7 +109,7 @@ RETURN_CREDIT, RETURN_DEBIT = 63, 64
 RETURN_TYPES = {"credit": RETURN_CREDIT, "debit": RETURN_DEBIT}
 """The type of an external payment's return, by its effect on the holder's account."""
 RETURNS = frozenset(RETURN_TYPES.values())
-"""They cost nothing and count in no limit."""
+"""Returns: they cost nothing and count in no limit."""
 EXTERNAL_TYPES = frozenset((EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT)) | RETURNS
 """The types of external payments."""
 CREDIT_TYPES = frozenset((2, 20, 21, 22, 26, EXTERNAL_IN, RETURN_CREDIT))
@@ -124,7 +124,7 @@ TYPES_OF_CLASS = {
 }
 """The types that the classes of ``LIMIT_CLASSES`` count; ``ANY_DEBIT`` counts every debit."""
 ANY_TYPE = 99
-"""In an entry of a fee or limit group: of every transaction type, or every entry mode. Elsewhere 0 stands for any."""
+"""In an entry of a fee or limit group: any transaction type, or any entry mode. Elsewhere 0 stands for any."""
 
 ENTRY_MODES = {
     0: "unknown",
@@ -161,10 +161,10 @@ RESPONSE_CODES = {
     "1A": "further authentication required",
     "N7": "wrong CVC2",
 }
-"""ISO 8583, as the network is answered."""
+"""The response codes of answers to the network (ISO 8583)."""
 
 PRESENTMENT, CHARGEBACK, FEE_COLLECTION, EXTERNAL_PAYMENT = 1240, 1442, 1740, 1200
-"""``mti``, the types of messages (ISO 8583) of transactions; external payments stand as financial requests."""
+"""``mti``, the message types (ISO 8583) of transactions; external payments are shown as financial requests."""
 FIRST_PRESENTMENT, FURTHER_PRESENTMENT, FIRST_CHARGEBACK = 200, 205, 450
 """``function_code`` (ISO 8583, field 24): the purpose of such a message."""
 
