@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
@@ -30,7 +31,7 @@ class Progress:
         self._clock = clock
         self._began_at = clock()
         self._reported_at: float | None = None
-        self._bar = _bar(stream, clock) if stream is not None and stream.isatty() else None
+        self._bar = _bar(stream, clock) if stream is not None and _can_redraw(stream) else None
 
     def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
         """Report a step at once: ``building the layer``."""
@@ -65,6 +66,11 @@ class Progress:
         """Remove the bar from the terminal."""
         if self._bar:
             self._bar.stop()
+
+
+def _can_redraw(stream: TextIO) -> bool:
+    """Whether a bar can be drawn: rich draws none on a dumb terminal."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in {"dumb", "unknown"}
 
 
 def _bar(stream: TextIO, clock: Callable[[], float]) -> Bar:

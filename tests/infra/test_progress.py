@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 
+import pytest
+
 from infra.progress import LINE_SECONDS, SILENT, Progress
 
 
@@ -27,6 +29,12 @@ class Clock:
 
     def __call__(self) -> float:
         return self.seconds
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kind of terminal, whatever the one of the tests is."""
+    monkeypatch.setenv("TERM", "xterm")
 
 
 def words(stream: Stream) -> str:
@@ -77,6 +85,17 @@ def test_elsewhere_every_step_has_a_line_at_once() -> None:
         progress.step("building the layer")
 
     assert stream.getvalue() == "   0 s  copying the application\n   3 s  building the layer\n"
+
+
+@pytest.mark.parametrize("kind", ["dumb", "unknown"])
+def test_a_terminal_that_cannot_redraw_a_line_has_plain_lines(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setenv("TERM", kind)
+    stream = Stream(terminal=True)
+
+    with Progress(stream, Clock()) as progress:
+        progress.step("building the layer")
+
+    assert stream.getvalue() == "   0 s  building the layer\n"
 
 
 def test_items_are_counted_as_they_come() -> None:
