@@ -48,7 +48,7 @@ def make(folder: Path) -> bool:
         if known == [python, required]:
             return False
         if known[:1] == [python]:
-            print(f"Installing other packages into {folder.name}: the requirements have changed", flush=True)
+            _say(f"Installing other packages into {folder.name}: the requirements have changed")
         else:
             _recreate(folder)
             stamp.write_text(python)
@@ -61,11 +61,14 @@ def make(folder: Path) -> bool:
 
 def _recreate(folder: Path) -> None:
     version = sys.version.split()[0]
-    print(
-        f"Making {folder.name} with Python {version} and installing the packages: about a minute, this once", flush=True
-    )
+    _say(f"Making {folder.name} with Python {version} and installing the packages: about a minute, this once")
     shutil.rmtree(folder, ignore_errors=True)
     _run([sys.executable, "-m", "venv", str(folder)], "this Python lacks venv: install python3-venv")
+
+
+def _say(text: str, end: str = "\n") -> None:
+    """Report on standard error: a program may read the output of the target that needs the environment."""
+    print(text, end=end, file=sys.stderr, flush=True)
 
 
 def _digest(content: bytes) -> str:
@@ -78,7 +81,7 @@ def _lock(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            print(f"Waiting for another process that is making {folder.name}", flush=True)
+            _say(f"Waiting for another process that is making {folder.name}")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -103,16 +106,16 @@ class InstallProgress:
         """Say how far it is: at once on a terminal, after a while elsewhere."""
         now = time.monotonic()
         said = f"  {now - self._begun:3.0f} s  {self._doing}"
-        if self._doing and sys.stdout.isatty():
-            print(f"\r\033[K{said}", end="", flush=True)
+        if self._doing and sys.stderr.isatty():
+            _say(f"\r\033[K{said}", end="")
         elif self._doing and now - self._told >= REPORT_SECONDS:
             self._told = now
-            print(said, flush=True)
+            _say(said)
 
     def end(self) -> None:
         """Clear an unfinished line."""
-        if self._doing and sys.stdout.isatty():
-            print(flush=True)
+        if self._doing and sys.stderr.isatty():
+            _say("")
 
 
 def _run(command: list[str], complaint: str) -> None:

@@ -31,7 +31,9 @@ def test_a_second_time_there_is_nothing_to_do(
     tmp_path: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert environment.make(tmp_path / "venv") is True
-    assert capsys.readouterr().out.endswith(" and installing the packages: about a minute, this once\n")
+    said = capsys.readouterr()
+    assert said.err.endswith(" and installing the packages: about a minute, this once\n")
+    assert said.out == "", "a target's output may be read by a program"
     assert environment.make(tmp_path / "venv") is False
     assert len(commands) == 2
     assert "--use-pep517" in commands[1]  # or pip warns of packages that it has to build
@@ -99,7 +101,7 @@ def test_an_installation_tells_what_it_is_at_in_plain_lines(
     monkeypatch.setattr(environment, "REPORT_SECONDS", 0)
     install(0)
 
-    said = [line.partition(" s  ")[2] for line in capsys.readouterr().out.splitlines()]
+    said = [line.partition(" s  ")[2] for line in capsys.readouterr().err.splitlines()]
     assert [line for line, _ in groupby(said)] == [
         "collecting packages: 1, chalice",
         "collecting packages: 2, boto3",
@@ -110,13 +112,13 @@ def test_an_installation_tells_what_it_is_at_in_plain_lines(
 def test_an_installation_that_is_soon_over_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     install(0)
 
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
 
 
 def test_on_a_terminal_there_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     install(0)
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
 
     assert said.count("\n") == 1
     assert said.endswith("  0 s  installing 2 packages\n")
@@ -159,7 +161,7 @@ def test_a_second_making_says_that_it_waits_for_the_first(
         second = Thread(target=environment.make, args=(tmp_path / "venv",))
         second.start()
         deadline = time.monotonic() + 5
-        while not (said := capsys.readouterr().out) and time.monotonic() < deadline:
+        while not (said := capsys.readouterr().err) and time.monotonic() < deadline:
             time.sleep(0.01)
         assert commands == []
     second.join(5)
