@@ -1,1 +1,1 @@
-"""The open banking hub: between third-party providers (TPPs) and banks (ASPSPs)."""
+"""The open banking hub, which connects third-party providers (TPPs) with banks (ASPSPs)."""

@@ -1,4 +1,4 @@
-"""Wires the open banking hub: records, bank client, flows, and the senders of its deliveries."""
+"""Wires the open banking hub: records, bank client, flows and delivery senders."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from chalicelib.statistics.container import StatisticsContainer
 
 
 class OpenBankingContainer:
-    """``error_page`` renders the page that a person sees after an error."""
+    """The open banking hub's components; ``error_page`` renders error pages for browsers."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class OpenBankingContainer:
         return ConsentExpiry(self.shared.store, self.shared.clock, self.consents, self.tpp_events, self.delivery.outbox)
 
     def senders(self) -> Senders:
-        """The senders of this room's deliveries, by kind."""
+        """The senders of open banking deliveries, by delivery kind."""
         notifications = BankNotifications(self.shared.store, self.banks, self.consents, self.bank_client)
         events = TppEventSender(self.shared.clock, self.clients, self.shared.outbound)
         relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)

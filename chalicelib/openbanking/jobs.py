@@ -14,7 +14,7 @@ openbanking_jobs = Blueprint(__name__)
 
 @openbanking_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="expire")
 def expire(event: Any) -> None:
-    """Every five minutes: send events about consents that expire soon or have expired."""
+    """Every five minutes: send events for consents that are about to expire or have expired."""
     moved = hub().openbanking.consent_expiry.record_due_events()
     if moved:
         log.info("expiry told", consents=moved)

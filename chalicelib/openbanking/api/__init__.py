@@ -1,1 +1,1 @@
-"""HTTP for TPPs, OAuth clients and banks."""
+"""HTTP endpoints for TPPs, OAuth clients and banks."""

@@ -1,4 +1,4 @@
-"""Refusals as HTTP answers: one place decides which interface's format a route speaks."""
+"""Error responses: the single place that selects the error format for a route."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHALLENGES: Mapping[Challenge, str] = {
     "invalid_token": 'Bearer realm="causeway", error="invalid_token"',
     "insufficient_scope": 'Bearer realm="causeway", error="insufficient_scope"',
 }
-"""The ``WWW-Authenticate`` value: RFC 7617 for clients, RFC 6750 §3 for bearers."""
+"""``WWW-Authenticate`` values: RFC 7617 for clients, RFC 6750 §3 for bearer tokens."""
 _CONTENT = {
     "type": Fault.HEADERS,
     "json": Fault.NOT_JSON,
@@ -33,7 +33,7 @@ _CONTENT = {
 
 
 def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
-    """A refusal in the format of ``route``'s interface."""
+    """The error response for a refusal, in the format of ``route``'s interface."""
     form = error_form(route)
     asked = refusal.first or (request_id, now)
     body = token_error(refusal, *asked) if route in _RFC_6749 else form.body(refusal, *asked)
@@ -41,13 +41,13 @@ def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> R
 
 
 def token_error(refusal: Refusal, request_id: str, now: int) -> TokenError:
-    """Why a token request was refused, also in the words of RFC 6749."""
-    error = cast("OauthError", oauth_error(refusal))  # the others are the front door's
+    """The error body for a token request, including the RFC 6749 members."""
+    error = cast("OauthError", oauth_error(refusal))  # front door errors never get here
     return {**TPP_ERRORS.body(refusal, request_id, now), "error": error, "error_description": refusal.message}
 
 
 def oauth_error(refusal: Refusal) -> OauthError | FrontDoorError:
-    """The ``error`` of RFC 6749 §5.2 for a refusal that was not given one where it was raised."""
+    """The RFC 6749 §5.2 error code: the refusal's own ``oauth_error``, or one derived from its fault."""
     if refusal.oauth_error is not None:
         return refusal.oauth_error
     if refusal.fault in (Fault.NOT_AUTHENTICATED, Fault.WRONG_CREDENTIALS):
@@ -56,7 +56,9 @@ def oauth_error(refusal: Refusal) -> OauthError | FrontDoorError:
 
 
 def as_refusal(error: Exception) -> Refusal:
-    """Turn a view's exception into a refusal; an unexpected error is logged and not shown to the caller."""
+    """Convert a view's exception into a refusal. Unexpected errors are logged and their details hidden from
+    the caller.
+    """
     if isinstance(error, Refusal):
         return error
     if isinstance(error, UnreadableBody):
@@ -70,7 +72,7 @@ def as_refusal(error: Exception) -> Refusal:
 
 
 def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Response:
-    """The answer after a view's exception."""
+    """The error response for a view's exception."""
     return refusal_answer(incoming.route, as_refusal(error), incoming.request_id, clock.time())
 
 

@@ -1,6 +1,6 @@
-"""The bank-facing API: parses calls below ``/bank`` and ``/bank/v2`` and answers them.
+"""The bank-facing API: HTTP endpoints below ``/bank`` and ``/bank/v2``.
 
-The routes are derived from each version's declarations; versions differ in spelling, in path and in their errors.
+Routes are derived from each version's declarations. The versions differ in member spelling, paths and errors.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
 
 
 _MISSING_WHEN_NULL = ("request_url", "scopes")
-"""Members, in snake_case, whose absence has its own error code."""
+"""Members, in snake_case, for which null counts as missing, because a missing one has its own error code."""
 
 
 def _without_nulls(members: Any) -> Any:
-    """Drop null members whose absence has its own error code."""
+    """Drop the ``_MISSING_WHEN_NULL`` members whose value is null."""
     if not isinstance(members, dict):
         return members
     missing = {version.spell(name) for version in VERSIONS.values() for name in _MISSING_WHEN_NULL}
@@ -89,13 +89,13 @@ def _without_nulls(members: Any) -> Any:
 
 @bank_routes.get("/bank/public_key")
 def public_key(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """The service's public keys as PEM, newest first."""
+    """The service's public keys in PEM format, newest first."""
     keys = "".join(public_pem(key) for key in openbanking.shared.keyring.public_keys())
     return text_answer(keys, "application/x-pem-file", headers={"Cache-Control": "public, max-age=60"})
 
 
 def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Return the PSU's browser without a consent; a browser sends no headers, and an error is a page."""
+    """Redirect the PSU's browser to the TPP without a consent. No headers are required, and errors are HTML pages."""
     query = dict(incoming.query)
     try:
         return redirect(
@@ -113,7 +113,7 @@ def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incom
 
 
 def serve(routes: Routes[OpenBankingContainer], version: Version) -> None:
-    """Serve the bank-facing API of one version."""
+    """Register the routes of one version of the bank-facing API."""
     for call in BANK_CALLS:
         if call.name in version.calls:
             routes.serve(f"{version.base}{call.path}", ["POST"], _bank_view(call, version))

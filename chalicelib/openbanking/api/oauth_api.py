@@ -1,4 +1,4 @@
-"""The API for standard OAuth clients: RFC 6749 authorization, RFC 8414 metadata, RFC 7517 keys."""
+"""Endpoints for standard OAuth clients: RFC 6749 authorization, RFC 8414 metadata, RFC 7517 keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure)
 
 @oauth_routes.get("/oauth/authorize", _failure_page)
 def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Redirect to the bank; after an error to the client, or to an error page if the client is unknown."""
+    """Redirect to the bank. Errors are redirected to the client, or shown on an error page if the client is unknown."""
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise refusals.CLIENT_ID_MISSING()
@@ -65,13 +65,13 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
     except Exception as error:
         refusal = answers.as_refusal(error)
         is_ours = TPP_ERRORS.status(refusal) >= 500
-        current_call.record_failure("hub" if is_ours else "caller")  # the redirect does not tell
+        current_call.record_failure("hub" if is_ours else "caller")  # a redirect status does not show the failure
         return _redirect_with_error(openbanking, callback_url, pairs.get("state"), refusal)
     return redirect(authorization.request_url)
 
 
 def _read_request(incoming: Incoming) -> AuthorizeRequest:
-    """The query of RFC 6749 §4.1.1 as this service's request; unknown parameters are ignored (§3.1)."""
+    """Parse the RFC 6749 §4.1.1 query into an ``AuthorizeRequest``; unknown parameters are ignored (§3.1)."""
     try:
         query = {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
     except UnreadableBody as error:
@@ -108,7 +108,7 @@ def metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 
 def describe_server(settings: Settings) -> ServerMetadata:
-    """The authorization server's metadata."""
+    """The authorization server metadata."""
     base = settings.public_url
     methods = ["client_secret_basic", "client_secret_post"] + (["none"] if settings.is_sandbox else [])
     return {
@@ -132,12 +132,12 @@ def describe_server(settings: Settings) -> ServerMetadata:
 
 @oauth_routes.get("/.well-known/jwks.json")
 def keys(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """The public keys that the service signs webhooks with (RFC 7517)."""
+    """The public keys for verifying webhook signatures (RFC 7517)."""
     return json_answer(
         key_set(openbanking.shared.keyring.public_keys()), headers={"Cache-Control": "public, max-age=60"}
     )
 
 
 def key_set(keys: Iterable[RSAPublicKey]) -> KeySet:
-    """Public keys as JSON Web Keys."""
+    """Convert public keys to a JSON Web Key Set."""
     return {"keys": [jwk(key) for key in keys]}

@@ -1,4 +1,4 @@
-"""The TPP-facing API: parses calls below ``/tpp`` and answers them (specification, TPP-facing interface)."""
+"""The TPP-facing API: HTTP endpoints below ``/tpp`` (specification, TPP-facing interface)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def scope(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 
 def describe_scopes(bank: Bank) -> ScopeAnswer:
-    """The rights that a PSU of a bank can give."""
+    """The scopes that PSUs can grant at a bank."""
     scopes = [BankScope(scope=row.name, service=row.service, meaning=row.meaning) for row in bank.scopes]
     return {"bic": bank.bic, "scopes": scopes}
 
@@ -101,7 +101,7 @@ def banks(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 
 def page_of_banks(banks: Sequence[BankEntry], query: BanksQuery) -> BanksAnswer:
-    """The banks of one page."""
+    """The requested page of the bank directory."""
     first = (query.page - 1) * query.limit
     shown = [*banks[first : first + query.limit]]
     return {"banks": shown, "page": query.page, "limit": query.limit, "total": len(banks)}
@@ -196,7 +196,7 @@ tpp_routes.serve_below("/tpp", [], _refuse_unknown_action)
 
 
 def _read_credentials(incoming: Incoming, members: Mapping[str, Any] | None = None) -> TppCredentials:
-    """The caller's credentials: header, HTTP Basic, and at the token endpoints ``members``. Raises: Refusal."""
+    """The caller's credentials from headers, HTTP Basic and, at the token endpoints, ``members``. Raises: Refusal."""
     members = members or {}
     kind, _, value = incoming.headers.get("authorization", "").partition(" ")
     basic_id, basic_secret = _read_basic(value.strip()) if kind.lower() == "basic" else (None, None)
@@ -209,7 +209,7 @@ def _read_credentials(incoming: Incoming, members: Mapping[str, Any] | None = No
 
 
 def _single_value(what: str, *given: object) -> str | None:
-    """The one value that a request gives in several ways. Raises: Refusal, when they differ."""
+    """The value of a credential that can be sent in several ways. Raises: Refusal, if the values differ."""
     values = {value for value in given if isinstance(value, str) and value}
     if len(values) > 1:
         raise refusals.CLIENT_CONTRADICTORY(part=what)
@@ -217,7 +217,7 @@ def _single_value(what: str, *given: object) -> str | None:
 
 
 def _read_basic(value: str) -> tuple[str, str]:
-    """Client ID and secret of HTTP Basic (RFC 6749 §2.3.1). Raises: Refusal."""
+    """Parse Client ID and secret from HTTP Basic (RFC 6749 §2.3.1). Raises: Refusal."""
     try:
         user, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
     except (binascii.Error, ValueError):
@@ -240,7 +240,7 @@ def _refuse_parameters(incoming: Incoming) -> None:
 def _idempotency_key_claim(
     call: PaymentCall, credentials: TppCredentials, incoming: Incoming
 ) -> IdempotencyKeyClaim | None:
-    """The claim of an Idempotency-Key; an invalid key is refused later, with the other headers."""
+    """The claim for a valid Idempotency-Key. An invalid key is refused later, along with the other headers."""
     key = incoming.headers.get("idempotency-key")
     if not key or not _is_key(key):
         return None
@@ -259,7 +259,7 @@ def _is_key(key: str) -> bool:
 
 
 def _direct_bic(members: Any) -> str:
-    """The bank of a direct payment's body. Raises: Refusal."""
+    """The BIC in a direct payment's body. Raises: Refusal."""
     named = {name: value for name, value in members.items() if name == "bic"} if isinstance(members, dict) else members
     try:
         return ScopeQuery.read(named).bic
@@ -268,13 +268,13 @@ def _direct_bic(members: Any) -> str:
 
 
 def _prefers_async(incoming: Incoming) -> bool:
-    """Whether the caller prefers a deferred answer (RFC 7240); other preferences are ignored."""
+    """Whether the caller prefers a deferred response (RFC 7240); other preferences are ignored."""
     given = incoming.headers.get("prefer", "").split(",")
     return any(preference.partition(";")[0].strip().lower() == "respond-async" for preference in given)
 
 
 def _bank_headers(incoming: Incoming) -> dict[str, Any]:
-    """The headers for the bank: the request's id and the PSU's address. Raises: Refusal."""
+    """The header values to pass to the bank: request id and PSU IP address. Raises: Refusal."""
     return {"request_id": incoming.request_id, "psu_address": _psu_address(incoming)}
 
 
@@ -286,7 +286,7 @@ def _psu_address(incoming: Incoming) -> str | None:
         address = ipaddress.ip_address(given.strip())
     except ValueError:
         raise refusals.PSU_ADDRESS_WRONG() from None
-    if getattr(address, "scope_id", None) is not None:  # the name of a network interface: free text
+    if getattr(address, "scope_id", None) is not None:  # free text: the name of a network interface
         raise refusals.PSU_ADDRESS_WRONG()
     return str(address)
 
@@ -294,12 +294,13 @@ def _psu_address(incoming: Incoming) -> str | None:
 def _read_token_request(
     openbanking: OpenBankingContainer, incoming: Incoming, model: Any
 ) -> tuple[Any, TppCredentials]:
-    """The body of a token or revocation request, and the client that it names.
+    """Parse the body and the credentials of a token or revocation request.
 
-    The client is judged before the body's members, which may name it; a body that cannot be read keeps that back.
+    Client errors take precedence over errors in the body's members, which may include the credentials. If the body is
+    unreadable, only credentials in the headers are checked first.
 
     Raises:
-        Refusal, BadContent.
+        Refusal, UnreadableBody.
     """
     try:
         members = _read_members(incoming, model)
@@ -319,7 +320,7 @@ def _read_token_request(
 
 
 def _read_members(incoming: Incoming, model: Any) -> Any:
-    """The body's members; of a form, unknown ones are ignored (RFC 6749 §3.2). Raises: BadContent."""
+    """The body's members; unknown form fields are dropped (RFC 6749 §3.2). Raises: UnreadableBody."""
     if incoming.content_type == FORM:
         form = incoming.form(repeatable=REPEATABLE)
         return {name: value for name, value in form.items() if name in model.model_fields}

@@ -1,1 +1,1 @@
-"""Calls to banks, their answers and their failures."""
+"""Calls to banks: the client, response validation and failures."""

@@ -1,6 +1,6 @@
-"""Parse a bank's answer and check it against its model (specification, Errors).
+"""Parse a bank's response and validate it against its model (specification, Errors).
 
-Whatever a bank does wrong becomes one kind of refusal that carries the bank's own code and message.
+Every failure of a bank becomes a ``BankFailed`` with the bank's own code and message.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer,
 
 HANDED_ON_BYTES = 5_900_000
 _LOGGED = 50
-"""The most members in two spellings that are logged for one answer."""
+"""The maximum number of members in two spellings logged per response."""
 _TWICE = "is there in both spellings: the one in snake_case counts"
 _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
-"""A byte that is escaped twice takes at most seven bytes."""
+"""Bodies up to this size need no check: escaping twice expands a byte to at most seven."""
 _UNDECIDED = (408, 409, 425)
-"""Statuses below 500 that leave the outcome unknown: too late, in conflict with another request, too early."""
+"""HTTP statuses below 500 that leave the outcome unknown: Request Timeout, Conflict, Too Early."""
 
 
 def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
-    """Check a bank's answer against its model and normalize it for the TPP. Raises: BankFailed."""
+    """Validate a bank's response against its model and normalise it for the TPP. Raises: BankFailed."""
     form = webhook.form or version.answers
     answer = _normalise_answer(webhook, webhook.shape(parse_reply(form, reply)), form)
     _check_model(webhook, request, answer)
@@ -42,7 +42,7 @@ def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], 
 
 
 def parse_reply(form: AnswerForm, reply: Reply) -> dict[str, Any]:
-    """The members of a successful answer, without its ``status``. Raises: BankFailed."""
+    """The members of a success response, without ``status``. Raises: BankFailed."""
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -64,12 +64,13 @@ def _unreadable_reply(reply: Reply, what: str) -> BankFailed:
 
 
 def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFailed:
-    """A bank's own error: a refusal if it has a code or the status ``error``, unless the HTTP status leaves the outcome
-    open."""
+    """The failure for an error response: a refusal if it has an error code or the status ``error``, unless the HTTP
+    status leaves the outcome unknown.
+    """
     code, text = answer.get(form.code), answer.get(form.text)
     said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional_errors(answer)])
     is_error = code is not None or answer.get("status") == "error"
-    forms = [version.answers for version in VERSIONS.values()]  # a bank may use another version's codes
+    forms = [version.answers for version in VERSIONS.values()]  # banks may use another version's error codes
     is_no = is_error and status < SERVER_ERROR and status not in _UNDECIDED
     return BankFailed(
         f"{code}: {said}" if code else said,
@@ -100,7 +101,7 @@ def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm
 
 
 def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
-    """Refuse an answer with missing or mistyped mandatory members; other deviations are logged and pass."""
+    """Reject a response with missing or mistyped mandatory members; log and accept other deviations."""
     try:
         webhook.model_of_answer(request).read(answer)
     except InvalidMessage as error:
@@ -115,17 +116,17 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
 
 
 def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
-    """An error with a success status, in versions without a ``status`` member."""
+    """The format of an error sent with a success status, if any; only in versions without a ``status`` member."""
     forms = (version.answers for version in VERSIONS.values() if not version.answers.says_status)
     return next((form for form in forms if form.code in answer and form.text in answer), None)
 
 
 def _check_size(reply: Reply, answer: Mapping[str, Any]) -> None:
-    """Refuse an answer that is too large to hand on: Lambda returns it as ASCII text inside JSON."""
+    """Reject a response that is too large to pass on, because Lambda returns it as ASCII text inside JSON."""
     if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
         raise BankFailed(f"the bank's answer takes more than the {HANDED_ON_BYTES} bytes that can be handed on")
 
 
 def _is_fatal(problem: Problem) -> bool:
-    """Whether a mandatory member is missing or mistyped, or the answer as a whole cannot be read."""
+    """Whether a mandatory member is missing or mistyped, or the response as a whole is unreadable."""
     return not problem.field or (problem.mandatory and problem.kind in ("missing", "type"))

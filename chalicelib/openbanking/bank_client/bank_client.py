@@ -1,6 +1,6 @@
-"""The bank client: signs and sends a webhook and parses the answer (specification, Events).
+"""The bank client: signs and sends webhooks and parses the responses (specification, Events).
 
-A bank that keeps failing to answer is not asked for a while. What a bank answers is understood in ``bank_answers``.
+A circuit breaker pauses calls to a bank that keeps failing. Responses are parsed in ``bank_answers``.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from chalicelib.statistics import current_call
 
 _TEXT = 510
 _LONGEST_WAIT = 86_400
-"""Seconds; a longer ``Retry-After`` of a bank counts as a day."""
+"""Seconds; a bank's ``Retry-After`` is capped at one day."""
 
 
 @dataclass(frozen=True, slots=True)
 class BankAnswer:
-    """A bank's successful answer as the bank wrote it, the seconds that the bank took, and the HTTP status."""
+    """A bank's success response: its members, the response time in seconds, and the HTTP status."""
 
     body: Mapping[str, Any]
     seconds: float
@@ -40,7 +40,7 @@ class BankAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PreparedRequest:
-    """A request to the bank with this BIC, ready to be sent; ``path`` is that of the webhook."""
+    """A signed request to the bank ``bic``, ready to send; ``path`` is the webhook's."""
 
     bic: str
     path: str
@@ -71,12 +71,12 @@ class BankClient:
         token: str | None,
         psu_address: str | None = None,
     ) -> BankAnswer:
-        """Send ``webhook``, check the answer against its model and normalize it.
+        """Send ``webhook``, validate the response against its model and normalise it.
 
-        ``version`` is the consent's: a bank that has moved on answers old consents in their own version.
+        ``version`` is the consent's: after a bank upgrades, it still responds to old consents in their version.
 
         Raises:
-            BankFailed: in whatever way.
+            BankFailed: for any failure.
         """
         token = token if webhook.sends_token else None
         outgoing = self.prepare(
@@ -93,7 +93,7 @@ class BankClient:
         *,
         once: bool = False,
     ) -> BankAnswer:
-        """Send a prepared request: ``call`` without its first step. Raises: BankFailed."""
+        """Send a prepared request; otherwise the same as ``call``. Raises: BankFailed."""
         reply = self._send_and_record(outgoing, webhook, once=once)
         try:
             return BankAnswer(read_answer(version, webhook, request, reply), reply.seconds, reply.status)
@@ -106,7 +106,7 @@ class BankClient:
         raise failure
 
     def _send_and_record(self, outgoing: PreparedRequest, webhook: Webhook, *, once: bool) -> Reply:
-        """Send a request and record its outcome; an answer that is too large counts as one. Raises: BankFailed."""
+        """Send a request and record its outcome; an oversized response counts as answered. Raises: BankFailed."""
         at, started = self.clock.time(), self.clock.monotonic()
 
         def note(outcome: current_call.Outcome) -> None:
@@ -126,16 +126,16 @@ class BankClient:
         return reply
 
     def _retry_after(self, reply: Reply) -> int | None:
-        """The seconds of ``Retry-After``, if an overloaded or failing bank sends one."""
+        """The seconds of ``Retry-After``, if a rate-limiting or failing bank sends it."""
         if reply.status != TOO_MANY_REQUESTS and reply.status < SERVER_ERROR:
             return None
         seconds = reply.retry_after(self.clock.time())
         return None if seconds is None else min(seconds, _LONGEST_WAIT)
 
     def redact_secrets(self, failure: BankFailed, outgoing: PreparedRequest) -> BankFailed:
-        """Mask tokens and keys of the request in the details of a failure.
+        """Mask the request's token and API key in a failure's detail, then truncate it.
 
-        They are cut only then: half a secret would not be recognised.
+        Truncating first could leave part of a secret that no longer matches.
         """
         text, token = failure.detail, outgoing.headers.get("X-Auth-Token")
         for key in (token, outgoing.headers["X-Api-Key"]):
@@ -153,7 +153,7 @@ class BankClient:
         token: str | None,
         psu_address: str | None = None,
     ) -> PreparedRequest:
-        """Build a signed request; whatever can fail before sending fails here."""
+        """Build a signed request. Every step that can fail before sending happens here."""
         body = jsontext.dumps(request).encode()
         headers = {
             "Content-Type": "application/json",
@@ -166,7 +166,7 @@ class BankClient:
         return PreparedRequest(bank.bic, path, f"{bank.domain}{path}", body, headers)
 
     def require_closed(self, bank: Bank, webhook: Webhook) -> None:
-        """Check whether ``send`` would call the bank now, before anything is used up. Raises: BankFailed."""
+        """Check that the bank's circuit is closed, before a payment uses up any claim. Raises: BankFailed."""
         try:
             self.breaker.require_closed(bank.bic)
         except CircuitOpen as error:
@@ -174,12 +174,12 @@ class BankClient:
             raise BankFailed.of_open_circuit(error) from None
 
     def send(self, outgoing: PreparedRequest, *, once: bool = False) -> Reply:
-        """Post a prepared request; a refused or dropped connection is tried once more.
+        """Post a prepared request; retry once if the connection is refused or dropped.
 
-        With ``once``, for payments, it has a connection of its own and is never repeated.
+        With ``once``, for payments, use a new connection and never retry.
 
         Raises:
-            BankFailed: there was no whole answer, or calls to the bank are paused.
+            BankFailed: no complete response was received, or calls to the bank are paused.
         """
         try:
             self.breaker.admit(outgoing.bic)

@@ -1,4 +1,4 @@
-"""Failures of banks: one kind of refusal, with the bank's own code and message."""
+"""Bank failures: a single refusal class with the bank's own code and message."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
 
 Reach = Literal["never", "refused", "unknown"]
-"""How far a request came: not sent, refused by the bank, or outcome unknown."""
+"""How far a request got: never sent, refused by the bank, or outcome unknown."""
 
 
 class BankFailed(Refusal):
-    """A bank could not be reached, refused, or answered outside the protocol.
+    """The bank was unreachable, refused the request, or violated the protocol in its response.
 
     Attributes:
-        reach: whether the request was sent.
-        authorize_again: whether the bank refused the PSU's token.
-        quoted: whether the detail is the bank's own text, which may speak of the PSU.
-        broken: whether the error's code says that the bank itself failed.
-        status: the HTTP status of the bank's answer; ``None`` when there was none.
-        retry_after: seconds for which the bank wants to be left alone, or is because it keeps failing to answer.
-        not_asked: whether the latter is the reason: nothing was sent.
-        answer: the members of an answer that means success and cannot be used; ``None`` when there was none.
+        reach: how far the request got.
+        authorize_again: whether the bank rejected the PSU's token.
+        quoted: whether the detail is the bank's own text, which may contain data about the PSU.
+        broken: whether the error code indicates a failure of the bank itself.
+        status: the HTTP status of the bank's response; ``None`` without a response.
+        retry_after: seconds to wait, set by the bank or by the open circuit breaker.
+        not_asked: whether the request was not sent because the circuit breaker is open.
+        answer: the members of an unusable success response; ``None`` if there was none.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class BankFailed(Refusal):
 
     @classmethod
     def of_open_circuit(cls, error: CircuitOpen) -> BankFailed:
-        """The bank was not asked, because its circuit breaker is open."""
+        """The failure for a request that was not sent because the circuit breaker is open."""
         text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
         return cls(text, "never", retry_after=error.retry_after, not_asked=True)
 
     def with_detail(self, detail: str, *, authorize_again: bool) -> BankFailed:
-        """The same failure with another sentence."""
+        """A copy of the failure with another ``detail``."""
         return BankFailed(
             detail,
             self.reach,
@@ -76,28 +76,28 @@ class BankFailed(Refusal):
 
     @property
     def payment_id(self) -> str | None:
-        """The payment that an unusable answer names; the bank has probably accepted it."""
+        """The payment_id in an unusable success response; the bank has probably accepted this payment."""
         named = self.answer.get("payment_id") if self.answer else None
         return named if is_payment_id(named) else None
 
     @property
     def reason(self) -> str:
-        """The cause without the bank's own words, for records and logs."""
+        """The cause without the bank's own text, for records and logs."""
         return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
 
     @property
     def responsible(self) -> Literal["bank", "caller"]:
-        """Whether the bank failed, rather than refused the request."""
+        """``caller`` if the bank refused the request; ``bank`` if the bank itself failed or is overloaded."""
         return "caller" if self.reach == "refused" and not (self.is_rate_limited or self.broken) else "bank"
 
     @property
     def is_rate_limited(self) -> bool:
-        """Whether the bank refused because it is overloaded."""
+        """Whether the bank refused the request because of its rate limit."""
         return self.status == TOO_MANY_REQUESTS
 
     @property
     def detail(self) -> str:
-        """The bank's own words, or the cause of the failure."""
+        """The bank's own text, or the cause of the failure."""
         return self.details[0].details
 
 

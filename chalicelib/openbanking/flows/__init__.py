@@ -1,1 +1,1 @@
-"""What happens between TPPs, PSUs and banks: authorization, tokens, reads, payments."""
+"""The flows between TPPs, PSUs and banks: authorization, tokens, data requests and payments."""

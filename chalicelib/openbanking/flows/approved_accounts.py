@@ -1,4 +1,4 @@
-"""Which of a PSU's accounts a call is about, and whether the PSU approved them (decisions: account identifiers)."""
+"""Checks that the accounts in requests and responses were approved by the PSU (decisions: account identifiers)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
 
 
 def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
-    """Refuse a call about an account that the PSU did not approve, before the bank is called.
+    """Refuse a request for an account that the PSU did not approve, before the bank is called.
 
-    Where the consent names no identifier of a kind, the bank decides.
+    If the consent has no identifiers of a kind, the decision is left to the bank.
 
     Raises:
         Refusal: naming the member.
@@ -30,10 +30,10 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
 
 
 def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Remove accounts that the PSU did not approve from an answer.
+    """Remove accounts that the PSU did not approve from a response.
 
-    An account is withheld when it shows identifiers of kinds that the consent names, and none of them is among those
-    named; every other account is passed on: the bank decides.
+    An account is withheld if it has identifiers of a kind that the consent lists, but none of them is in the consent.
+    All other accounts are passed on: the decision is left to the bank.
     """
     if webhook.account_id is None:
         return answer
@@ -60,7 +60,7 @@ def _is_approved(consent: Consent, account: Mapping[str, Any], id_member: str) -
 
 
 def _compare_identifiers(consent: Consent, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
-    """For each kind that the consent names and the account shows: whether the identifier is among those named."""
+    """For each kind of identifier that both consent and account have, whether the account's is in the consent."""
     ibans, ids, numbers = (consent.accounts.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
     iban, account_id = account.get("iban"), account.get(id_member)
     if ibans and isinstance(iban, str) and iban:
@@ -72,6 +72,6 @@ def _compare_identifiers(consent: Consent, account: Mapping[str, Any], id_member
 
 
 def _is_among(approved: Sequence[str], holder: Mapping[str, Any]) -> bool:
-    """Whether the consent has the British account of a request or an answer."""
+    """Whether the British account in a request or response is one of the ``approved`` accounts."""
     named = account_from_members(holder["account_number"], holder.get("sort_code"))
     return any(not read_approved_account(text).is_other_than(named) for text in approved)

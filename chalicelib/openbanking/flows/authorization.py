@@ -1,7 +1,7 @@
-"""The authorization flow: from a TPP's request to a consent, or back without one (specification, Flows).
+"""The authorization flow, from a TPP's request to a consent or a cancellation (specification, Flows).
 
-``authorize`` gives the TPP an address at the bank; the bank shows that address to ``initiate`` and learns who asks for
-what; after the PSU's decision it calls ``save_consent``, or lets the PSU open the cancel address.
+``authorize`` returns a URL at the bank to the TPP. The bank passes this URL to ``initiate`` to get the TPP's details
+and scopes. After the PSU's decision, the bank calls ``save_consent`` or sends the PSU to the cancel URL.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punc
 
 
 class UnknownCancelUrl(LookupError):
-    """A cancel address that this service did not give out."""
+    """A cancel URL that this service did not issue, or whose client can no longer be redirected to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ class AuthorizationCodeFlow:
     outbox: Outbox
 
     def authorize(self, client: Client, request: AuthorizeRequest, *, repeatable: bool = False) -> AuthorizationRequest:
-        """Store a TPP's request; the PSU must open its ``request_url``.
+        """Store a TPP's request. The PSU must open the returned request's ``request_url``.
 
-        With ``repeatable`` the request is the browser's: an identical open one gets the same answer (reload, back
-        button), and a state made here goes to the bank only.
+        ``repeatable`` is for browser requests: repeating an identical open request (reload, back button) returns the
+        stored one, and a generated state is sent to the bank only.
 
         Raises:
-            Refusal: unknown bank or scope, a redirect URI that is not the client's, a state that was used.
+            Refusal: the bank or a scope is unknown, the redirect URI is not the client's, or the state was used before.
         """
         bank = self.banks.find(request.bic)
         if bank is None:
@@ -100,7 +100,7 @@ class AuthorizationCodeFlow:
         return opened
 
     def initiate(self, bank: Bank, request: InitAuthorization, claim: BankIdempotencyClaim) -> InitAuthorizationAnswer:
-        """Answer the bank which TPP asks for which scopes. Raises: Refusal."""
+        """Return the TPP and the requested scopes to the bank. Raises: Refusal."""
         kept, authorization, client = self._read_request(bank, request.request_url, claim)
         stored: InitAuthorizationAnswer | None = kept
         if stored is not None:
@@ -116,7 +116,7 @@ class AuthorizationCodeFlow:
         return self.bank_idempotency.store_answer(claim, answer)
 
     def save_consent(self, bank: Bank, request: SaveConsent, claim: BankIdempotencyClaim) -> SaveConsentAnswer:
-        """Save what the PSU approved. Raises: Refusal."""
+        """Save the consent that the PSU approved. Raises: Refusal."""
         scopes = _read_approved_scopes(bank.version, request.scopes)
         kept, authorization, client = self._read_request(bank, request.request_url, claim)
         stored: SaveConsentAnswer | None = kept
@@ -132,12 +132,12 @@ class AuthorizationCodeFlow:
         return self._write_consent(bank, client, authorization, accounts, claim)
 
     def cancel(self, version: Version, secret: str, error: str | None, description: str | None) -> str:
-        """End the request of a PSU who returns without a consent; answers the redirect address.
+        """Cancel a request when the PSU returns without a consent. Returns the redirect URL.
 
-        A cancelled request gets the same answer; an approved one keeps its consent.
+        Calling it again returns the same URL; an approved request keeps its consent.
 
         Raises:
-            UnknownCancellation: an unknown address, or no active client with the Callback URL of the request.
+            UnknownCancelUrl: the URL is unknown, or no active client has the request's Callback URL.
         """
         credential = OpaqueToken.parse(secret, parts=1)
         item = self.store.get(*authorization_key(credential.ids[0])) if credential else None
@@ -179,7 +179,7 @@ class AuthorizationCodeFlow:
     def _read_request(
         self, bank: Bank, url: str, claim: BankIdempotencyClaim
     ) -> tuple[Any, AuthorizationRequest, Client]:
-        """The request of ``url``, its client, and the answer for a repeat."""
+        """The stored response for a repeat, the authorization request of ``url``, and its client."""
         ids = parse_request_url(url)
         if ids is None:
             raise refusals.REQUEST_URL_INVALID()
@@ -244,7 +244,7 @@ class AuthorizationCodeFlow:
     def _cancel_request(
         self, authorization: AuthorizationRequest, client: Client, error: str, description: str
     ) -> AuthorizationRequest:
-        """End an open request and notify the TPP; a request that has already ended stays as it is."""
+        """Cancel an open request and notify the TPP; a request that is no longer open is returned unchanged."""
         ended, cancellation = self.authorization_requests.update_to_cancel(authorization, error, description)
         data: ConsentCancelled = {
             "bic": ended.bic,
@@ -275,7 +275,7 @@ class AuthorizationCodeFlow:
 
 
 def describe_authorization(authorization: AuthorizationRequest, now: int) -> AuthorizeAnswer:
-    """An open request as its TPP sees it: the PSU's address and the seconds left to decide."""
+    """The response for an open request: the URL for the PSU and the seconds until it expires."""
     return {
         "redirect_url": authorization.request_url,
         "state": authorization.state,
@@ -302,5 +302,5 @@ def _read_approved_accounts(version: Version, request: SaveConsent) -> Accounts:
 
 
 def _error_text(text: str | None, length: int) -> str:
-    """What RFC 6749 §4.1.2.1 allows in ``error`` and ``error_description``."""
+    """Drop the characters that RFC 6749 §4.1.2.1 forbids in errors, and truncate to ``length``."""
     return "".join(character for character in text or "" if character in _ERROR_CHARACTERS)[:length].strip()

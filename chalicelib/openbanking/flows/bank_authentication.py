@@ -1,6 +1,6 @@
 """Authentication of banks at the bank-facing API (decisions: Bank-facing API and webhooks).
 
-Checked in this order: key, version, certificate, request id, signature.
+Checks, in order: API key, protocol version, certificate, request id, signature.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from chalicelib.openbanking.records.banks import Banks
 
 @dataclass(frozen=True, slots=True)
 class BankAuthentication:
-    """Authenticates banks; with ``explains``, in sandboxes, the refusal of a signature has the verified bytes and
-    keys."""
+    """Authenticates banks. With ``explains``, in sandboxes, a signature refusal describes the verified bytes
+    and keys.
+    """
 
     banks: Banks
     explains: bool
@@ -28,7 +29,7 @@ class BankAuthentication:
     def authenticate(
         self, version: Version, headers: Mapping[str, str], identity: Mapping[str, Any], body: bytes
     ) -> Bank:
-        """The bank that calls. ``headers`` go by lower-case name; ``identity`` is API Gateway's. Raises: Refusal."""
+        """The calling bank. ``headers`` have lower-case names; ``identity`` comes from API Gateway. Raises: Refusal."""
         bank = self._by_key(headers.get("x-api-key", ""))
         if bank.version is not version:
             raise refusals.OTHER_VERSION(version=f"version {bank.version}")

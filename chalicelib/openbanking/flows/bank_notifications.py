@@ -16,7 +16,7 @@ _GONE = (404, 410)
 
 
 def record_revoke_token(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
-    """The delivery that notifies a bank of a consent's end, for the transaction that ends it."""
+    """The delivery that notifies a bank of a consent's end, for the transaction that ends the consent."""
     return outbox.record(
         "revoke_token",
         consent.version.revoke_token.path,
@@ -37,10 +37,10 @@ class BankNotifications:
     bank_client: BankClient
 
     def send_revoke_token(self, dispatch: Dispatch) -> Delivered:
-        """Notify a bank of an ended consent; only status success counts, or that the bank does not know the consent.
+        """Notify a bank of an ended consent.
 
         Raises:
-            Undeliverable: without the bank's own words.
+            Undeliverable: without the bank's own text; final if the bank no longer has the consent.
         """
         delivery = dispatch.delivery
         item = self.store.get(*consent_key(delivery.consent_id or ""))

@@ -1,4 +1,7 @@
-"""The payment status on the shared callback page: its address can be forged, so the bank is asked, within limits."""
+"""The payment status on the shared callback page.
+
+The page's URL can be forged, so the status comes from the bank, within rate limits.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from chalicelib.statistics import current_call
 
 @dataclass(frozen=True, slots=True)
 class StatusResult:
-    """A payment's status, and whether the bank was asked for it now or had reported it before."""
+    """A payment's status; ``from_bank`` is true if the bank was queried, false for the last reported status."""
 
     status: Status
     from_bank: bool
@@ -30,7 +33,7 @@ class StatusResult:
 
 @dataclass(frozen=True, slots=True)
 class CallbackStatus:
-    """Looks up payments for a public page."""
+    """Looks up payments for the public callback page."""
 
     store: Store
     clock: Clock
@@ -40,10 +43,10 @@ class CallbackStatus:
     bank_client: BankClient
 
     def look_up(self, bic: str, payment_id: str, callback_url: str, address: str) -> StatusResult | None:
-        """The status of a payment whose client has this ``callback_url``, or ``None``.
+        """The status of a payment, or ``None`` if its client does not have this ``callback_url``.
 
-        A bank of version 2 is asked while the consent lasts, within the limits of the payment and of the visitor's IP
-        ``address``; otherwise the last reported status.
+        Version 2 banks are queried while the consent is valid, within the limits of the payment and the visitor's IP
+        ``address``; otherwise the last reported status is returned.
         """
         bank = self.banks.find(bic.upper())
         item = self.store.get(*payment_key(bank.bic, payment_id)) if bank else None
@@ -66,7 +69,7 @@ class CallbackStatus:
         return StatusResult(payment.status, from_bank=False)
 
     def _count_query(self, payment: Payment, address: str) -> bool:
-        """Count a query; false when a limit is reached."""
+        """Count a query; false if a limit has been reached."""
         try:
             self.store.transact(self.limits.put_counts(payment, address))
         except (ConditionFailed, Conflict):
@@ -74,7 +77,7 @@ class CallbackStatus:
         return True
 
     def _read_client_and_consent(self, payment: Payment) -> tuple[Client | None, Consent | None]:
-        """The payment's client, and its consent if that is in force or was spent on a payment."""
+        """The payment's client, and its consent if still valid or spent."""
         keys = [client_key(payment.client_id)]
         if payment.consent_id is not None:
             keys.append(consent_key(payment.consent_id))

@@ -1,7 +1,7 @@
-"""Events about the expiry of consents: a week before, and at the end (decisions: Delivery).
+"""Events for expiring consents: a week in advance, and on expiry (decisions: Delivery).
 
-The consent has its next event, which the transaction that records the event advances, so each is sent once, however
-often or late this runs.
+Each consent stores its next event. The transaction that records the event also advances it, so each event is sent once,
+however often or late the job runs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, Consents, consent_key, notice_due
 
 _AT_ONCE = 50
-"""Consents that are read and written together; with their clients they fit into one read."""
+"""Consents per batch; a batch read can also hold all of their clients."""
 _RUN_SECONDS = 40
-"""Seconds after which a run starts no further batch; the next run continues."""
+"""Seconds after which a run starts no new batch; the next run continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsentExpiry:
-    """Finds consents with an event that is due."""
+    """Records due expiry events."""
 
     store: Store
     clock: Clock
@@ -36,7 +36,7 @@ class ConsentExpiry:
     outbox: Outbox
 
     def record_due_events(self) -> int:
-        """Record every due event; answers the number of consents that changed."""
+        """Record all due events. Returns the number of consents with new events."""
         until, moved = self.clock.monotonic() + _RUN_SECONDS, 0
         rows = NOTIFY.rows(self.store, until=self.clock.time())
         for piece in pieces(rows, _AT_ONCE):
@@ -56,9 +56,9 @@ class ConsentExpiry:
         return len(recorded)
 
     def _record_events(self, item: Item, client: Client | None) -> RecordedDeliveries | None:
-        """Record a consent's events that are due; ``None`` when there are none, or another run was faster.
+        """Record a consent's due events; ``None`` if none is due or another run was faster.
 
-        A run that comes later than the end sends both, so that every TPP sees the same story.
+        A run after the expiry records both events, so that every TPP receives the same sequence.
         """
         consent, deliveries = Consent.from_item(item), RecordedDeliveries()
         moved = False

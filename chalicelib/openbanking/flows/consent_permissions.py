@@ -1,4 +1,4 @@
-"""What a consent permits: the webhook of its version, within its scopes, at a registered bank."""
+"""Permission checks: the webhook of the consent's version, its scopes, and its bank."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chalicelib.openbanking.records.consents import Consent
 
 
 def require_scope(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
-    """The webhook that the consent's version has for a call, if its scopes allow it. Raises: Refusal."""
+    """The webhook for a call in the consent's version, if the consent's scopes allow it. Raises: Refusal."""
     webhook = require_webhook(call, consent.version)
     if not webhook.is_within(consent.scopes):
         raise refusals.SCOPE_NOT_GRANTED(scope=str(webhook.scope))
@@ -19,7 +19,7 @@ def require_scope(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
 
 
 def require_webhook(call: RelayedCall | PaymentCall, version: Version) -> Webhook:
-    """The webhook that a version has for a call. Raises: Refusal."""
+    """The webhook for a call in ``version``. Raises: Refusal."""
     webhook = version.webhook(call)
     if webhook is None:
         raise refusals.CALL_NOT_IN_VERSION(version=version.number)
@@ -27,7 +27,7 @@ def require_webhook(call: RelayedCall | PaymentCall, version: Version) -> Webhoo
 
 
 def require_bank(banks: Banks, consent: Consent) -> Bank:
-    """The bank of a consent. Raises: Refusal."""
+    """The consent's bank. Raises: Refusal."""
     bank = banks.find(consent.bic)
     if bank is None:
         raise refusals.CONSENT_BANK_GONE()

@@ -1,7 +1,7 @@
-"""Calls that are answered later: ``Prefer: respond-async`` (RFC 7240; decisions of this project: Delivery).
+"""Deferred calls: ``Prefer: respond-async`` (RFC 7240; decisions of this project: Delivery).
 
-Refusals are immediate. An accepted call is a delivery to the bank; its sealed outcome can be fetched for a day by the
-bearer of the same consent, or by the same client if the call had no bearer.
+Requests are validated immediately. An accepted call becomes a delivery to the bank. Its outcome is stored encrypted and
+can be fetched for a day with a bearer of the same consent, or by the client if the call had no bearer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from chalicelib.openbanking.records.payments import Payment
 
 @dataclass(frozen=True, slots=True)
 class DeferredCalls:
-    """Accepts relayed calls for later, and answers their outcomes and those of payments."""
+    """Accepts relayed calls for deferred execution, and returns the outcomes of deferred calls and payments."""
 
     store: Store
     clock: Clock
@@ -53,12 +53,10 @@ class DeferredCalls:
         return self._accept(STATUS_PATH, payment.client_id, payment.bic, consent, body, request_id)
 
     def look_up(self, credentials: TppCredentials, request_id: str) -> AcceptedRequest:
-        """The outcome of an accepted request.
-
-        At its end it has the HTTP status and the body of the call's answer.
+        """The state of an accepted request; once finished, with the HTTP status and body of the response.
 
         Raises:
-            Refusal: an unknown or other caller's request, or one more than a day old.
+            Refusal: the request is unknown, belongs to another caller, or is more than a day old.
         """
         keys = [record_key(request_id)] if 0 < len(request_id) <= REQUEST_ID else []
         if credentials.bearer is None:
@@ -102,7 +100,7 @@ class DeferredCalls:
             return {"state": "running" if running else "queued", "status": None, "body": None}
         state: Literal["done", "failed"] = "done" if delivery.state == "delivered" else "failed"
         answer = delivery.answer
-        if answer is None:  # a defect kept its outcome from being told; it was reported to people
+        if answer is None:  # lost because of a defect, which was reported
             lost = refusals.OUTCOME_LOST()
             body = TPP_ERRORS.body(lost, delivery.request_id, delivery.failed_at or 0)
             return {"state": state, "status": TPP_ERRORS.status(lost), "body": body}

@@ -1,7 +1,7 @@
-"""Execution of deferred calls: a worker sends them to banks and stores the answers for the TPPs.
+"""Execution of deferred calls: a worker sends them to banks and stores the responses for the TPPs.
 
-What the TPP was allowed when its call was accepted is looked at again: a consent that has ended in the meantime is not
-used any more. A relayed call is sent again after a failure; a payment only when it provably never left.
+The TPP's permissions are checked again before sending, because the consent may have ended since the call was accepted.
+Relayed calls are retried after a failure; payments only if they were provably never sent.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class RelayRequestSender:
     payment_status: PaymentStatus
 
     def send(self, dispatch: Dispatch) -> Delivered:
-        """Send the request to the bank. Raises: Undeliverable, for good when the bank or this service has refused."""
+        """Send the request to the bank. Raises: Undeliverable; final if the bank or this service refused the
+        request.
+        """
         delivery = dispatch.delivery
         try:
             answer = self._send(delivery, jsontext.loads(dispatch.body))
@@ -72,7 +74,7 @@ class RelayRequestSender:
         return Undeliverable(refusal.message, final=True, answer=self._stored_refusal(dispatch.delivery, refusal))
 
     def _send(self, delivery: Delivery, members: dict[str, Any]) -> BankAnswer:
-        """Raises: Refusal."""
+        """Repeat the permission checks and send the request. Raises: Refusal."""
         travelling = {"request_id": delivery.request_id, "psu_address": members["psu_address"]}
         of_payment = delivery.topic == STATUS_PATH
         keys = [payment_key(delivery.concerned_bank, members["payment_id"])] if of_payment else []
@@ -105,8 +107,8 @@ class PaymentOrderSender:
         """Send the payment to the bank.
 
         Raises:
-            Undeliverable: for good, unless the bank was provably never reached. When an earlier attempt never ended, or
-                this one met a defect while it was sending, whether the bank has the order is unknown: it is not sent
+            Undeliverable: final, unless the bank was provably never reached. If an earlier attempt was interrupted, or
+                this one raises an unexpected error while sending, the outcome is unknown and the order is not sent
                 again.
         """
         delivery, members = dispatch.delivery, jsontext.loads(dispatch.body)
@@ -126,7 +128,7 @@ class PaymentOrderSender:
                 answer=_stored_refusal(delivery, refuse_payment(failure), self.clock.time()),
                 keep=self._record_failure(order, failure, delivery, members),
             ) from None
-        except Exception as defect:  # wherever it happened, the bank may have the order
+        except Exception as defect:  # the bank may have received the order
             raise self._final_failure(delivery, _unknown_outcome()) from defect
 
         def keep(operations: Sequence[Operation]) -> None:
@@ -138,7 +140,7 @@ class PaymentOrderSender:
         return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)), keep)
 
     def expire(self, dispatch: Dispatch) -> Undeliverable:
-        """The outcome of a payment that could not be sent in time."""
+        """The failure of a payment that could not be sent in time."""
         delivery = dispatch.delivery
         if delivery.abandoned:
             return self._final_failure(delivery, _unknown_outcome())
@@ -149,7 +151,7 @@ class PaymentOrderSender:
         )
 
     def _read_order(self, delivery: Delivery, members: dict[str, Any]) -> PaymentOrder:
-        """The accepted order. Raises: Undeliverable, when it may no longer be sent."""
+        """The accepted order. Raises: Undeliverable, if the order may no longer be sent."""
         client, caller = self._read_caller(delivery, members)
         bank, call = self.banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
         if bank is None:
@@ -161,7 +163,9 @@ class PaymentOrderSender:
         )
 
     def _read_caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
-        """The caller, if the consent is still in force. Raises: Undeliverable."""
+        """The client, and the caller if the order has a consent. Raises: Undeliverable, if either is no longer
+        valid.
+        """
         part, attempt = members.get("bearer"), members["attempt"]
         keys = [(CONSENTS, {"consent_id": delivery.consent_id, "part": part})] if part else []
         try:
@@ -192,7 +196,7 @@ class PaymentOrderSender:
 
 
 def _read_request_claim(members: dict[str, Any]) -> RequestIdClaim | None:
-    """What an order claimed its X-Request-Id by; earlier versions of the service claimed none."""
+    """The order's X-Request-Id claim; ``None`` for orders accepted by earlier versions of the service."""
     claimed = members.get("request_claim")
     return RequestIdClaim.from_members(claimed) if claimed else None
 
@@ -206,9 +210,9 @@ def _read_client_and_consent(
     or_spent: bool = False,
     spent_by: str = "",
 ) -> tuple[Client, Consent | None, list[Item | None]]:
-    """The client, perhaps switched off, and the consent of an accepted call, in force, and the items under ``keys``.
+    """The client of an accepted call, possibly inactive, its valid consent, and the items under ``keys``.
 
-    A one-time consent may have been spent: by anything, with ``or_spent``, or by the attempt ``spent_by``.
+    A one-time consent may be spent: by any attempt with ``or_spent``, otherwise only by the attempt ``spent_by``.
 
     Raises:
         Refusal.
@@ -231,7 +235,7 @@ def _read_client_and_consent(
 
 
 def _stored_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
-    """The answer that the TPP would have got by waiting."""
+    """The error response that an immediate call would have received."""
     return StoredAnswer(TPP_ERRORS.status(refusal), jsontext.dumps(TPP_ERRORS.body(refusal, delivery.request_id, now)))
 
 

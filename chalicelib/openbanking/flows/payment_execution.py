@@ -25,7 +25,7 @@ from chalicelib.openbanking.records.request_ids import RequestIdClaim, RequestId
 from chalicelib.statistics import current_call
 
 LONGEST_ANSWER = 300_000
-"""The longest accepted answer of a bank to a payment, in bytes: it must fit into a record."""
+"""The maximum size of a bank's response to a payment, in bytes; it must fit into a DynamoDB item."""
 _TRIES = 5
 _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
     "never": refusals.PAYMENT_NOT_SENT,
@@ -46,12 +46,12 @@ class PaymentExecution:
     outbox: Outbox
     bank_client: BankClient
     local: bool
-    """Whether a PSU may confirm at an address without encryption."""
+    """Whether a confirmation_url without TLS is allowed."""
 
     def prepare(
         self, order: PaymentOrder, request: dict[str, Any], request_id: str, psu_address: str | None
     ) -> PreparedRequest:
-        """Build the request to the bank before anything is used up."""
+        """Build the request to the bank, before any claim is made."""
         token = self.consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
         path = order.webhook.path
         return self.bank_client.prepare(
@@ -59,7 +59,7 @@ class PaymentExecution:
         )
 
     def require_reachable(self, order: PaymentOrder) -> None:
-        """Refuse an order to a bank that would not be asked now. Raises: Refusal."""
+        """Refuse an order while calls to its bank are paused. Raises: Refusal."""
         try:
             self.bank_client.require_closed(order.bank, order.webhook)
         except BankFailed as failure:
@@ -79,7 +79,7 @@ class PaymentExecution:
     def record_named_payment(
         self, order: PaymentOrder, failure: BankFailed, request_id: str, kept: Sequence[Operation]
     ) -> None:
-        """Record the payment that an unusable answer names, if any, together with ``kept``.
+        """Record the payment in an unusable response, if it has a payment_id, and write ``kept``.
 
         Raises:
             StoreError.
@@ -91,10 +91,10 @@ class PaymentExecution:
     def record_payment(
         self, order: PaymentOrder, answer: BankAnswer, request_id: str, kept: Sequence[Operation]
     ) -> None:
-        """Record the bank's payment, together with ``kept``.
+        """Record the payment in the bank's response, and write ``kept`` in the same transaction.
 
         Raises:
-            BankFailed: the bank has answered another order with this payment_id; nothing was written.
+            BankFailed: the payment_id belongs to another order; nothing was written.
             StoreError.
         """
         if not self._record_unless_taken(order, answer.body, request_id, kept):
@@ -103,7 +103,7 @@ class PaymentExecution:
     def _record_unless_taken(
         self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, kept: Sequence[Operation]
     ) -> bool:
-        """Write a payment and ``kept``; nothing, and false, when its payment_id is another order's."""
+        """Write a payment and ``kept``; if the payment_id belongs to another order, write nothing and return false."""
         payment = self.payments.new(
             order.bank.bic,
             answer["payment_id"],
@@ -126,9 +126,10 @@ class PaymentExecution:
     def release_attempt(
         self, caller: Caller | None, request_claim: RequestIdClaim | None, attempt: str, kept: Sequence[Operation]
     ) -> None:
-        """Give back what an ``attempt`` used up, together with ``kept``: the bank was never reached.
+        """Release the claims of an ``attempt`` that never reached the bank, and write ``kept`` in the same
+        transaction.
 
-        That is the X-Request-Id and a one-time consent, unless it has ended meanwhile.
+        This frees the X-Request-Id and restores a one-time consent, unless the consent has ended in the meantime.
 
         Raises:
             StoreError.
@@ -149,10 +150,10 @@ class PaymentExecution:
             self.store.transact(operations)
 
     def _write_payment(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> RecordedDeliveries | None:
-        """Write a new payment with earlier reports on it; answers the events about those.
+        """Write a new payment and apply early reports. Returns the deliveries of the resulting events.
 
-        A payment_id stands for one order: ``None`` if another order has it. A repeated answer to the same order changes
-        nothing.
+        A payment_id identifies a single order: returns ``None`` if it belongs to another order. A repeated response for
+        the same order leaves the payment unchanged.
 
         Raises:
             StoreError.
@@ -184,7 +185,7 @@ class PaymentExecution:
 
 
 def record_status_changed(events: TppEvents, client: Client | None, payment: Payment) -> RecordedDeliveries:
-    """The event about a payment's new status."""
+    """Record the event for a payment's new status."""
     data = {
         "consent_id": payment.consent_id,
         "bic": payment.bic,
@@ -195,7 +196,7 @@ def record_status_changed(events: TppEvents, client: Client | None, payment: Pay
 
 
 def _unusable_answer(answer: BankAnswer, text: str) -> BankFailed:
-    """The failure of an answer that cannot be used."""
+    """The failure for an unusable success response, which it includes as ``answer``."""
     failure = _failure(answer, text)
     failure.answer = answer.body
     return failure
@@ -209,11 +210,11 @@ def _failure(answer: BankAnswer, text: str) -> BankFailed:
 
 
 def refuse_payment(failure: BankFailed) -> Refusal:
-    """The refusal after a bank's failure, with the payment's outcome."""
+    """The refusal for a bank failure, which includes the payment's outcome."""
     named = f"; it names the payment {failure.payment_id}" if failure.payment_id is not None else ""
     hint = refusals.AUTHORIZE_AGAIN if failure.authorize_again else None
     refusal = _BY_REACH[failure.reach](reason=f"{failure.detail}{named}", hint=hint)
     refusal.bank_seconds = failure.bank_seconds
-    if failure.reach == "never":  # else nobody should just repeat it
+    if failure.reach == "never":  # otherwise a retry is not safe
         refusal.retry_after = failure.retry_after
     return refusal

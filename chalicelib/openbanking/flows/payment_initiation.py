@@ -1,8 +1,8 @@
-"""Payments: from a TPP's order to the bank's answer (specification, Payment flow, Direct payment flow).
+"""Payments, from a TPP's order to the bank's response (specification, Payment flow, Direct payment flow).
 
-One conditional transaction before the call claims the X-Request-Id, the idempotency key and the one-time consent;
-another one records the answer. Between the two the bank is called once, on a connection of its own. An id that was made
-here is new: where nothing else has to be written first, it is claimed with the outcome.
+Before the bank is called, one conditional transaction claims the X-Request-Id, the idempotency key and the one-time
+consent; a second transaction records the response. In between, the bank is called once, on its own connection. A
+generated X-Request-Id is unique: if nothing else must be claimed first, it is recorded with the outcome.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class PaymentInitiation:
     def authorize(
         self, call: PaymentCall, credentials: TppCredentials, request_id: RequestId, claim: IdempotencyKeyClaim | None
     ) -> PaymentOrder | BankAnswer | DeferredRequest:
-        """Check client, request id, bearer, version and scope, in this order; answers a repeat at once.
+        """Check client, request id, bearer, version and scope, in this order. Returns the stored outcome for a repeat.
 
-        A spent bearer passes if the request is a repeat of the one that it was spent on.
+        A spent bearer is accepted only for a repeat of the request that spent it.
 
         Raises:
-            Refusal: also the one that the same request got before.
+            Refusal: including the stored refusal of an identical earlier request.
         """
         caller = self.tpp_authentication.authenticate_bearer(credentials, [claim.key] if claim else [], or_spent=True)
         current_call.record_concern(caller.consent.bic, PAYMENT_SERVICE)
@@ -88,7 +88,9 @@ class PaymentInitiation:
         claim: IdempotencyKeyClaim | None,
         bic: Callable[[], str],
     ) -> PaymentOrder | BankAnswer | DeferredRequest:
-        """The same for a payment without a bearer, at the bank that ``bic`` names. Raises: Refusal."""
+        """The same as ``authorize`` for a payment without a bearer, at the bank that ``bic`` returns. Raises:
+        Refusal.
+        """
         client, found = self.tpp_authentication.authenticate_client_and_read(credentials, [claim.key] if claim else [])
         known = self._find_outcome(claim, found[0]) if claim else None
         if known is not None:
@@ -103,10 +105,11 @@ class PaymentInitiation:
     def initiate(
         self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
     ) -> BankAnswer | DeferredRequest:
-        """Send the payment to the bank; a repeat with the same key gets the first answer.
+        """Send the payment to the bank; a repeat with the same key returns the first response.
 
         Raises:
-            Refusal: nothing was sent; or, as a bank's failure, saying whether the bank may have the payment.
+            Refusal: nothing was sent, or the bank failed; the message then states whether the bank may have the
+                payment.
         """
         request = build_bank_request(order, members)
         outgoing = self.execution.prepare(order, request, request_id, psu_address)
@@ -127,10 +130,10 @@ class PaymentInitiation:
     def accept(
         self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
     ) -> BankAnswer | DeferredRequest:
-        """Have the bank take the payment later: what ``initiate`` would use up is used up with the delivery's record.
+        """Accept the payment for deferred execution; the claims of ``initiate`` are made together with the delivery.
 
         Raises:
-            Refusal: nothing is going to be sent.
+            Refusal: nothing will be sent.
         """
         request = build_bank_request(order, members)
         caller, bic = order.caller, order.bank.bic
@@ -157,7 +160,7 @@ class PaymentInitiation:
             known = self._claim_attempt(order, keeping, recorded.operations)
         except StoreError as error:
             if order.claim is not None or order.one_time_caller is not None:
-                raise  # a repeat is recognised
+                raise  # repeating it is safe
             raise refusals.ACCEPTANCE_UNKNOWN() from error
         if known is not None:
             return _repeat_answer(known)
@@ -169,7 +172,7 @@ class PaymentInitiation:
     def _find_outcome(
         self, claim: IdempotencyKeyClaim, kept: Item | None
     ) -> Mapping[str, Any] | DeferredRequest | None:
-        """The stored answer for this key; it was measured with the first request. Raises: Refusal."""
+        """The stored outcome for this key. Repeats are left out of the statistics. Raises: Refusal."""
         try:
             known = self.keys.find_outcome(claim, kept)
         except Refusal as refusal:
@@ -183,13 +186,13 @@ class PaymentInitiation:
     def _claim_attempt(
         self, order: PaymentOrder, keeping: Sequence[Put], recorded: Sequence[Put] = ()
     ) -> Mapping[str, Any] | DeferredRequest | None:
-        """Claim key, one-time consent and X-Request-Id; answers the stored outcome if another request was first.
+        """Claim key, one-time consent and X-Request-Id. Returns the stored outcome if another request was first.
 
-        ``keeping`` is the write of the key, if any, ``recorded`` further writes.
+        ``keeping`` contains the write that claims the key, if any; ``recorded`` contains further writes.
 
         Raises:
-            Refusal: the other request is still running, the consent has been used or has ended, or the X-Request-Id
-                stands for another order.
+            Refusal: the other request is still running, the consent is spent or has ended, or the X-Request-Id belongs
+                to another order.
         """
         if not (recorded or order.claims_before_sending):
             return None
@@ -217,7 +220,7 @@ class PaymentInitiation:
         return None
 
     def _has_claimed(self, order: PaymentOrder, recorded: Sequence[Put]) -> bool:
-        """Whether this attempt's first write succeeded although its answer was lost."""
+        """Whether this attempt's claims were written although DynamoDB's response was lost."""
         if order.claim is not None:
             key, mark, attempt = order.claim.key, "attempt", order.claim.attempt
         elif order.one_time_caller is not None:
@@ -231,11 +234,11 @@ class PaymentInitiation:
         return item is not None and item.get(mark) == attempt
 
     def _record_payment(self, order: PaymentOrder, answer: BankAnswer, request_id: str) -> None:
-        """Record the payment that the bank answered with.
+        """Record the payment in the bank's response.
 
         Raises:
-            BankFailed: it is another order's.
-            Refusal: that is not possible.
+            BankFailed: its payment_id belongs to another order.
+            Refusal: it could not be written.
         """
         kept = self._put_outcome(order, lambda claim: self.keys.put_answer(claim, answer.body))
         try:
@@ -246,9 +249,9 @@ class PaymentInitiation:
             raise refusals.PAYMENT_NOT_KEPT() from None
 
     def _put_outcome(self, order: PaymentOrder, keeping: Callable[[IdempotencyKeyClaim], Put]) -> list[Operation]:
-        """The write that stores an outcome for repeats; none if it cannot be sealed.
+        """The write that stores an outcome for repeats; empty if it cannot be encrypted.
 
-        An X-Request-Id that was not claimed before the bank was called is, now that its order was sent.
+        If nothing was claimed before the bank was called, it records the X-Request-Id instead.
         """
         if not order.claims_before_sending:
             return [self.execution.request_claims.update_to_note(order.required_request_claim, order.attempt)]
@@ -261,7 +264,7 @@ class PaymentInitiation:
     def _record_failure(self, order: PaymentOrder, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
         """Store the refusal for repeats, and release the claims if the bank was never reached.
 
-        A payment that an unusable answer names is written down.
+        A payment_id in an unusable response is recorded.
         """
         if failure.reach == "never" and not order.claims_before_sending:
             return
@@ -284,7 +287,7 @@ def _new_order(
     claim: IdempotencyKeyClaim | None,
     request_id: RequestId,
 ) -> PaymentOrder:
-    """The order of an admitted caller, who may make it in the version of the consent or, without one, of the bank."""
+    """A permitted order, in the version of the consent or, for a direct payment, of the bank."""
     consent = caller.consent if caller else None
     request_claim = RequestIdClaim.of(
         bank.bic,
@@ -298,7 +301,7 @@ def _new_order(
 
 
 def _refuse_claim(failure: ConditionFailed, of_claim: int) -> Refusal:
-    """Why an order cannot begin; ``of_claim`` is the position of the claim of its X-Request-Id."""
+    """The refusal for a failed claim; ``of_claim`` is the position of the X-Request-Id's write."""
     if failure.failed == [of_claim]:
         return refusals.ORDER_ID_USED()
     spent = any("spent_by" in (item or {}) for item in failure.items)
@@ -306,5 +309,5 @@ def _refuse_claim(failure: ConditionFailed, of_claim: int) -> Refusal:
 
 
 def _repeat_answer(known: Mapping[str, Any] | DeferredRequest) -> BankAnswer | DeferredRequest:
-    """The answer for a repeat: the first one."""
+    """The response for a repeat: the stored one."""
     return known if isinstance(known, DeferredRequest) else BankAnswer(known, 0)

@@ -1,4 +1,4 @@
-"""Payment orders: orders that a caller may initiate, and the request to the bank (specification, Payment flow)."""
+"""Payment orders and their requests to the bank (specification, Payment flow)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from chalicelib.openbanking.records.request_ids import RequestIdClaim
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
-    """A payment that a caller may initiate; ``caller`` is ``None`` for a direct payment, ``claim`` without a key.
+    """A permitted payment order; ``caller`` is ``None`` for a direct payment, ``claim`` without an Idempotency-Key.
 
-    ``request_claim`` claims its X-Request-Id, ``None`` if an older version of the service accepted the order.
-    ``attempt`` marks its use of that and of a one-time consent.
+    ``request_claim`` claims the X-Request-Id; it is ``None`` if an older version of the service accepted the order.
+    ``attempt`` identifies the claims of this attempt.
     """
 
     call: PaymentCall
@@ -45,23 +45,25 @@ class PaymentOrder:
 
     @property
     def one_time_caller(self) -> Caller | None:
-        """The caller whose one-time consent this order spends, if any."""
+        """The caller, if this order spends a one-time consent."""
         return self.caller if self.caller and self.caller.consent.consent_type == "one_time" else None
 
     @property
     def required_request_claim(self) -> RequestIdClaim:
-        """The claim of its X-Request-Id."""
+        """The claim of the X-Request-Id, which every new order has."""
         assert self.request_claim is not None, "only orders accepted by an earlier version have none"
         return self.request_claim
 
     @property
     def claims_before_sending(self) -> bool:
-        """Whether something has to be used up before the bank is called: an X-Request-Id of the caller's counts."""
+        """Whether a claim is needed before the bank is called: for the caller's own X-Request-Id, a key or a
+        one-time consent.
+        """
         return self.required_request_claim.is_callers or self.claim is not None or self.one_time_caller is not None
 
 
 def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:
-    """The body of the bank's request: the TPP's members, validated, with payment schemes filled in. Raises: Refusal."""
+    """The validated body of the request to the bank, with default payment schemes filled in. Raises: Refusal."""
     by_swift = isinstance(members, dict) and members.get("payment_scheme") == "SWIFT"
     if by_swift and "SWIFT" not in possible_schemes(order.version.schemes, order.call.kind, order.version.schemes):
         raise refusals.SWIFT_NOT_POSSIBLE()
@@ -79,13 +81,15 @@ def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:
 
 
 def _fill_in_schemes(order: PaymentOrder, request: dict[str, Any]) -> None:
-    """Every payment gets a scheme that the bank offers: its own, or its currency's default. Raises: Refusal."""
+    """Set each payment's scheme: the requested one or its currency's default, if the bank offers it. Raises:
+    Refusal.
+    """
     possible = possible_schemes(order.version.schemes, order.call.kind, order.bank.schemes)
     for part, currency in order.webhook.scheme_places(request):
         part["payment_scheme"] = scheme(part.get("payment_scheme"), currency, possible)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:
-    """Scheme, host and port of an address."""
+    """Scheme, host and port of a URL."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,4 +1,4 @@
-"""The status of payments: reports of banks, queries of TPPs (decisions: payments/status, payment_status)."""
+"""Payment statuses: banks' reports and TPPs' queries (decisions: payments/status, payment_status)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class PaymentLookup:
-    """A query for a payment's status: its client, its consent, and the item under the payment's key."""
+    """A payment status query: its client, its consent, and the payment's item, if found."""
 
     client: Client
     consent: Consent | None
@@ -43,7 +43,7 @@ class PaymentLookup:
 
 @dataclass(frozen=True, slots=True)
 class PaymentStatus:
-    """Records reports of banks and answers queries of TPPs."""
+    """Records banks' reports and serves TPPs' queries."""
 
     store: Store
     clock: Clock
@@ -57,10 +57,10 @@ class PaymentStatus:
     bank_client: BankClient
 
     def record_report(self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim) -> Success:
-        """Record a bank's report; one after a final status is ignored.
+        """Record a bank's report; reports after a final status are ignored.
 
-        A report on a payment that this bank did not answer with is refused, but kept for a while: it may have
-        overtaken the answer.
+        A report for an unknown payment is refused, but stored for a while, because it may have arrived before the
+        bank's response to the order.
 
         Raises:
             Refusal: ``PAYMENT_ID``.
@@ -77,9 +77,9 @@ class PaymentStatus:
         raise Conflict("the payment kept changing")
 
     def look_up(self, credentials: TppCredentials, query: Mapping[str, str]) -> PaymentLookup:
-        """Check client, request id and bearer, and read the payment that the query names.
+        """Check client, request id and bearer, and read the requested payment.
 
-        A direct payment is asked for with ``bic`` and without a bearer.
+        A direct payment is queried with ``bic`` instead of a bearer.
 
         Raises:
             Refusal.
@@ -98,7 +98,7 @@ class PaymentStatus:
         return PaymentLookup(caller.client, caller.consent, caller.items[0])
 
     def require_payment(self, lookup: PaymentLookup, query: Mapping[str, str]) -> Payment:
-        """The payment, if it is the caller's; a spent bearer sees only its own.
+        """The payment, if it belongs to the caller; a spent bearer can only query its own payment.
 
         Raises:
             Refusal: the client has no such payment.
@@ -121,7 +121,9 @@ class PaymentStatus:
     def get_status(
         self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
     ) -> BankAnswer:
-        """A payment's status: from the bank or, where banks are not asked, as last reported. Raises: Refusal."""
+        """A payment's status: queried from the bank or, in versions without queries, as last reported. Raises:
+        Refusal.
+        """
         if not payment.version.answers_status_queries:
             return BankAnswer(_reported_status(payment), 0)
         bank = self.banks.find(payment.bic)
@@ -136,7 +138,7 @@ class PaymentStatus:
     def _apply_report(
         self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim, item: Item | None
     ) -> Success:
-        """Raises: ConditionFailed, if another request was first; Refusal."""
+        """Record a report on the payment in ``item``. Raises: ConditionFailed, after a concurrent change; Refusal."""
         answer: Success = {"status": "success"}
         if item is None or is_early(item):
             report = self._read_report(bank, request, bank.version)
@@ -161,7 +163,7 @@ class PaymentStatus:
         return answer
 
     def _read_report(self, bank: Bank, request: PaymentsStatus, version: Version) -> PaymentStatusReport:
-        """What a bank reports, as a payment of ``version`` spells it."""
+        """A bank's report, translated to the status spelling of ``version``."""
         neutral = bank.version.statuses.read(request.payment_status)
         assert neutral is not None, "the model lets known values pass only"
         return PaymentStatusReport(version.statuses.write(neutral), self.clock.time())
@@ -184,12 +186,12 @@ def query_bank(
 
 
 def _was_made_with(item: Item | None, consent: Consent | None) -> bool:
-    """Whether an item is a payment that was made with a consent."""
+    """Whether an item is a payment initiated with this consent."""
     return item is not None and consent is not None and item.get("consent_id") == consent.consent_id
 
 
 def _is_at(payment: Payment, bic: str | None) -> bool:
-    """Whether a payment's bank is the one that a query names; 8 characters also mean the head office, XXX."""
+    """Whether ``bic``, if present, is the payment's bank; 8 characters also mean the head office, XXX."""
     return bic is None or bic.upper().ljust(11, "X") == payment.bic.ljust(11, "X")
 
 

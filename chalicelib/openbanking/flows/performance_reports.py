@@ -1,4 +1,4 @@
-"""Daily reports of version 2 banks: how long consents and payments took (specification, daily_performance)."""
+"""Daily reports from version 2 banks on the duration of consents and payments (specification, daily_performance)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from chalicelib.statistics.day_records import DailyReport, DailyReports, DayOutO
 
 @dataclass(frozen=True, slots=True)
 class PerformanceReports:
-    """Stores the reports."""
+    """Stores daily performance reports."""
 
     store: Store
     bank_idempotency: BankIdempotency
     reports: DailyReports
 
     def record_report(self, bank: Bank, request: DailyPerformance, claim: BankIdempotencyClaim) -> Success:
-        """Store a day's report; a later one for the same day replaces it. Raises: Refusal."""
+        """Store a daily report, replacing any earlier report for the same day. Raises: Refusal."""
         stored: Success | None = self.bank_idempotency.find_answer(claim, self.store.get(*claim.key))
         if stored is not None:
             return stored

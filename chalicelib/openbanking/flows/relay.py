@@ -1,4 +1,4 @@
-"""The relay: passes a TPP's call for a PSU's data to the bank (specification, Get data flow)."""
+"""The relay: passes TPPs' requests for PSU data to the bank (specification, Get data flow)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chalicelib.statistics import current_call
 
 @dataclass(frozen=True, slots=True)
 class AuthorizedCall:
-    """A permitted call: the consent, and the bank's webhook for it."""
+    """A permitted call: the consent and the bank's webhook for it."""
 
     consent: Consent
     webhook: Webhook
@@ -52,7 +52,7 @@ class Relay:
         return AuthorizedCall(consent, require_scope(call, consent))
 
     def build_request(self, authorized: AuthorizedCall, members: object, *, in_query: bool) -> RelayRequest:
-        """Check the request's members, the account that they name, and the bank. Raises: Refusal."""
+        """Check the members, the requested account and the bank. Raises: Refusal."""
         consent, webhook = authorized.consent, authorized.webhook
         try:
             request = webhook.request.read(members).model_dump(exclude_none=True)
@@ -62,7 +62,7 @@ class Relay:
         return RelayRequest(require_bank(self.banks, consent), consent, webhook, request)
 
     def send(self, relayed: RelayRequest, *, request_id: str, psu_address: str | None) -> BankAnswer:
-        """Send the request to the bank; accounts that the PSU did not approve are withheld. Raises: Refusal."""
+        """Send the request to the bank and remove accounts that the PSU did not approve. Raises: Refusal."""
         consent, webhook = relayed.consent, relayed.webhook
         token = self.consents.bank_token(consent)
         answer = self.bank_client.call(

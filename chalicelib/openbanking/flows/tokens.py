@@ -1,7 +1,7 @@
-"""Tokens: exchange of codes and refresh tokens, and the end of a consent (decisions, points 5 and 6).
+"""Tokens: exchange of codes and refresh tokens, and revocation (decisions, points 5 and 6).
 
-A code redeemed twice, or a refresh token used after its successor, has been stolen or leaked: the consent ends with all
-its tokens, and the bank is told.
+A code that is redeemed twice, or a refresh token that is used after its successor, may have been stolen. The consent
+and all its tokens are revoked, and the bank is notified.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TokenFlow:
         """Exchange an authorization code for tokens, once.
 
         Raises:
-            Refusal: with an ``oauth_error``; nothing but a second use changes anything.
+            Refusal: with an ``oauth_error``. Only a second use of the code has side effects.
         """
         credential = OpaqueToken.parse(code, parts=1)
         keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
@@ -84,7 +84,7 @@ class TokenFlow:
         return self._answer(consent, pair)
 
     def refresh(self, credentials: TppCredentials, token: str) -> TokenAnswer:
-        """Exchange a refresh token for the next pair; a repeat within 60 s fetches the same pair. Raises: Refusal."""
+        """Exchange a refresh token for the next pair; a repeat within 60 s returns the same pair. Raises: Refusal."""
         credential = OpaqueToken.parse(token, parts=2)
         keys: list[tuple[str, Item]] = []
         if credential is not None:
@@ -118,7 +118,7 @@ class TokenFlow:
         return self._answer(consent, pair)
 
     def revoke_by_tpp(self, credentials: TppCredentials, token: str) -> RevokeAnswer:
-        """End the consent of any token of the caller's; other tokens change nothing (RFC 7009 §2.2)."""
+        """End the consent to which the caller's token belongs; other tokens have no effect (RFC 7009 §2.2)."""
         credential = OpaqueToken.parse(token, parts=2) or OpaqueToken.parse(token, parts=3)
         keys = []
         if credential is not None:
@@ -134,7 +134,7 @@ class TokenFlow:
         return {}
 
     def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: BankIdempotencyClaim) -> Success:
-        """End the consent of a token that the bank was given. Raises: Refusal."""
+        """End the consent to which the bank's token belongs. Raises: Refusal."""
         credential = OpaqueToken.parse(request.access_token, parts=1)
         if credential is None:
             raise refusals.TOKEN_MALFORMED()
@@ -165,9 +165,9 @@ class TokenFlow:
         return answer
 
     def end_consent(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
-        """End a consent from the next call on and notify bank and TPP; an ended consent stays as it is.
+        """End a consent immediately and notify bank and TPP; does nothing if the consent has already ended.
 
-        ``client`` is the consent's, if known.
+        ``client`` is the consent's client, if already read.
         """
         told = record_revoke_token(self.outbox, consent) + self._record_revoked_event(consent, by, client)
         try:
@@ -179,9 +179,9 @@ class TokenFlow:
     # -- inside
 
     def _write(self, operations: list[Operation]) -> None:
-        """Write a new pair; after a lost answer find out whether it was written.
+        """Write a new pair. If DynamoDB's response is lost, check whether the pair was written.
 
-        Otherwise the TPP would repeat its code, which counts as an attack.
+        Otherwise the TPP would retry with the same code, which would count as misuse.
         """
         try:
             self.store.transact(operations)
@@ -191,7 +191,7 @@ class TokenFlow:
                 raise
 
     def _record_revoked_event(self, consent: Consent, by: EndedBy, client: Client | None) -> RecordedDeliveries:
-        """The event that notifies a client of its consent's end."""
+        """Record the event that notifies a client of its consent's end."""
         client = client or self.tpp_events.find_client(consent.client_id)
         data = ConsentRevoked(consent_id=consent.consent_id, bic=consent.bic, revoked_by=by)
         return self.tpp_events.record(client, "consent.revoked", data)
@@ -224,7 +224,7 @@ class TokenFlow:
 
 
 def describe_consent(consent: Consent) -> ConsentAnswer:
-    """A consent as its TPP sees it (``GET /tpp/consent``)."""
+    """A consent in the format of ``GET /tpp/consent``."""
     return {
         "consent_id": consent.consent_id,
         "status": consent.status,
@@ -239,13 +239,13 @@ def describe_consent(consent: Consent) -> ConsentAnswer:
 
 
 def _read_consent_and_grant(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:
-    """The consent and the grant, the first two items read."""
+    """The consent and the grant, from the first two items read."""
     consent, grant = [*found, None, None][:2]
     return Consent.from_item(consent) if consent else None, Grant.from_item(grant) if grant else None
 
 
 def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | None) -> None:
-    """Check redirect URI and verifier; a mismatch does not use up the code."""
+    """Check redirect URI and code verifier; a mismatch does not use up the code."""
     if redirect_uri is not None and redirect_uri != grant.redirect_uri:
         raise refusals.REDIRECT_URI_OTHER()
     if (grant.code_challenge is None) != (verifier is None):

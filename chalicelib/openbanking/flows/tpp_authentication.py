@@ -1,4 +1,4 @@
-"""Authentication of TPPs: by Client ID, and for a PSU's data by the bearer of a consent (decisions: TPP-facing API)."""
+"""Authentication of TPPs: by Client ID and, for PSU data, by the bearer of a consent (decisions: TPP-facing API)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Key = tuple[str, Item]
 
 @dataclass(frozen=True, slots=True)
 class TppCredentials:
-    """A TPP's credentials. ``good_request_id`` is false when it sent an ``X-Request-Id`` that is not a UUID."""
+    """A TPP's credentials. ``good_request_id`` is false if the ``X-Request-Id`` is not a UUID."""
 
     client_id: str | None
     secret: str | None = field(default=None, repr=False)
@@ -27,13 +27,13 @@ class TppCredentials:
 
     @property
     def token(self) -> OpaqueToken | None:
-        """The bearer's parts: consent, token and bank; not verified."""
+        """The bearer's parts, unverified: consent id, token id and BIC."""
         return OpaqueToken.parse(self.bearer or "", parts=3)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A client, the consent and record of its bearer, and other items of the same read."""
+    """An authenticated client, its bearer's consent and token item, and other items from the same read."""
 
     client: Client
     consent: Consent
@@ -42,29 +42,29 @@ class Caller:
 
 
 class TppAuthentication:
-    """Authenticates clients and bearers, in one strongly consistent read."""
+    """Authenticates clients and bearers with one strongly consistent read."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def authenticate_client(self, credentials: TppCredentials) -> Client:
-        """The calling client: active, and with its secret if it has one. Raises: Refusal."""
+        """The calling client, which must be active and use its secret if it has one. Raises: Refusal."""
         return self.authenticate_client_and_read(credentials, [])[0]
 
     def authenticate_client_and_read(
         self, credentials: TppCredentials, keys: Sequence[Key]
     ) -> tuple[Client, list[Item | None]]:
-        """The same, and the items under ``keys``. Raises: Refusal."""
+        """Authenticate the client, and read the items under ``keys`` with it. Raises: Refusal."""
         client, found = self._read(credentials, keys)
         self._check_secret(client, credentials)
         _check_request_id(credentials)
         return client, found
 
     def identify_client(self, credentials: TppCredentials) -> Client:
-        """The active client that a request names; a secret is optional, but must be right.
+        """The active client that sent the request, identified but not authenticated.
 
-        It identifies the client without authenticating it.
+        The secret is optional, but must be correct if sent.
 
         Raises:
             Refusal.
@@ -77,13 +77,13 @@ class TppAuthentication:
     def authenticate_bearer(
         self, credentials: TppCredentials, keys: Sequence[Key] = (), *, or_spent: bool = False
     ) -> Caller:
-        """The calling client, the valid consent of its bearer, and the items under ``keys``.
+        """The calling client, its bearer's valid consent, and the items under ``keys``.
 
-        The bearer proves who calls: a secret is not asked for. ``or_spent`` lets the bearer of a spent one-time consent
-        pass.
+        The bearer authenticates the caller, so no secret is required. ``or_spent`` also accepts the bearer of a spent
+        one-time consent.
 
         Raises:
-            Refusal: no client, no bearer, or one that is not valid.
+            Refusal: the client or the bearer is missing or invalid.
         """
         token = credentials.token
         own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
@@ -106,12 +106,12 @@ class TppAuthentication:
         return require_active_client(found[0]), found[1:]
 
     def _check_secret(self, client: Client, credentials: TppCredentials) -> None:
-        """Check the secret. Raises: Refusal, also for a secret that the client does not have."""
+        """Check the secret. Raises: Refusal, also if a secret is sent but the client has none."""
         if not client.accepts_secret(credentials.secret, self._clock.time()):
             raise refusals.SECRET_WRONG()
 
     def _consent(self, client: Client, token: OpaqueToken, item: Item | None, access: Item | None) -> Consent | None:
-        """The consent of a bearer of this client, in force or spent."""
+        """The consent of this client's bearer, if valid or spent."""
         now = self._clock.time()
         if item is None or access is None or not token.matches(access["digest"]) or access["expires_at"] <= now:
             return None
@@ -122,7 +122,7 @@ class TppAuthentication:
 
 
 def require_client_id(client_id: str | None) -> str:
-    """The Client ID of a request. Raises: Refusal, if there is none."""
+    """Check that a request has a Client ID. Raises: Refusal."""
     if not client_id:
         raise refusals.CLIENT_MISSING()
     if len(client_id) > CLIENT_ID_LENGTH:
@@ -131,7 +131,7 @@ def require_client_id(client_id: str | None) -> str:
 
 
 def require_active_client(item: Item | None) -> Client:
-    """Raises: Refusal."""
+    """The client in ``item``, which must be active. Raises: Refusal."""
     client = Client.from_item(item) if item else None
     if client is None or not client.active:
         raise refusals.CLIENT_UNKNOWN()

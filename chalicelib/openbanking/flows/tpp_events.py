@@ -1,7 +1,7 @@
-"""Events to TPPs: recorded in the transaction of their cause, and sent signed.
+"""Events to TPPs: recorded in the transaction that causes them, and sent with a signature.
 
-Without an Events URL nothing is recorded. An event's body is made once; every attempt has a new signature, which covers
-the time of sending.
+Nothing is recorded for a client without an Events URL. The body is built once; each attempt is signed separately,
+because the signature covers the time of sending.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class TppEvents:
     outbox: Outbox
 
     def record(self, client: Client | None, event: EventType, data: EventData) -> RecordedDeliveries:
-        """The delivery of an event, for the transaction of its cause; none for a client without an Events URL."""
+        """The delivery of an event, for the transaction that causes it; empty for a client without an Events URL."""
         members: Mapping[str, Any] = data
         if client is None or client.events_url is None:
             return RecordedDeliveries()
@@ -54,7 +54,7 @@ class TppEvents:
         return Client.from_item(item) if item else None
 
     def send_test(self, client: Client) -> str:
-        """Send a client a test event; answers the delivery's id. Raises: NoEventsUrl."""
+        """Send a client a test event. Returns the delivery id. Raises: NoEventsUrl."""
         recorded = self.record(client, "test", TestEvent(message="This is a test."))
         if not recorded.delivery_ids:
             raise NoEventsUrl(f"the client {client.client_id} has no Events URL")
@@ -72,7 +72,7 @@ class TppEventSender:
     outbound: Outbound
 
     def send(self, dispatch: Dispatch) -> Delivered:
-        """Post an event to its client's Events URL.
+        """Post an event to the client's Events URL.
 
         Raises:
             Undeliverable.

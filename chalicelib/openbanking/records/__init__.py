@@ -1,1 +1,1 @@
-"""One record and its rules per module; partition keys are spelled only here."""
+"""Stored records and their rules, one per module. Partition keys are defined only here."""

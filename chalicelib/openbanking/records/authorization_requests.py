@@ -1,8 +1,8 @@
-"""Authorization requests: from a TPP's request to the PSU's decision (decisions: Authorization flow).
+"""Authorization requests, from the TPP's request to the PSU's decision (decisions: Authorization flow).
 
-A request is stored under the digest of client and ``state``, so that a client cannot use a state twice, and lives 30
-minutes. It is *open* until the bank saves a consent (*approved*) or the PSU comes back by the cancel address
-(*cancelled*); both ends are reached by conditional writes.
+A request's key is the digest of client and ``state``, so a client cannot reuse a state. Requests expire after 30
+minutes. An *open* request becomes *approved* when the bank saves a consent, or *cancelled* when the PSU returns through
+the cancel URL; conditional writes make these states exclusive.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 TABLE = "authorizations"
 LIFETIME = 30 * 60
 KEPT = 400 * 24 * 3600
-"""Seconds that a used state is remembered: longer than any consent that followed."""
+"""Seconds for which a used state is remembered; longer than any consent lasts."""
 
 Status = Literal["open", "approved", "cancelled"]
 
 
 class StateUsed(Exception):
-    """The client has used this state before; ``authorization`` is the stored request."""
+    """The client has already used this state; ``authorization`` is the stored request."""
 
     def __init__(self, authorization: AuthorizationRequest) -> None:
         self.authorization = authorization
@@ -40,7 +40,7 @@ class StateUsed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewAuthorizationRequest:
-    """A TPP's validated request. A state that the service made for the bank is not returned to the TPP."""
+    """A TPP's validated request. ``returns_state`` is false if the state was generated for the bank only."""
 
     client_id: str
     bic: str
@@ -53,7 +53,7 @@ class NewAuthorizationRequest:
     returns_state: bool = True
 
     def query_parameters(self) -> dict[str, str]:
-        """The query of the bank's authorization address (RFC 6749 §4.1.1, RFC 7636)."""
+        """The query parameters for the bank's authorization URL (RFC 6749 §4.1.1, RFC 7636)."""
         query = {
             "response_type": "code",
             "client_id": self.client_id,
@@ -69,7 +69,7 @@ class NewAuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """A stored authorization request. ``error`` and ``error_description`` come from a cancellation."""
+    """A stored authorization request. ``error`` and ``error_description`` are set on cancellation."""
 
     authorization_id: str
     client_id: str
@@ -96,19 +96,19 @@ class AuthorizationRequest:
 
     @property
     def version(self) -> Version:
-        """The version that the bank had when the request was made."""
+        """The bank's protocol version when the request was created."""
         return VERSIONS[self.api_version]
 
     @property
     def returned_state(self) -> dict[str, str]:
-        """The ``state`` for the TPP; empty if it sent none."""
+        """The ``state`` parameter to return to the TPP; empty if the TPP sent none."""
         return {"state": self.state} if self.returns_state else {}
 
     def is_open(self, now: int) -> bool:
         return self.status == "open" and now < self.valid_until
 
     def has_request_url(self, url: str) -> bool:
-        """Whether ``url`` is this request's address, however its query is escaped or ordered."""
+        """Whether ``url`` is this request's URL; the escaping and order of query parameters are ignored."""
         return _canonical(url) == _canonical(self.request_url)
 
 
@@ -117,12 +117,12 @@ def authorization_key(authorization_id: str) -> tuple[str, Item]:
 
 
 def compute_authorization_id(client_id: str, state: str) -> str:
-    """The id of a client's request with ``state``."""
+    """The authorization id for a client and ``state``."""
     return digest(f"{client_id}\n{state}")
 
 
 def parse_request_url(url: str) -> tuple[str, str] | None:
-    """The ids of the request and of the client that an authorization URL names; ``None`` when it names none."""
+    """Extract the authorization id and the Client ID from an authorization URL; ``None`` if they are missing."""
     query = dict(_query(url))
     client_id, state = query.get("client_id"), query.get("state")
     return (
@@ -133,7 +133,7 @@ def parse_request_url(url: str) -> tuple[str, str] | None:
 
 
 class AuthorizationRequests:
-    """The authorization requests' table."""
+    """The authorization requests in DynamoDB."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
         self._store = store
@@ -144,7 +144,7 @@ class AuthorizationRequests:
         """Store a new request.
 
         Raises:
-            StateUsed: the client has used the state before.
+            StateUsed: the client has already used the state.
         """
         authorization_id = compute_authorization_id(new.client_id, new.state)
         cancel, cancel_digest = new_credential(authorization_id)
@@ -169,11 +169,11 @@ class AuthorizationRequests:
         return AuthorizationRequest.from_item(item)
 
     def cancel_credential(self, authorization: AuthorizationRequest) -> str:
-        """The last part of the cancel address."""
+        """The secret at the end of the cancel URL."""
         return self._vault.unseal(authorization.cancel_sealed, _context(authorization.authorization_id))
 
     def update_to_approve(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
-        """The write that approves an open request, for the transaction that saves the consent."""
+        """The conditional write that approves an open request, for the transaction that saves the consent."""
         return Update(
             TABLE,
             {"authorization_id": authorization.authorization_id},
@@ -184,7 +184,9 @@ class AuthorizationRequests:
     def update_to_cancel(
         self, authorization: AuthorizationRequest, error: str, description: str
     ) -> tuple[AuthorizationRequest, Update]:
-        """End an open request: its new state and the write; an ended request stays as it is."""
+        """The cancelled request, and the conditional write that cancels it; the write fails if the request is not
+        open.
+        """
         ended = replace(authorization, status="cancelled", error=error, error_description=description)
         changes = {name: getattr(ended, name) for name in ("status", "error", "error_description")}
         key = authorization_key(authorization.authorization_id)
@@ -192,7 +194,7 @@ class AuthorizationRequests:
 
 
 def with_query(url: str, parameters: dict[str, str]) -> str:
-    """``url`` with ``parameters`` added to its query."""
+    """Add ``parameters`` to the query of ``url``."""
     joint = "" if url.endswith(("?", "&")) else "&" if "?" in url else "?"
     return f"{url}{joint}{urlencode(parameters)}"
 

@@ -1,4 +1,7 @@
-"""Answers for repeats of a bank: the same ``X-Request-Id`` with the same body (decisions: Bank-facing API)."""
+"""Stored responses to banks' requests, for retries with the same ``X-Request-Id`` and body.
+
+See decisions: Bank-facing API.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ from chalicelib.openbanking.protocol import refusals
 TABLE = "idempotency"
 KEPT = 24 * 3600
 A = TypeVar("A", bound=Mapping[str, object])
-"""The type of an answer."""
+"""The type of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class BankIdempotencyClaim:
-    """A bank's request: the name of its stored answer and the digest of its body."""
+    """Identifies a bank's request: the key of its stored response, and the digest of its body."""
 
     name: str
     body_digest: str
@@ -38,7 +41,7 @@ class BankIdempotencyClaim:
 
 
 class BankIdempotency:
-    """Stores successes, sealed, for 24 hours."""
+    """Stores success responses, encrypted, for 24 hours."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
         self._store = store
@@ -46,10 +49,10 @@ class BankIdempotency:
         self._clock = clock
 
     def find_answer(self, claim: BankIdempotencyClaim, item: Item | None) -> Any:
-        """The answer stored in ``item``, of the type of the claim's call; ``None`` if there is none.
+        """The response stored in ``item``; ``None`` if there is none.
 
         Raises:
-            Refusal: the request id was used with another body.
+            Refusal: the request id was used with a different body.
         """
         if item is None or item["expires_at"] <= self._clock.time():
             return None
@@ -58,7 +61,9 @@ class BankIdempotency:
         return jsontext.loads(self._vault.unseal(item["answer"], claim.name))
 
     def put_answer(self, claim: BankIdempotencyClaim, answer: Mapping[str, object]) -> Put:
-        """The write of an answer, for the transaction of its cause; it fails for all but the first."""
+        """The write that stores a response, for the request's own transaction; fails if a response is already
+        stored.
+        """
         now = self._clock.time()
         item = {
             "claim": claim.name,
@@ -69,7 +74,9 @@ class BankIdempotency:
         return Put(TABLE, item, absent("claim") | Attr("expires_at").lte(now))
 
     def store_answer(self, claim: BankIdempotencyClaim, answer: A) -> A:
-        """Store an answer on its own; answers the stored one, perhaps a parallel request's. Raises: Refusal."""
+        """Store a response outside a transaction. Returns the stored one if a concurrent request was first.
+        Raises: Refusal.
+        """
         operation = self.put_answer(claim, answer)
         try:
             self._store.put(TABLE, operation.item, operation.condition)

@@ -1,4 +1,4 @@
-"""A bank (ASPSP): its record, the operator's input, and the rules of both."""
+"""Banks (ASPSPs): the stored record, the operator's input, and validation."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ CONSENT_DAYS = 180
 LONGEST_CONSENT_DAYS = 365
 DIRECTORY = "all"
 _OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at")
-"""The members that an operator cannot change."""
+"""Members that the operator cannot change."""
 
 
 class InvalidBank(ValueError):
-    """A member of a bank is invalid; the message names it and the reason."""
+    """A member of a bank is invalid; the message names the member and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewBank:
-    """An operator's description of a bank. ``public_keys`` are PEM; ``scopes`` and ``schemes`` default to all."""
+    """The operator's input for a bank. ``public_keys`` are in PEM format; empty ``scopes`` or ``schemes`` mean all."""
 
     bic: str
     name: str
@@ -51,10 +51,10 @@ class NewBank:
 
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """A registered bank; ``api_keys`` and ``public_keys`` run from oldest to newest.
+    """A registered bank; ``api_keys`` and ``public_keys`` are ordered from oldest to newest.
 
-    ``revision`` counts the changes, so that two operators cannot undo each other's unseen. ``registered_at``, in Unix
-    seconds, is not known of a bank that was registered before this was written down.
+    ``revision`` is incremented by every change, so that concurrent changes by two operators are detected.
+    ``registered_at`` (Unix seconds) is ``None`` for banks registered before the service recorded it.
     """
 
     bic: str
@@ -76,23 +76,23 @@ class Bank:
 
     @property
     def version(self) -> Version:
-        """The version of the protocol that the bank speaks."""
+        """The bank's protocol version."""
         return VERSIONS[self.api_version]
 
     @property
     def scopes(self) -> list[Scope]:
-        """The scopes that the bank can provide, in the specification's order."""
+        """The scopes that the bank supports, in the specification's order."""
         return [scope for name, scope in self.version.scopes.items() if name in self.scope_names]
 
     def verification_keys(self) -> list[RSAPublicKey]:
-        """The keys that the bank may sign with, newest first."""
+        """The public keys for verifying the bank's signatures, newest first."""
         return [signatures.load_public_key(pem) for pem in reversed(self.public_keys)]
 
     def accepts_key(self, credential: OpaqueToken) -> bool:
         return any(credential.matches(entry["digest"]) for entry in self.api_keys)
 
     def api_key(self, now: int) -> Item:
-        """The API key that the service sends to the bank: the newest that is already in use."""
+        """The API key to send to the bank: the newest one whose ``active_from`` has passed."""
         return next((entry for entry in reversed(self.api_keys) if entry["active_from"] <= now), self.api_keys[0])
 
     @classmethod
@@ -107,22 +107,22 @@ class Bank:
         return {name: value for name, value in item.items() if value is not None} | {"directory": DIRECTORY}
 
     def as_new(self) -> dict[str, Any]:
-        """The members that an operator may change, named as in ``NewBank``."""
+        """The members that the operator may change, named as in ``NewBank``."""
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}
         members["scopes"] = members.pop("scope_names")
         return {name: value for name, value in members.items() if name not in _OF_THE_SERVICE}
 
 
 def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> Bank:
-    """The record of an operator's description, without API keys.
+    """Validate the operator's input and build the bank's record, without API keys.
 
     Args:
-        new: the operator's values.
-        local: whether this is the local stage, where banks may be at private addresses.
-        kept: existing addresses, which earlier rules may have allowed.
+        new: the operator's input.
+        local: whether this is the local stage, where private addresses are allowed.
+        kept: current URLs, accepted unchecked because earlier rules may have allowed them.
 
     Raises:
-        InvalidBank: with the problem.
+        InvalidBank: a member is invalid.
     """
     bic = valid_bic(new.bic)
     if new.api_version not in VERSIONS:
@@ -171,7 +171,7 @@ class _BicField(Message):
 
 
 def valid_bic(text: str) -> str:
-    """A BIC in capitals. Raises: InvalidBank."""
+    """Validate a BIC and convert it to upper case. Raises: InvalidBank."""
     try:
         return _BicField.read({"bic": text}).bic
     except InvalidMessage as error:

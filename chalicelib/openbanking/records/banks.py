@@ -1,4 +1,4 @@
-"""The table of banks: reads, cached for at most a minute, and the operator's changes."""
+"""The table of banks: reads, cached for up to a minute, and the operator's changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BankExists(Exception):
 
 @dataclass(slots=True)
 class _Cached:
-    """A bank as read, with its opened API keys by digest and its loaded public keys."""
+    """A cached bank, with its decrypted API keys by digest and its parsed public keys."""
 
     bank: Bank
     read_at: int
@@ -42,7 +42,7 @@ class _Cached:
 
 
 class Banks:
-    """The banks. An operator's change takes effect everywhere within a minute."""
+    """The registered banks. An operator's change takes effect everywhere within a minute."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
         self._store = store
@@ -52,15 +52,17 @@ class Banks:
         self._cache: dict[str, _Cached] = {}
         self._directory: tuple[int, list[Item]] = (0, [])
 
-    # -- what requests need
+    # -- for requests
 
     def find(self, bic: str, *, active: bool = True) -> Bank | None:
-        """A bank by its BIC, switched on unless ``active`` is false; 8 characters also mean the head office, XXX."""
+        """The bank with this BIC, only if active unless ``active`` is false. An 8-character BIC also matches the
+        head office, XXX.
+        """
         cached = self._read_cached(bic)
         return cached.bank if cached and (cached.bank.active or not active) else None
 
     def outbound_key(self, bank: Bank) -> str:
-        """The API key that the service sends to the bank."""
+        """The API key to send to the bank."""
         cached = self._read_cached(bank.bic) or _Cached(bank, self._clock.time())
         entry = cached.bank.api_key(self._clock.time())
         if entry["digest"] not in cached.opened:
@@ -68,14 +70,14 @@ class Banks:
         return cached.opened[entry["digest"]]
 
     def verification_keys(self, bank: Bank) -> list[RSAPublicKey]:
-        """The keys that the bank may sign with."""
+        """The public keys for verifying the bank's signatures."""
         cached = self._read_cached(bank.bic) or _Cached(bank, self._clock.time())
         if cached.keys is None:
             cached.keys = cached.bank.verification_keys()
         return cached.keys
 
     def directory(self) -> list[BankEntry]:
-        """Every active bank, by BIC."""
+        """All active banks, ordered by BIC."""
         read_at, rows = self._directory
         if not read_at or self._clock.time() - read_at >= CACHED_SECONDS:
             rows = [row for row in self._rows() if row["active"]]
@@ -86,15 +88,15 @@ class Banks:
         ]
 
     def list_registered(self) -> list[Bank]:
-        """All banks by BIC, active or not; one that was just added may be missing."""
+        """All banks ordered by BIC, active or not; a bank added moments ago may be missing."""
         keys = [bank_key(row["bic"]) for row in self._rows()]
         found = [item for piece in pieces(keys, 100) for item in self._store.batch_get(piece)]
         return [Bank.from_item(item) for item in found if item]
 
-    # -- what the operator does
+    # -- for the operator
 
     def add(self, new: NewBank) -> tuple[Bank, str]:
-        """Register a bank; answers it and its API key, which is shown only once.
+        """Register a bank. Returns the bank and its API key, which is shown only once.
 
         Raises:
             InvalidBank, BankExists.
@@ -110,7 +112,7 @@ class Banks:
         return self._read_again(bank.bic), key
 
     def get(self, bic: str) -> Bank:
-        """Raises: UnknownBank."""
+        """The bank with this BIC, uncached. Raises: UnknownBank."""
         item = self._store.get(*bank_key(bic.upper()))
         if item is None:
             raise _unknown_bank(bic)
@@ -124,9 +126,9 @@ class Banks:
         return self._change(self.get(bic), changes)
 
     def rotate_api_key(self, bic: str, overlap: int = 0) -> str:
-        """Make a new API key: accepted from the bank at once, sent to it after ``overlap`` seconds.
+        """Create a new API key: accepted from the bank immediately, sent to the bank after ``overlap`` seconds.
 
-        The one before it stays accepted until the next rotation.
+        The previous key is accepted until the next rotation.
         """
         bank = self.get(bic)
         entry, key = self._new_api_key(bank.bic, overlap)
@@ -135,12 +137,12 @@ class Banks:
         return key
 
     def add_public_key(self, bic: str, pem: str) -> Bank:
-        """Accept signatures of another key; at most two are active. Raises: InvalidBank."""
+        """Accept signatures made with another key; at most two keys are active. Raises: InvalidBank."""
         bank = self.get(bic)
         return self._change(bank, {"public_keys": [*bank.public_keys, pem]})
 
     def remove_public_key(self, bic: str, kid: str) -> Bank:
-        """Stop accepting signatures of a key. Raises: InvalidBank."""
+        """Stop accepting signatures made with a key. Raises: InvalidBank."""
         bank = self.get(bic)
         left = [pem for pem in bank.public_keys if signatures.key_id(signatures.load_public_key(pem)) != kid]
         if len(left) == len(bank.public_keys):
@@ -148,7 +150,7 @@ class Banks:
         return self._change(bank, {"public_keys": left})
 
     def remove(self, bic: str) -> None:
-        """Remove a bank. Its consents stay, but their calls no longer reach it. Raises: UnknownBank."""
+        """Delete a bank. Its consents remain, but their calls no longer reach the bank. Raises: UnknownBank."""
         try:
             self._store.delete(TABLE, {"bic": bic.upper()}, Attr("bic").exists())
         except ConditionFailed:
@@ -163,7 +165,7 @@ class Banks:
             self._cache.pop(bic, None)
             keys = [bank_key(spelling) for spelling in spellings(bic)]
             item = next((item for item in self._store.batch_get(keys) if item), None) if keys else None
-            if item is None:  # strangers' guesses must not fill the memory
+            if item is None:  # not cached, so that guesses cannot fill the memory
                 return None
             cached = _Cached(Bank.from_item(item), self._clock.time())
             self._cache[bic] = self._cache[cached.bank.bic] = cached
@@ -197,7 +199,7 @@ class Banks:
         return self._update(bank, members, [] if "certificate_subject" in members else ["certificate_subject"])
 
     def _update(self, bank: Bank, members: Mapping[str, Any], removed: list[str] | None = None) -> Bank:
-        """Write a change of ``bank`` as it was read. Raises: UnknownBank, InvalidBank."""
+        """Write changes, provided that ``bank.revision`` is still current. Raises: UnknownBank, InvalidBank."""
         try:
             self._store.update(
                 TABLE,
@@ -224,7 +226,7 @@ def bank_key(bic: str) -> tuple[str, Item]:
 
 
 def spellings(bic: str) -> tuple[str, ...]:
-    """The BICs that name the same bank, none for an invalid one: 8 characters also mean the head office."""
+    """The BICs that identify the same bank, because 8 characters also mean the head office; none for an invalid BIC."""
     if len(bic) not in (8, 11):
         return ()
     if len(bic) == 8:

@@ -1,8 +1,8 @@
-"""Limits of the public callback page's queries to banks (decisions: /payments/callback).
+"""Rate limits for the bank queries of the public callback page (decisions: /payments/callback).
 
-A bank is asked about a payment at most once in ten seconds, within a day of its order, and a limited number of times an
-hour for one IP address. The first two are kept in the payment's item, the third in a counter for each hour. Both are
-conditional writes of one transaction: of many visitors at the same time no more than allowed go through.
+A payment's status is queried at most once every ten seconds and only within a day of the order; each IP address has an
+hourly limit. The payment's item holds the state of the first two limits; an hourly counter per address enforces the
+third. One transaction of conditional writes checks all three, so concurrent visitors cannot exceed them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _HOUR = 3600
 
 
 class CallbackLimits:
-    """Makes the writes that count a query; they do not reveal the address."""
+    """Builds the writes that count queries. Only a keyed hash of the IP address is stored."""
 
     def __init__(self, keyring: Keyring, clock: Clock) -> None:
         self._keyring = keyring
         self._clock = clock
 
     def put_counts(self, payment: Payment, address: str) -> list[Operation]:
-        """The writes that count a query about a payment from an address; they fail at a limit."""
+        """The writes that count a query about ``payment`` from ``address``; they fail once a limit is reached."""
         now = self._clock.time()
         rested = Attr("asked_at").not_exists() | Attr("asked_at").lte(now - BETWEEN_SECONDS)
         return [

@@ -1,4 +1,4 @@
-"""A client's record: a TPP and its changes (specification, Web interface records)."""
+"""The client record, which represents a TPP, and its change history (specification, Web interface records)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chalicelib.foundation.identifiers import matches, new_secret, new_uuid
 
 TABLE = "clients"
 OPERATOR = "operator"
-"""The author of changes by command line; in the web interface the author is a user's email."""
+"""The author of changes from the command line; in the web interface the author is the user's email address."""
 CLIENT_ID_LENGTH = 64
 
 Action = Literal["updated", "activated", "deactivated", "client secret rotated", "events secret rotated"]
@@ -35,10 +35,10 @@ class ClientSecret:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A TPP. ``registration_number`` and ``title`` are shown to PSUs at the bank.
+    """A TPP. Banks show ``registration_number`` and ``title`` to PSUs.
 
-    The first of ``callback_urls`` is the default. ``secrets`` and ``event_secrets`` run from oldest to newest, at most
-    two each; a client that ever had an ``events_url`` has event secrets. Every change raises ``revision`` by one.
+    The first of ``callback_urls`` is the default. ``secrets`` and ``event_secrets`` are ordered from oldest to newest,
+    at most two each. Event secrets exist from the first ``events_url`` on. Every change increments ``revision``.
     """
 
     client_id: str
@@ -55,7 +55,7 @@ class Client:
 
     @classmethod
     def from_item(cls, item: Item) -> Client:
-        """Read an item, also an old one with a single address and secret."""
+        """Build a client from its item; older items have a single callback URL and secret."""
         created_at = item["created_at"]
         secrets = item.get("secrets", ())
         if digest := item.get("secret_digest"):
@@ -75,7 +75,7 @@ class Client:
         )
 
     def as_item(self) -> Item:
-        """The stored item, without absent members."""
+        """The item to store, without empty members."""
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}
         members |= {
             "callback_urls": list(self.callback_urls),
@@ -86,7 +86,7 @@ class Client:
 
     @property
     def callback_url(self) -> str:
-        """The default callback address."""
+        """The default Callback URL."""
         return self.callback_urls[0]
 
     @property
@@ -95,7 +95,7 @@ class Client:
         return bool(self.secrets)
 
     def accepts_secret(self, secret: str | None, now: int) -> bool:
-        """Whether ``secret`` is one of this client's; a client without a secret accepts only none."""
+        """Whether ``secret`` is valid for this client; for a client without secrets, only ``None`` is valid."""
         if secret is None or not self.secrets:
             return secret is None and not self.secrets
         return any(matches(secret, each.digest) and each.is_valid(now) for each in self.secrets)
@@ -103,10 +103,11 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A client with its new secrets in clear: they are shown only once.
+    """A client with its new secrets in plain text, which are shown only once.
 
-    ``secret`` authenticates the client. ``events_secret`` verifies events (``whsec_`` and the base64 of 256 random
-    bits). One that was not made, or has ended, is ``None``. ``repeated``: an earlier request made them.
+    ``secret`` authenticates the client; ``events_secret`` verifies events (``whsec_`` and 256 random bits in base64).
+    Each is ``None`` if it was not created or is no longer valid. ``repeated`` is true if an earlier request created
+    them.
     """
 
     client: Client
@@ -117,7 +118,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The identity of a new client. A derived identity makes repeats of a request yield the same client."""
+    """The id and secrets for a new client. Deriving them from the request makes registration idempotent."""
 
     client_id: str
     secret: str = field(repr=False)
@@ -131,9 +132,9 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class ClientChange:
-    """A change that made a client's ``revision``: when (Unix seconds), and by whom (a user's email, or ``OPERATOR``).
+    """The change that led to ``revision``; ``at`` is in Unix seconds, ``by`` a user's email address or ``OPERATOR``.
 
-    ``before`` and ``after`` have the members that changed; nothing secret is among them.
+    ``before`` and ``after`` contain the changed members, but never secrets.
     """
 
     revision: int
@@ -166,12 +167,12 @@ class ClientChange:
 
 
 def client_key(client_id: str) -> tuple[str, Item]:
-    """A client's key, for a read of several records."""
+    """A client's table and key, for batch reads."""
     return TABLE, {"client_id": client_id}
 
 
 def change_key(client_id: str, revision: int) -> tuple[str, Item]:
-    """The key of the change that made a revision: too long to be a Client ID."""
+    """The table and key of the change that led to a revision; it is longer than any Client ID."""
     return TABLE, {"client_id": f"{client_id}/change/{revision:0{CLIENT_ID_LENGTH}}"}
 
 
@@ -180,6 +181,6 @@ def _details(client: Client) -> dict[str, Any]:
 
 
 def _old_until(secrets: Sequence[ClientSecret | EventSecret]) -> dict[str, Any]:
-    """The end of the previous secret's validity, if it is still valid."""
+    """The end of the previous secret's validity, if the secret is still valid."""
     ends = [timestamp(secret.valid_until) for secret in secrets if secret.valid_until is not None]
     return {"old_secret_until": ends[0]} if ends else {}

@@ -1,7 +1,7 @@
 """Clients: registered TPPs (specification, Web interface records; decisions: Clients, users, banks).
 
-A change is written with its entry in the client's history, on the revision that was read: of two at once the second is
-applied again to the new state, or refused if it was made for a revision.
+Every change is written together with its history entry, conditional on the revision that was read. If a concurrent
+change wins, the change is reapplied to the new state, or refused if the caller specified a revision.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from chalicelib.openbanking.records.client_record import (
 TITLE_LENGTH = 128
 MOST_CALLBACK_URLS = 10
 HISTORY_LENGTH = 50
-"""The number of latest changes that are shown."""
+"""The number of most recent changes to show."""
 _REPEATED_SECONDS = 600
-"""Seconds in which a repeated registration shows the secrets again."""
+"""Seconds within which a repeated request returns the same secrets."""
 
 
 class InvalidClient(ValueError):
-    """A member of a client is invalid: ``member`` names it, the message says why."""
+    """A member of a client is invalid: ``member`` is its name, the message gives the reason."""
 
     def __init__(self, member: str, message: str) -> None:
         self.member = member
@@ -51,7 +51,7 @@ class InvalidClient(ValueError):
 
 
 class UnknownClient(LookupError):
-    """No client has this id, or it is not this owner's."""
+    """No client has this id, or it belongs to another owner."""
 
 
 class ClientExists(Exception):
@@ -63,7 +63,7 @@ class ClientChanged(Exception):
 
 
 class Details(TypedDict, total=False):
-    """The changeable members of a client; ``events_url`` is ``None`` to stop events."""
+    """The editable members of a client; setting ``events_url`` to ``None`` stops events."""
 
     title: str
     callback_urls: Sequence[str]
@@ -71,7 +71,7 @@ class Details(TypedDict, total=False):
 
 
 class Clients:
-    """The clients' table."""
+    """The clients in DynamoDB."""
 
     def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
         self._store = store
@@ -81,11 +81,11 @@ class Clients:
 
     @property
     def default_callback(self) -> str:
-        """The callback of clients that use the web interface as their own."""
+        """The Callback URL of clients that use the web interface's own callback page."""
         return f"{self._settings.public_url}/authorize/callback"
 
     def web_callback(self, client: Client) -> str:
-        """The callback address for the web interface's requests: its own page if the client uses it."""
+        """The Callback URL for requests from the web interface: its own page if the client has registered it."""
         return self.default_callback if self.default_callback in client.callback_urls else client.callback_url
 
     def create(
@@ -100,13 +100,14 @@ class Clients:
         active: bool = True,
         identity: Identity | None = None,
     ) -> Registered:
-        """Register a TPP, with a secret when it is to have one, and with an events secret when it has an Events URL.
+        """Register a TPP; a client with an Events URL gets an events secret.
 
-        With the ``identity`` of before, the client of before is answered for ten minutes, with its secrets.
+        A client secret is created if ``secret`` is true, and always outside sandboxes. Repeating a request with the
+        same ``identity`` within ten minutes returns the same client and its secrets.
 
         Raises:
             InvalidClient: naming the member.
-            ClientExists: the client of this ``identity`` is older.
+            ClientExists: a client with this ``identity`` was registered more than ten minutes ago, or by another owner.
         """
         itself = identity or Identity.generate()
         client_id, now = itself.client_id, self._clock.time()
@@ -134,53 +135,53 @@ class Clients:
         return Registered(client, plain, itself.events_secret if client.events_url else None)
 
     def get(self, client_id: str, owner: str | None = None) -> Client:
-        """A client, of ``owner`` if given. Raises: UnknownClient."""
+        """A client, optionally restricted to ``owner``. Raises: UnknownClient."""
         item = self._store.get(*client_key(client_id)) if 0 < len(client_id) <= CLIENT_ID_LENGTH else None
         if item is None or owner not in (None, item["owner"]):
             raise UnknownClient(f"no client has the id {client_id}")
         return Client.from_item(item)
 
     def all(self, owner: str | None = None) -> list[Client]:
-        """All clients of one user, or of everybody."""
+        """All clients, or those of one owner."""
         if owner is None:
             return [Client.from_item(item) for item in self._store.scan(TABLE) if "owner" in item]
         return [Client.from_item(item) for item in self._store.each(TABLE, ("owner", owner), index="owner")]
 
     def history(self, client: Client) -> list[ClientChange]:
-        """The latest changes of a client, the newest first."""
+        """A client's most recent changes, newest first."""
         revisions = range(client.revision, 0, -1)[:HISTORY_LENGTH]
         keys = [change_key(client.client_id, revision) for revision in revisions]
         found = self._store.batch_get(keys) if keys else []
         return [ClientChange.from_item(item) for item in found if item]
 
     def activate(self, client_id: str, owner: str | None = None) -> Client:
-        """Raises: UnknownClient."""
+        """Allow the client's calls. Raises: UnknownClient."""
         return self._change_members(client_id, owner, "activated", active=True)
 
     def deactivate(self, client_id: str, owner: str | None = None) -> Client:
-        """Refuse every call of the client from now on. Raises: UnknownClient."""
+        """Refuse all further calls of the client. Raises: UnknownClient."""
         return self._change_members(client_id, owner, "deactivated", active=False)
 
     def set_registration_number(self, client_id: str, number: str) -> Client:
-        """Set the registration number that banks show. Raises: UnknownClient, InvalidClient."""
+        """Set the registration number that banks show to PSUs. Raises: UnknownClient, InvalidClient."""
         checked = _check_text("registration_number", number, TITLE_LENGTH)
         return self._change_members(client_id, None, "updated", registration_number=checked)
 
     def update(
         self, client_id: str, *, owner: str | None = None, revision: int | None = None, **details: Unpack[Details]
     ) -> Registered:
-        """Change the given members of a client; its first Events URL brings an events secret.
+        """Change the passed members of a client; the first Events URL creates an events secret.
 
-        Events secrets stay without an address, so later events are verified as before.
+        Removing the Events URL keeps the events secrets, so that a later URL uses the same ones.
 
         Args:
             client_id: the client.
-            owner: the user, who must own it; the operator if left out.
-            revision: the expected one; any if left out.
+            owner: the user, who must own the client; omit for the operator.
+            revision: the expected revision; omit to accept any.
 
         Raises:
             UnknownClient, InvalidClient.
-            ClientChanged: the client's revision is another one.
+            ClientChanged: the client is at a different revision.
         """
         checked = dict(self._check_details(details))
 
@@ -200,15 +201,15 @@ class Clients:
     def rotate_secret(
         self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
     ) -> Registered:
-        """Make a new client secret; the old one stays valid for ``overlap`` seconds.
+        """Create a new client secret; the current one stays valid for ``overlap`` seconds.
 
-        At most two are good: one that was still ending because of an earlier rotation ends now. A client without a
-        secret gets its first, and needs it at once. With the ``secret`` of before, a repeat is answered as such for ten
-        minutes.
+        At most two secrets are valid: one still in the overlap of an earlier rotation becomes invalid immediately. A
+        client without a secret gets its first and must use it from then on. A request repeated with the same ``secret``
+        within ten minutes returns that secret again, with ``repeated`` set.
 
         Raises:
             UnknownClient.
-            InvalidClient: ``secret`` was made longer ago.
+            InvalidClient: ``secret`` was set more than ten minutes ago.
         """
         plain = secret or new_secret()
 
@@ -226,15 +227,15 @@ class Clients:
     def rotate_events_secret(
         self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
     ) -> Registered:
-        """Make a new events secret; for ``overlap`` seconds the old one signs too.
+        """Create a new events secret; for ``overlap`` seconds events are signed with the old one, too.
 
-        Without an overlap the old secret ends at once: that is for one in wrong hands. At most two are in use: one that
-        was still ending because of an earlier rotation ends now. A repeat with the ``secret`` of before is answered as
-        such for ten minutes.
+        Without an overlap, for a leaked secret, the old one is dropped immediately. At most two are in use: one still
+        in the overlap of an earlier rotation is dropped. A request repeated with the same ``secret`` within ten minutes
+        returns that secret again, with ``repeated`` set.
 
         Raises:
             UnknownClient.
-            InvalidClient: it has no Events URL, or ``secret`` was made longer ago.
+            InvalidClient: the client has no Events URL, or ``secret`` was set more than ten minutes ago.
         """
         plain = secret or event_signing.new_secret()
 
@@ -251,7 +252,7 @@ class Clients:
         return self._change(client_id, owner, "events secret rotated", apply_change)
 
     def events_secrets(self, client: Client) -> list[str]:
-        """The secrets that sign events now, in clear, newest first.
+        """The secrets that currently sign events, in plain text, newest first.
 
         Raises: Unsealable.
         """
@@ -259,7 +260,7 @@ class Clients:
         return event_signing.in_use(self._vault, secrets, context, self._clock.time())
 
     def _made_before(self, client: Client, owner: str, itself: Identity) -> Registered:
-        """The client that an earlier request made, with its secrets in use. Raises: ClientExists."""
+        """The client that an earlier request created, with its secrets if still in use. Raises: ClientExists."""
         if client.owner != owner or self._clock.time() - client.created_at >= _REPEATED_SECONDS:
             raise ClientExists(client.client_id)
         secret = itself.secret if client.accepts_secret(itself.secret, self._clock.time()) else None
@@ -267,11 +268,11 @@ class Clients:
         return Registered(client, secret, itself.events_secret if is_signing else None, repeated=True)
 
     def _rotated_at(self, client: Client) -> int:
-        """The time of the latest rotation of the events secret, if known."""
+        """The time of the latest events secret rotation; 0 if unknown."""
         return next((each.at for each in self.history(client) if each.action == "events secret rotated"), 0)
 
     def _check_recent(self, made_at: int) -> None:
-        """Whether a repeat may show the secret again. Raises: InvalidClient."""
+        """Check that a secret is recent enough to be shown again. Raises: InvalidClient."""
         if self._clock.time() - made_at >= _REPEATED_SECONDS:
             raise InvalidClient("secret", "this secret was made already, and is not shown again")
 
@@ -279,7 +280,7 @@ class Clients:
         return event_signing.new_event_secret(self._vault, plain, _context(client_id))
 
     def _change_members(self, client_id: str, owner: str | None, action: Action, **members: Any) -> Client:
-        """Raises: UnknownClient."""
+        """Replace members of a client. Raises: UnknownClient."""
         return self._change(client_id, owner, action, lambda client: Registered(replace(client, **members))).client
 
     def _change(
@@ -290,15 +291,15 @@ class Clients:
         apply_change: Callable[[Client], Registered],
         revision: int | None = None,
     ) -> Registered:
-        """Write the result of ``apply_change``, and the change; nothing if it is equal.
+        """Write the result of ``apply_change`` and a history entry; nothing if the client is unchanged.
 
-        No change is lost: a concurrent change is read and changed in turn, and after a lost answer the transaction is
-        repeated. If the repeat is refused, the first write had succeeded.
+        After a concurrent change, the client is read and changed again. If DynamoDB's response is lost, the transaction
+        is retried; a condition failure on the retry means that the first write succeeded.
 
         Raises:
             UnknownClient.
-            ClientChanged: the client is not of the ``revision`` that was asked for.
-            Conflict: others were in the way at every attempt.
+            ClientChanged: the client is not at the requested ``revision``.
+            Conflict: concurrent changes interfered with every attempt.
         """
         for attempt in range(ATTEMPTS):
             before = self.get(client_id, owner)
@@ -320,7 +321,7 @@ class Clients:
     def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
         """The writes of a change; they fail if the client has changed since ``before`` was read."""
         at_revision: ConditionBase = Attr("revision").eq(before.revision)
-        if not before.revision:  # a client of before there were revisions has none
+        if not before.revision:  # clients older than revisions have none
             at_revision |= Attr("revision").not_exists()
         change = ClientChange.between(before, after, self._clock.time(), by, action)
         return [
@@ -329,7 +330,7 @@ class Clients:
         ]
 
     def _check_details(self, details: Details) -> Iterator[tuple[str, Any]]:
-        """Validate and normalize members. Raises: InvalidClient."""
+        """Validate and normalise members. Raises: InvalidClient."""
         if "title" in details:
             yield "title", _check_title(details["title"])
         if "callback_urls" in details:
@@ -339,7 +340,7 @@ class Clients:
             yield "events_url", None if url is None else self._check_address("events_url", url)
 
     def _check_owner_may(self, client: Client, updated: Client) -> None:
-        """Refuse changes that need the operator's approval. Raises: InvalidClient."""
+        """Refuse an owner's changes that need the operator's approval. Raises: InvalidClient."""
         if self._settings.is_sandbox or not client.active:
             return
         for member, name in (("title", "title"), ("callback_urls", "Callback URLs")):
@@ -351,7 +352,7 @@ class Clients:
                 )
 
     def _callback_urls(self, urls: Sequence[str]) -> tuple[str, ...]:
-        """Validate a Callback URL; the default for none. Raises: InvalidClient."""
+        """Validate Callback URLs; the default if there are none. Raises: InvalidClient."""
         checked = tuple(
             self._check_address("callback_url", url, "callback_urls") for url in urls or [self.default_callback]
         )

@@ -1,13 +1,12 @@
 """Consents and their tokens (decisions: Authorization flow).
 
-One item collection per consent. The item ``consent`` has client, scopes, accounts and end; relayed calls read it, so it
-has only what they need. ``grant`` is the state of its credentials: the code, and which refresh token is current. Each
-access and refresh token is an item, recognised by its digest. A token counts while its consent is *authorised*, so one
-write to the consent ends them all; a *spent* one-time consent still lets its bearer read the status of the payment that
-it was spent on.
+Each consent is an item collection. The item ``consent`` holds client, scopes, accounts and expiry; relayed calls read
+it, so it is kept small. ``grant`` holds the authorization code and the current refresh token. Each access and refresh
+token has an item with its digest. Tokens are valid only while the consent is *authorised*, so a single write to the
+consent revokes them all. Exception: after a one-time consent is *spent*, its bearer can still read the status of its
+payment.
 
-A consent whose TPP has still to be told of its end stands in an index of the times to do so: ``notify`` is the event
-that comes next, ``notify_at`` when.
+A sparse index lists consents with an outstanding expiry event: ``notify`` is the next event, ``notify_at`` its time.
 """
 
 from __future__ import annotations
@@ -34,14 +33,16 @@ TABLE = "consents"
 ACCESS_LIFETIME = 3600
 NOTIFY = ShardedIndex(TABLE, "notify", "notify_shard", "notify_at")
 REPEAT_WINDOW = 60
-"""Seconds in which a rotated refresh token gets the same pair again, since the answer may have been lost."""
+"""Seconds within which a rotated refresh token returns the same pair again, in case the response was lost."""
 
 Accounts = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """A PSU's consent. Times are Unix seconds; ``accounts`` has ``ibans``, ``account_ids``, ``account_numbers``."""
+    """A PSU's consent. Times are Unix seconds; ``accounts`` may have ``ibans``, ``account_ids``,
+    ``account_numbers``.
+    """
 
     consent_id: str
     client_id: str
@@ -62,7 +63,7 @@ class Consent:
 
     @property
     def version(self) -> Version:
-        """The version that the bank had when the PSU consented: the consent stays in it."""
+        """The bank's protocol version when the PSU consented; it never changes for a consent."""
         return VERSIONS[self.api_version]
 
     def is_valid(self, now: int) -> bool:
@@ -74,7 +75,9 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The state of a consent's credentials: its code, its current refresh token, and the origin of the last pair."""
+    """The state of a consent's credentials: authorization code, current and previous refresh token, latest
+    token pair.
+    """
 
     consent_id: str
     redirect_uri: str
@@ -95,7 +98,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """An access token, its end, and the refresh token that goes with it."""
+    """An access token, its expiry (Unix seconds), and its refresh token."""
 
     access_token: str
     access_valid_until: int
@@ -104,7 +107,7 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True)
 class NewConsent:
-    """A new consent with its write and the two credentials that leave the service once."""
+    """A new consent, the writes that create it, and its two credentials, which are sent only once."""
 
     consent: Consent
     grant: Grant
@@ -122,12 +125,12 @@ def grant_key(consent_id: str) -> tuple[str, Item]:
 
 
 def token_key(kind: Literal["access", "refresh"], credential: OpaqueToken) -> tuple[str, Item]:
-    """The key of a token. A refresh token names consent and token; a bearer also names the bank."""
+    """The table and key of a token. Both kinds contain a consent and a token id; access tokens also contain a BIC."""
     return TABLE, {"consent_id": credential.ids[0], "part": f"{kind}#{credential.ids[1]}"}
 
 
 class Consents:
-    """Makes the writes that create, rotate and end consents; flows put them into transactions."""
+    """Builds the writes that create, rotate and end consents, for the flows' transactions."""
 
     def __init__(self, vault: Vault, clock: Clock, code_lifetime: int) -> None:
         self._vault = vault
@@ -135,7 +138,7 @@ class Consents:
         self._code_lifetime = code_lifetime
 
     def new(self, authorization: AuthorizationRequest, accounts: Accounts, days: int) -> NewConsent:
-        """The consent that ``authorization`` leads to, with its code and the bank's token."""
+        """A new consent for ``authorization``, valid for ``days``, with its authorization code and the bank's token."""
         consent_id, now = new_id(), self._clock.time()
         code, code_digest = new_credential(consent_id)
         bank_token, bank_token_digest = new_credential(consent_id)
@@ -168,23 +171,23 @@ class Consents:
         return NewConsent(Consent.from_item(item), Grant.from_item(grant), operations, code, bank_token)
 
     def bank_token(self, consent: Consent) -> str:
-        """The bank's token for the PSU: ``X-Auth-Token``."""
+        """The bank's token for this PSU, sent as ``X-Auth-Token``."""
         return self._vault.unseal(consent.bank_token_sealed, _context(consent.consent_id, "bank_token"))
 
     def first_pair(self, consent: Consent) -> tuple[TokenPair, list[Operation]]:
-        """Issue tokens for a code; the transaction fails for all but the first use.
+        """Issue tokens for an authorization code; the transaction fails if the code was already used.
 
-        Its first operation is the condition on the consent, its second the change of the grant.
+        The first operation is the condition on the consent, the second updates the grant.
         """
         return self._put_pair(consent, {"code_redeemed_at": self._clock.time()}, Attr("code_redeemed_at").not_exists())
 
     def next_pair(self, consent: Consent, refresh_id: str) -> tuple[TokenPair, list[Operation]]:
-        """Issue tokens for the current refresh token; the transaction fails for all but the first use."""
+        """Issue tokens for the current refresh token; the transaction fails if the token was already used."""
         rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
         return self._put_pair(consent, rotation, Attr("refresh_id").eq(refresh_id))
 
     def repeated_pair(self, grant: Grant, refresh_id: str) -> TokenPair | None:
-        """The pair that a rotated refresh token led to, within the repeat window."""
+        """The token pair issued for a rotated refresh token; ``None`` outside the repeat window."""
         if grant.previous_refresh_id != refresh_id or grant.rotated_at is None or grant.pair_sealed is None:
             return None
         if self._clock.time() - grant.rotated_at > REPEAT_WINDOW:
@@ -201,9 +204,9 @@ class Consents:
         )
 
     def update_spent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
-        """The writes that spend a one-time consent for one ``attempt``; they fail for all but one.
+        """The writes that spend a one-time consent for ``attempt``; only one attempt succeeds.
 
-        The bearer that it came with lives on until the consent's end, to read its own payment's status.
+        The access token's item is kept until the consent expires, so that it can read the payment's status.
         """
         return [
             Update(
@@ -216,7 +219,7 @@ class Consents:
         ]
 
     def update_unspent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
-        """The writes that undo ``update_spent``: the bank was never reached."""
+        """The writes that undo ``update_spent`` if the bank was never reached."""
         return [
             Update(
                 *consent_key(consent.consent_id),
@@ -228,9 +231,9 @@ class Consents:
         ]
 
     def update_next_notice(self, item: Item) -> Update:
-        """The write that goes with the next event of a consent's ``item``; it fails for all but one.
+        """The write to record together with a consent's due event; it fails if the event was already recorded.
 
-        After ``consent.expiring`` comes ``consent.expired``, and after that nothing.
+        It advances ``notify`` from ``consent.expiring`` to ``consent.expired``, and then removes it.
         """
         last = item["notify"] == "consent.expired"
         following: Item = {} if last else {"notify": "consent.expired", NOTIFY.time: item["valid_until"]}
@@ -263,14 +266,16 @@ class Consents:
 
 
 def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
-    """The first event of a new consent; a short consent has no announcement."""
+    """The index members for a new consent's first event: ``consent.expired`` if the consent is too short for
+    an announcement.
+    """
     announced_at = valid_until - EXPIRING_SECONDS
     event, at = ("consent.expiring", announced_at) if announced_at >= now else ("consent.expired", valid_until)
     return {"notify": event, NOTIFY.time: at, **NOTIFY.entry(consent_id)}
 
 
 def notice_due(item: Item, now: int) -> EventType | None:
-    """The event that is due for a consent's TPP, if any."""
+    """The expiry event that is due for a consent, if any."""
     due = item["status"] == "authorised" and item.get(NOTIFY.time, now + 1) <= now
     event: EventType | None = item["notify"] if due else None
     return event

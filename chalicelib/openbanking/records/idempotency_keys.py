@@ -1,6 +1,6 @@
-"""Idempotency keys of TPPs: a repeated payment reaches the bank once (decisions: Idempotency-Key).
+"""TPPs' idempotency keys: a repeated payment reaches the bank only once (decisions: Idempotency-Key).
 
-A claim is written before the bank is called, and then holds the answer or failure, sealed, for 24 hours.
+A claim is written before the bank is called. The response or refusal is then stored in it, encrypted, for 24 hours.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 TABLE = "idempotency"
 KEPT = 24 * 3600
 RUNNING_SECONDS = 30
-"""Seconds after which an unfinished attempt counts as lost and its outcome as unknown."""
+"""Seconds after which an unfinished attempt is considered lost and its outcome unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKeyClaim:
-    """One attempt at a request: ``name`` is the key of its answer, ``attempt`` tells parallel ones apart.
+    """One attempt at a request: ``name`` is the key of the stored outcome, ``attempt`` distinguishes concurrent
+    attempts.
 
-    ``consent_id`` is its consent, if any: a spent bearer gets its own payment only.
+    ``consent_id`` is the request's consent, if any: a spent bearer can only repeat its own payment.
     """
 
     name: str
@@ -45,7 +46,7 @@ class IdempotencyKeyClaim:
         return cls(f"tpp#{client_id}#{path}#{digest(key)}", digest(body), consent_id, new_id())
 
     def has_same_consent(self, item: Item) -> bool:
-        """Whether a stored claim was made with the same consent."""
+        """Whether a stored claim belongs to the same consent."""
         return item.get("consent_id") == self.consent_id
 
     @property
@@ -55,13 +56,13 @@ class IdempotencyKeyClaim:
 
 @dataclass(frozen=True, slots=True)
 class DeferredRequest:
-    """A deferred request; ``request_id`` names its outcome."""
+    """An accepted request to be executed later; the outcome is stored under ``request_id``."""
 
     request_id: str
 
 
 class IdempotencyKeys:
-    """Makes the writes that claim a key and keep its outcome."""
+    """Builds the writes that claim a key and store its outcome."""
 
     def __init__(self, vault: Vault, clock: Clock, metrics: Metrics) -> None:
         self._vault = vault
@@ -69,11 +70,11 @@ class IdempotencyKeys:
         self._metrics = metrics
 
     def find_outcome(self, claim: IdempotencyKeyClaim, item: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
-        """The answer stored in ``item``, or that the request was accepted; ``None`` if the key is free.
+        """The response or the accepted request stored in ``item``; ``None`` if the key is free.
 
         Raises:
-            Refusal: the one that ``item`` keeps; or the key was used with another body, the first request is still
-                running, or never ended.
+            Refusal: the stored refusal; or the key was used with a different body, or the first request is still
+                running or was interrupted.
         """
         now = self._clock.time()
         if item is None or item["expires_at"] <= now:
@@ -88,30 +89,30 @@ class IdempotencyKeys:
         raise refusals.NEVER_ENDED()
 
     def count_unknown_outcome(self) -> None:
-        """Count a payment with an unknown outcome: a person has to ask the bank."""
+        """Count a payment with an unknown outcome, which someone has to clarify with the bank."""
         self._metrics.write({"UnknownOutcomes": 1})
 
     def put_claim(self, claim: IdempotencyKeyClaim) -> Put:
-        """The write that claims a key before the bank is called; it fails for all but the first."""
+        """The write that claims a key before the bank is called; it fails if the key is already claimed."""
         now = self._clock.time()
         return Put(TABLE, self._item(claim, now), absent("claim") | Attr("expires_at").lte(now))
 
     def put_deferred(self, claim: IdempotencyKeyClaim, accepted: DeferredRequest) -> Put:
-        """The write that claims a key for a deferred request; repeats get its address."""
+        """The write that claims a key for a deferred request, so that repeats return the same request."""
         put = self.put_claim(claim)
         outcome = self._vault.seal(jsontext.dumps({"accepted": accepted.request_id}), claim.name)
         return replace(put, item={**put.item, "outcome": outcome})
 
     def put_answer(self, claim: IdempotencyKeyClaim, answer: Mapping[str, Any]) -> Put:
-        """The write that keeps a claim's answer."""
+        """The write that stores the response for a claim."""
         return self._put_outcome(claim, {"answer": answer})
 
     def first_answer(self, request_id: str) -> tuple[str, int]:
-        """The time and id of the first request, for its refusal and repeats: ``Refusal.first``."""
+        """The id and time of the first request, to repeat in its stored refusal: ``Refusal.first``."""
         return request_id, self._clock.time()
 
     def put_refusal(self, claim: IdempotencyKeyClaim, refusal: Refusal) -> Put:
-        """The write that keeps a refusal, with the request that it answered first."""
+        """The write that stores a refusal, including ``Refusal.first``."""
         details = [[detail.fault.name, detail.details] for detail in refusal.details]
         members = {"fault": refusal.fault.name, "message": refusal.message, "details": details, "first": refusal.first}
         return self._put_outcome(claim, {"refusal": members})
@@ -133,7 +134,7 @@ class IdempotencyKeys:
 
 
 def _read_outcome(outcome: Mapping[str, Any]) -> Mapping[str, Any] | DeferredRequest:
-    """The answer in a stored outcome. Raises: Refusal, if the outcome is one."""
+    """The stored response or accepted request. Raises: Refusal, if the stored outcome is one."""
     if "accepted" in outcome:
         return DeferredRequest(outcome["accepted"])
     if "refusal" not in outcome:

@@ -1,8 +1,8 @@
 """Payments and their status history (decisions: payments/status).
 
-One item per payment, under its bank and payment_id. A bank may report on a payment before the service has written down
-that the bank answered with it: such a report is kept under the same key for 15 minutes and applied when the payment is
-written. Every write bears on the ``revision`` that it was decided on, so that two reports cannot undo each other.
+Each payment is one item, keyed by bank and payment_id. A bank may report a payment's status before the service has
+recorded the payment: such early reports are stored under the same key for 15 minutes and applied when the payment is
+recorded. Every write is conditional on ``revision``, so that concurrent reports cannot overwrite each other.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from chalicelib.openbanking.protocol.versions import VERSIONS, translate_status
 TABLE = "payments"
 EARLY_SECONDS = 15 * 60
 HISTORY = 200
-"""The number of stored status changes: the first one and the latest."""
+"""The number of stored status changes: the first and the most recent ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentStatusReport:
-    """A status and the Unix second of its report."""
+    """A reported status and the time of the report in Unix seconds."""
 
     status: Status
     at: int
@@ -40,10 +40,10 @@ class PaymentStatusReport:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payment that a bank has answered with. ``consent_id`` is ``None`` for a direct payment.
+    """A payment that a bank has accepted. ``consent_id`` is ``None`` for a direct payment.
 
-    ``request_id`` is the order's id at the bank, ``order_digest`` the order's digest (see ``request_claims``); old
-    payments have none.
+    ``request_id`` is the X-Request-Id sent to the bank, ``order_digest`` the order's digest (see ``request_ids``);
+    ``None`` for old payments.
     """
 
     bic: str
@@ -66,11 +66,11 @@ class Payment:
 
     @property
     def version(self) -> Version:
-        """The version of the order; the status keeps that version's spelling."""
+        """The protocol version of the order; the status is stored in that version's spelling."""
         return VERSIONS[self.api_version]
 
     def is_of_one_order_with(self, other: Payment) -> bool:
-        """Whether two answers of a bank are about the same order."""
+        """Whether both payments, from two responses of a bank, belong to the same order."""
         known = {self.order_digest, other.order_digest} - {None}
         return len(known) <= 1 and self._order_key() == other._order_key()
 
@@ -78,7 +78,7 @@ class Payment:
         return self.request_id.lower(), self.client_id, self.consent_id
 
     def with_report(self, report: PaymentStatusReport) -> Payment:
-        """The payment after a report; unchanged if the status may not follow or is not new."""
+        """The payment after a report; unchanged if the status transition is not allowed or not new."""
         if not self.version.statuses.may_follow(self.status, report.status):
             return self
         first, *later = (*self.history, report)
@@ -86,17 +86,17 @@ class Payment:
 
 
 def payment_key(bic: str, payment_id: str) -> tuple[str, Item]:
-    """A payment's key, for a read of several records."""
+    """A payment's table and key, for batch reads."""
     return TABLE, {"payment": f"{bic}#{digest(payment_id)}"}
 
 
 def is_early(item: Item) -> bool:
-    """Whether an item holds early reports on a payment that is not stored yet."""
+    """Whether an item holds early reports on a payment that is not recorded yet."""
     return "early" in item
 
 
 class Payments:
-    """Makes the writes of payments; flows put them into transactions."""
+    """Builds the writes of payments, for the flows' transactions."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -114,7 +114,7 @@ class Payments:
         order_digest: str | None,
         status: Status,
     ) -> Payment:
-        """A payment that a bank has just answered with, in the bank's first status."""
+        """A payment that a bank has just accepted, in its first status."""
         now = self._clock.time()
         return Payment(
             bic=bic,
@@ -132,25 +132,25 @@ class Payments:
         )
 
     def put_payment(self, payment: Payment, found: Item | None = None) -> Put:
-        """The write of a new payment in place of ``found``, with the early reports in it, if any."""
+        """The write that stores a new payment. It replaces ``found`` and applies its early reports, if any."""
         if found is None:
             return Put(TABLE, _item(payment), absent("payment"))
         reports = self.early_reports(found) if is_early(found) else ()
         if reports:
             received = PaymentStatusReport(payment.status, min(payment.created_at, reports[0].at))
             payment = replace(payment, history=(received,))
-        for report in reports:  # the bank may speak another version than its old consents
+        for report in reports:  # the bank's version may differ from the consent's
             status = translate_status(report.status, payment.version.statuses)
             payment = payment.with_report(replace(report, status=status)) if status is not None else payment
         return Put(TABLE, _item(replace(payment, revision=found["revision"] + 1)), _at_revision(found["revision"]))
 
     def early_reports(self, item: Item) -> Sequence[PaymentStatusReport]:
-        """The early reports in an item that still count."""
+        """The early reports in an item that have not expired."""
         reports = [PaymentStatusReport(**entry) for entry in item["early"]]
         return [report for report in reports if report.at > self._clock.time() - EARLY_SECONDS]
 
     def update_payment(self, before: Payment, after: Payment) -> Update:
-        """The write of a payment's next state."""
+        """The conditional write that replaces ``before`` with ``after``."""
         return Update(
             *payment_key(before.bic, before.payment_id),
             set={"status": after.status, "history": [entry.as_item() for entry in after.history]},

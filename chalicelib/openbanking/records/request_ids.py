@@ -1,9 +1,9 @@
-"""X-Request-Ids of payments: one id for one order at a bank (decisions: X-Request-Id).
+"""X-Request-Ids of payments: an id identifies a single order at a bank (decisions: X-Request-Id).
 
-A bank may answer an order whose id it has seen with the payment of the first. So an id is claimed, by bank and id, for
-24 hours, before the bank is called. A repeat of the order, with the same client, path, consent and body, shares the
-claim; any other order is refused. A claim counts the attempts that may have sent the order: one that provably sent
-nothing takes itself off again, and the last of them leaves the id free.
+If an id is reused for another order, the bank may return the first order's payment. The id is therefore claimed, per
+bank, for 24 hours before the bank is called. Retries of the order (same client, path, consent and body) share the
+claim; any other order is refused. The claim counts the attempts that may have sent the order. An attempt that provably
+sent nothing decrements the count; at zero, the id is free again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEPT = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class RequestId:
-    """A request's id, sent or made, and the digest of the body."""
+    """A request's id, received (``is_callers``) or generated, and the digest of its body."""
 
     text: str
     is_callers: bool
@@ -36,9 +36,9 @@ class RequestId:
 
 @dataclass(frozen=True, slots=True)
 class RequestIdClaim:
-    """The claim of an id: ``name`` has bank and id, ``order_digest`` identifies the whole order.
+    """The claim of an id: ``name`` combines bank and id, ``order_digest`` identifies the entire order.
 
-    ``is_callers`` is false for an id that was made here, which no other order can have before the answer.
+    ``is_callers`` is false for a generated id, which no other order can use before the response.
     """
 
     name: str
@@ -54,7 +54,7 @@ class RequestIdClaim:
 
     @classmethod
     def from_members(cls, members: Mapping[str, str]) -> RequestIdClaim:
-        """The claim of a deferred order, from its delivery."""
+        """Restore the claim of a deferred order from its delivery."""
         return cls(members["name"], members["order_digest"])
 
     def as_members(self) -> dict[str, str]:
@@ -66,23 +66,23 @@ class RequestIdClaim:
 
 
 class RequestIdClaims:
-    """Makes the writes of claims; flows put them into transactions."""
+    """Builds the writes of claims, for the flows' transactions."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def update_to_claim(self, claim: RequestIdClaim, attempt: str) -> Update:
-        """The write that claims an id before the bank is called; it fails while another order has it."""
+        """The write that claims an id before the bank is called; it fails while another order holds the id."""
         mine = Attr("order_digest").eq(claim.order_digest) & Attr("attempt").ne(attempt)
         ended = Attr("expires_at").lte(self._clock.time()) | Attr("sendings").lte(0)
         return self._update(claim, attempt, absent("claim") | ended | mine)
 
     def update_to_note(self, claim: RequestIdClaim, attempt: str) -> Update:
-        """The write that records an order under an id that the service made."""
+        """The write that records an order under a generated id."""
         return self._update(claim, attempt, None)
 
     def update_to_release(self, claim: RequestIdClaim) -> Update:
-        """The write that undoes ``update_to_claim``: this attempt never sent the order."""
+        """The write that undoes ``update_to_claim``, for an attempt that never sent the order."""
         return Update(*claim.key, add={"sendings": -1}, condition=Attr("order_digest").eq(claim.order_digest))
 
     def _update(self, claim: RequestIdClaim, attempt: str, condition: ConditionBase | None) -> Update:
