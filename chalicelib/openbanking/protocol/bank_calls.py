@@ -1,4 +1,4 @@
-"""Messages of the bank-facing API, in each version's spelling (specification, Endpoints)."""
+"""Request models of the bank-facing API, in each version's spelling (specification, Endpoints)."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ AccountNumbers = Annotated[
 
 
 class InitAuthorization(Message):
-    """``/bank/init_authorization``: the bank has received the PSU with an OAuth2 authorization URL."""
+    """``/bank/init_authorization``: the PSU has arrived at the bank with an OAuth2 authorization URL."""
 
     request_url: AN[16384]
 
 
 class SaveConsent(Message):
-    """``/bank/consent``: the PSU approved; which accounts it concerns."""
+    """``/bank/consent``: the PSU has approved the request; the approved accounts."""
 
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
     request_url: AN[16384]
@@ -60,13 +60,13 @@ class SaveConsent(Message):
 
 
 class RevokeToken(Message):
-    """``/bank/token/revoke``: the consent behind a token has ended."""
+    """``/bank/token/revoke``: the consent of a token has ended."""
 
     access_token: AN[512]
 
 
 def status_validator(statuses: Statuses) -> BeforeValidator:
-    """The rule of a member that reports a status as ``statuses`` spells it."""
+    """A validator that accepts the reportable values of ``statuses``."""
 
     def check(value: object) -> object:
         known = ", ".join(map(str, statuses.meanings))
@@ -76,7 +76,7 @@ def status_validator(statuses: Statuses) -> BeforeValidator:
 
 
 class PaymentsStatus(Message):
-    """``/bank/payments/status``: a payment's present status."""
+    """``/bank/payments/status``: a payment's current status."""
 
     payment_id: Id[PAYMENT_ID]
     payment_status: Annotated[int | str, status_validator(NUMBERS)]
@@ -99,13 +99,13 @@ class RevokeTokenV2(_Camel, RevokeToken):
 
 
 class PaymentsStatusV2(_Camel, PaymentsStatus):
-    """``/bank/v2/payments/status``; takes codes and, since its table has N, numbers."""
+    """``/bank/v2/payments/status``; accepts codes and also numbers, because the specification's table has N."""
 
     payment_status: Annotated[int | str, status_validator(CODES)]
 
 
 class DailyPerformance(_Camel):
-    """``/bank/v2/daily_performance``: average durations of one day, in milliseconds."""
+    """``/bank/v2/daily_performance``: a day's average durations, in milliseconds."""
 
     date: Day
     consent_duration: Digits[10] | None = None
@@ -114,11 +114,11 @@ class DailyPerformance(_Camel):
 
 @dataclass(frozen=True, slots=True)
 class BankCall:
-    """One call of the bank-facing API, of the versions that declare a request for it.
+    """A call of the bank-facing API, available in every version that declares a request model for it.
 
     Attributes:
-        name: of the flow's step that answers it.
-        path: below the version's address, ``/bank`` or ``/bank/v2``.
+        name: the flow step that handles the call.
+        path: relative to the version's base path, ``/bank`` or ``/bank/v2``.
     """
 
     name: str
@@ -141,4 +141,4 @@ FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
     "payment_id": (Fault.FIELD, Fault.PAYMENT_ID),
     "payment_status": (Fault.FIELD, Fault.PAYMENT_STATUS),
 }
-"""Members, in snake_case, whose absence or wrong value has its own error code."""
+"""Members, in snake_case, that have their own error codes: one if missing, one if invalid."""

@@ -1,4 +1,4 @@
-"""British accounts: a sort code of 6 digits and an account number of 8, however banks and TPPs write them."""
+"""British accounts: a 6-digit sort code and an 8-digit account number, in the formats that banks and TPPs use."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _IBAN = re.compile(r"GB[0-9]{2}[A-Z]{4}(?P<sort_code>[0-9]{6})(?P<number>[0-9]{8
 
 
 class BritishAccount(NamedTuple):
-    """An account number, and its sort code where that is known."""
+    """An account number and, if known, its sort code."""
 
     number: str
     sort_code: str | None
 
     def is_other_than(self, other: BritishAccount) -> bool:
-        """Whether two accounts are certainly not the same one."""
+        """Whether two accounts are definitely different."""
         codes = {self.sort_code, other.sort_code} - {None}
         return self.number != other.number or len(codes) > 1
 
 
 def read_account(text: str) -> BritishAccount | None:
-    """An account as ``accountNumbers`` of a consent name it, ``None`` for anything else.
+    """Parse an entry of a consent's ``accountNumbers``; ``None`` if invalid.
 
-    That is an account number; it and the sort code, in either order, with a space, a hyphen or a slash between them;
-    or 14 digits, sort code first.
+    Accepts an account number; an account number and a sort code in either order, separated by a space, a hyphen or a
+    slash; or 14 digits, sort code first.
     """
     found = _WRITTEN.fullmatch(text)
     if found is None:
@@ -38,7 +38,9 @@ def read_account(text: str) -> BritishAccount | None:
 
 
 def read_approved_account(text: str) -> BritishAccount:
-    """An account as a stored consent names it. Older ones may do so in any form: their digits count."""
+    """Parse an account of a stored consent. Older consents may have other formats, of which only the digits
+    are used.
+    """
     found = read_account(text)
     if found is not None:
         return found
@@ -48,21 +50,21 @@ def read_approved_account(text: str) -> BritishAccount:
 
 
 def restore_leading_zeros(number: int) -> str:
-    """The digits of a JSON number in ``accountNumbers``, with the leading zeros that it has lost.
+    """The digits of a JSON number in ``accountNumbers``, with the leading zeros restored.
 
-    A sort code lost one at most, since none begins with two.
+    At most one zero of a sort code can be missing, because no sort code begins with two.
     """
     text = str(number)
     return text.zfill(SORT_CODE + NUMBER) if len(text) == SORT_CODE + NUMBER - 1 else text.zfill(NUMBER)
 
 
 def account_from_members(number: object, sort_code: object | None) -> BritishAccount:
-    """An account that is named by two members; as JSON numbers they have lost the zeros in front."""
+    """Build an account from separate members; JSON numbers are padded with the leading zeros that they lack."""
     return BritishAccount(str(number).zfill(NUMBER), str(sort_code).zfill(SORT_CODE) if sort_code is not None else None)
 
 
 def contradicts(iban: str | None, number: object | None, sort_code: object | None) -> bool:
-    """Whether a British IBAN names another account than the number and the sort code beside it."""
+    """Whether a British IBAN contradicts the account number or the sort code in the same message."""
     if iban is None or (number is None and sort_code is None):
         return False
     found = _IBAN.fullmatch(iban)

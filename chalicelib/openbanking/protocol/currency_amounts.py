@@ -1,4 +1,4 @@
-"""Amounts in requests: no more decimals than the currency, not counting trailing zeros."""
+"""Amounts in requests: at most as many decimals as the currency has, not counting trailing zeros."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.foundation.fields.registries import decimals
 
 
 class InCurrency(Message):
-    """A message whose ``amount`` is in its ``currency``."""
+    """A message with an ``amount`` and its ``currency``."""
 
     if TYPE_CHECKING:
         amount: object

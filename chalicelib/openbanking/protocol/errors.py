@@ -1,7 +1,6 @@
-"""The error tables of both bank versions, and the faults that pair them (specification, Errors).
+"""The error tables of both bank versions, and the faults that map to them (specification, Errors).
 
-A flow refuses with a ``Refusal`` that names a fault; which code and HTTP status go out is decided by the table of the
-interface that the request came in by.
+Flows raise a ``Refusal`` with a fault. The error table of the interface determines the code and the HTTP status.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 
 @dataclass(frozen=True, slots=True)
 class CodeRow:
-    """One row of an error table: the HTTP status that goes with a code, and its meaning."""
+    """A row of an error table: a code's HTTP status and meaning."""
 
     status: int
     meaning: str
@@ -84,9 +83,9 @@ ADDITIONAL: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FaultRow:
-    """The codes of one fault in version 1 and in version 2, where it may have an additional error.
+    """A fault's codes in version 1 and version 2, and its additional error in version 2, if any.
 
-    ``status`` is set if the HTTP status differs from the version 2 table.
+    ``status`` overrides the HTTP status of the version 2 table.
     """
 
     v1: int
@@ -96,7 +95,7 @@ class FaultRow:
 
 
 class Fault(Enum):
-    """Every reason to refuse a request, with its codes (decisions of this project pair the two tables)."""
+    """Every reason for refusing a request, with its codes (decisions of this project map the two tables)."""
 
     INTERNAL = FaultRow(4002, "INTERNAL_SERVER_ERROR")
     UNKNOWN = FaultRow(4000, "INTERNAL_SERVER_ERROR")
@@ -137,36 +136,37 @@ class Fault(Enum):
 OauthError = Literal[
     "invalid_client", "invalid_grant", "invalid_request", "invalid_scope", "unsupported_grant_type", "server_error"
 ]
-"""The ``error`` that a token request is refused with (RFC 6749 §5.2)."""
+"""The ``error`` values of token requests (RFC 6749 §5.2)."""
 FrontDoorError = Literal[
     "unsupported_response_type", "request_not_supported", "request_uri_not_supported", "registration_not_supported"
 ]
-"""Further errors of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
+"""Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope"]
-"""The challenge of a refusal: a client secret, or a bearer, possibly with an error of RFC 6750 §3.1."""
+"""The challenge of a refusal: for a client secret, or for a bearer token, the latter optionally with an
+RFC 6750 §3.1 error.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One fault in a refused request, and its member or circumstance."""
+    """A single fault in a refused request, and the member or circumstance that caused it."""
 
     fault: Fault
     details: str
 
 
 class Refusal(Exception):
-    """A request that is refused.
+    """A refused request.
 
     Attributes:
-        fault: decides the code and the HTTP status.
-        message: a sentence for the caller; it never quotes a value of the request.
-        details: the single faults; in version 2 they become ``additionalErrors``.
-        oauth_error: the ``error`` of RFC 6749, where the token endpoint refuses.
-        retry_after: seconds after which another try may succeed.
-        challenge: the answer's challenge in ``WWW-Authenticate``, if anything.
-        bank_seconds: how long a bank took that was asked, in seconds.
-        first: request id and time, in Unix seconds, of the request that this refusal first answered; a repeat gets it
-            unchanged.
+        fault: determines the code and the HTTP status.
+        message: a sentence for the caller; never quotes a value from the request.
+        details: the individual faults; in version 2 they become ``additionalErrors``.
+        oauth_error: the RFC 6749 ``error`` at the token endpoints.
+        retry_after: seconds after which a retry may succeed.
+        challenge: the challenge in ``WWW-Authenticate``, if any.
+        bank_seconds: the bank's response time in seconds, if the bank was called.
+        first: id and time (Unix seconds) of the request that was first refused; repeats get the same values.
     """
 
     def __init__(
@@ -193,16 +193,16 @@ class Refusal(Exception):
 
 
 def refuse_fields(error: InvalidMessage, special: Mapping[str, tuple[Fault, Fault]] | None = None) -> Refusal:
-    """A refusal for a body that does not fit its model.
+    """The refusal for a body that does not match its model.
 
-    ``special`` gives the faults of members with codes of their own: when missing, and when wrong.
+    ``special`` contains the faults of members with their own error codes: one if missing, one if invalid.
     """
     details = [Detail(_fault_of(problem, special or {}), str(problem)) for problem in error.problems]
     return Refusal(details[0].fault, _sentence(error.problems), details)
 
 
 def refuse_parameters(error: InvalidMessage) -> Refusal:
-    """A refusal for a path or query that does not fit its model."""
+    """The refusal for path or query parameters that do not match their model."""
     details = [Detail(_fault_of(problem, {}), str(problem)) for problem in error.problems]
     return Refusal(Fault.PARAMETER, _sentence(error.problems), details)
 
@@ -222,14 +222,14 @@ def _sentence(problems: Iterable[Problem]) -> str:
 
 
 class ErrorV1(TypedDict):
-    """Why a request was refused."""
+    """The reason why a request was refused."""
 
     error_code: Annotated[int, Field(json_schema_extra={"enum": list(VERSION_1)})]
     message: AN[4096]
 
 
 class AdditionalError(TypedDict):
-    """One thing that is wrong with the request."""
+    """A single fault in the request."""
 
     code: Annotated[AN[255], Field(json_schema_extra={"enum": [*ADDITIONAL, *VERSION_2]})]
     title: NotRequired[AN[1024]]
@@ -237,7 +237,7 @@ class AdditionalError(TypedDict):
 
 
 class Error(TypedDict):
-    """Why a request was refused."""
+    """The reason why a request was refused."""
 
     code: Annotated[AN[255], Field(json_schema_extra={"enum": list(VERSION_2)})]
     title: AN[2048]
@@ -247,7 +247,7 @@ class Error(TypedDict):
 
 
 class TokenError(Error):
-    """Why a token request was refused, also in the words of RFC 6749."""
+    """The reason why a token request was refused, including the RFC 6749 members."""
 
     error: OauthError
     error_description: AN[2048]

@@ -1,6 +1,6 @@
-"""Members of answers that the tables have: renamed to snake_case, identifiers made text.
+"""Normalise the known members of responses: names to snake_case, identifiers to strings.
 
-Everything else in an answer, at every depth, stays as the bank wrote it, keys that are data too.
+Everything else in a response, including keys that are data, is left unchanged at every depth.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from chalicelib.foundation.fields.field_types import OpenMessage
 
 Model = type[OpenMessage]
 Spelling = Callable[[str], str]
-"""How a member that is in snake_case here may also be spelled."""
+"""Maps a snake_case member name to its alternative spelling."""
 
 
 @dataclass(frozen=True, slots=True)
 class _KnownMember:
-    """A member of a table: its name, its rule if it is an identifier, and the table of its own members."""
+    """A member of a table: its name, its rule if it is an identifier, and the model of its own members."""
 
     name: str
     rule: IdRule | None
@@ -28,22 +28,22 @@ class _KnownMember:
 
 
 def normalise(model: Model, answer: dict[str, Any], *, spell: Spelling, repeated: list[str]) -> dict[str, Any]:
-    """An answer with the members that ``model`` knows in snake_case and its identifiers as text.
+    """A response with the members of ``model`` in snake_case and its identifiers as strings.
 
     Args:
-        spell: how the bank may also spell these members.
-        repeated: gets the places of members that came in both spellings; the one in snake_case counts.
+        spell: the bank's alternative spelling of these members.
+        repeated: collects the paths of members present in both spellings; the snake_case one takes precedence.
     """
     return _Normaliser(spell, repeated).normalise_object(model, answer, None)
 
 
 Place = tuple[Any, str | int] | None
-"""A path to a member: the path of its parent, and its name or index. Formatted only when needed."""
+"""The path of a member: its parent's path, and its name or index. Formatted only when needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Normaliser:
-    """One pass over an answer, along its tables."""
+    """A single pass over a response, following its models."""
 
     spell: Spelling
     repeated: list[str]
@@ -74,7 +74,7 @@ class _Normaliser:
 
 
 def _format_place(place: Place) -> str:
-    """``transactions.booked.0.amount``."""
+    """Format a path, e.g. ``transactions.booked.0.amount``."""
     parts: list[str] = []
     while place is not None:
         place, part = place
@@ -84,7 +84,7 @@ def _format_place(place: Place) -> str:
 
 @cache
 def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMember]:
-    """The members of a model by each of their spellings."""
+    """A model's members, by each of their spellings."""
     table: dict[str, _KnownMember] = {}
     for name, field in model.model_fields.items():
         parts = [*field.metadata, *_annotation_parts(field.annotation)]
@@ -95,7 +95,7 @@ def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMe
 
 
 def _annotation_parts(annotation: Any) -> Iterator[Any]:
-    """The parts of an annotation: entries of a list, branches of a union, rules of a type."""
+    """All parts of an annotation: list items, union members, type rules."""
     yield annotation
     for argument in get_args(annotation):
         yield from _annotation_parts(argument)

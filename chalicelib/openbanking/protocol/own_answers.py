@@ -1,7 +1,7 @@
-"""The service's own answers to TPPs and banks: the types that flows return.
+"""The service's own responses to TPPs and banks: the return types of the flows.
 
 The documents describe these types, and tests check the documents' examples against them. Members are in snake_case;
-each version spells the answers to its banks. Errors are in ``errors``.
+responses to banks are converted to each version's spelling. For errors, see ``errors``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ScopeName = Annotated[
 
 
 class AuthorizeAnswer(TypedDict):
-    """Where the PSU has to go."""
+    """The URL that the PSU has to open."""
 
     redirect_url: WebAddress
     state: AN[512]
@@ -50,11 +50,11 @@ class TokenAnswer(TypedDict):
 
 
 class RevokeAnswer(TypedDict):
-    """An empty object, whether or not the token was one of the caller's (RFC 7009)."""
+    """An empty object, whether or not the token belonged to the caller (RFC 7009)."""
 
 
 class BankScope(TypedDict):
-    """One right that a PSU of this bank can give."""
+    """A scope that PSUs of this bank can grant."""
 
     scope: ScopeName
     service: Service
@@ -62,14 +62,14 @@ class BankScope(TypedDict):
 
 
 class ScopeAnswer(TypedDict):
-    """The scopes that a bank can provide."""
+    """The scopes that a bank supports."""
 
     bic: AN[11]
     scopes: list[BankScope]
 
 
 class BankEntry(TypedDict):
-    """A bank that can be reached."""
+    """An available bank."""
 
     bic: AN[11]
     name: AN[128]
@@ -78,7 +78,7 @@ class BankEntry(TypedDict):
 
 
 class BanksAnswer(TypedDict):
-    """One page of the banks that can be reached."""
+    """One page of the available banks."""
 
     banks: list[BankEntry]
     page: Count
@@ -87,7 +87,7 @@ class BanksAnswer(TypedDict):
 
 
 class ConsentAnswer(TypedDict):
-    """What the PSU allowed."""
+    """The PSU's consent."""
 
     consent_id: str
     status: Annotated[ConsentStatus, WithJsonSchema({"const": "authorised", "type": "string"})]
@@ -104,14 +104,14 @@ StatusNumber = Annotated[Status, WithJsonSchema({"type": "integer", "enum": list
 
 
 class StatusEntry(TypedDict):
-    """A status that a payment has had."""
+    """A payment's status at a point in time."""
 
     payment_status: StatusNumber
     at: Timestamp
 
 
 class ReportedStatus(TypedDict):
-    """What a version 1 bank has reported on a payment."""
+    """A payment's status as reported by a version 1 bank."""
 
     payment_id: AN[PAYMENT_ID]
     payment_status: StatusNumber
@@ -119,7 +119,7 @@ class ReportedStatus(TypedDict):
 
 
 class Accepted(TypedDict):
-    """A call that is carried out later; `Location` is where its outcome can be read."""
+    """A deferred call; its outcome will be available at `Location`."""
 
     request_id: AN[REQUEST_ID]
     state: Literal["queued"]
@@ -154,7 +154,7 @@ class ServerMetadata(TypedDict):
 
 
 class KeySet(TypedDict):
-    """The public keys that the service signs with (RFC 7517)."""
+    """The service's public signing keys (RFC 7517)."""
 
     keys: list[PublicKey]
 
@@ -163,7 +163,7 @@ class KeySet(TypedDict):
 
 
 class InitAuthorizationAnswer(TypedDict):
-    """Who asks for what."""
+    """The TPP and the scopes that it requests."""
 
     tpp_name: AN[128]
     tpp_registration_number: AN[128]
@@ -172,7 +172,7 @@ class InitAuthorizationAnswer(TypedDict):
 
 
 class SaveConsentAnswer(TypedDict):
-    """Where the PSU goes back to, and the token of this consent."""
+    """The URL to which the PSU is redirected, and the token of this consent."""
 
     callback_url: WebAddress
     access_token: AN[512]
@@ -180,6 +180,6 @@ class SaveConsentAnswer(TypedDict):
 
 
 class Success(TypedDict):
-    """It is done."""
+    """The request was successful."""
 
     status: Literal["success"]

@@ -1,4 +1,4 @@
-"""Payments as data: kinds, schemes and ids (specification, Enumerations)."""
+"""Payment kinds, schemes and ids (specification, Enumerations)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol import refusals
 
 Kind = Literal["single", "bulk", "direct"]
 SCHEME = 35
-"""How long a scheme's name may be to be looked up; the names themselves have at most five letters."""
+"""The maximum accepted length of a scheme name; actual names have at most five letters."""
 SCHEME_MEANINGS: Mapping[str, str] = {
     "FPS": "UK faster payments, the default for pounds",
     "BACS": "UK",
@@ -20,26 +20,26 @@ SCHEME_MEANINGS: Mapping[str, str] = {
     "SWIFT": "international and multicurrency; version 2, single payments only",
 }
 WITHOUT_SWIFT: frozenset[Kind] = frozenset({"direct", "bulk"})
-"""Kinds that cannot name a creditor bank, which SWIFT needs."""
+"""Payment kinds that cannot specify a creditor bank, which SWIFT requires."""
 _DEFAULTS = {"GBP": "FPS", "EUR": "SCT"}
 
 PAYMENT_ID = 1024
-"""The longest accepted payment id: version 2 has 255 in its answers, other tables have no limit."""
+"""The maximum accepted length of a payment id: 255 in version 2 responses, unlimited in other tables."""
 
 
 def schemes_schema(names: Iterable[str]) -> dict[str, Any]:
-    """The JSON Schema of a scheme's name, one of ``names``."""
+    """The JSON Schema of a scheme name, which must be one of ``names``."""
     return {"type": "string", "minLength": 1, "maxLength": SCHEME, "enum": list(names)}
 
 
 def possible_schemes(known: Collection[str], kind: Kind, offered: Iterable[str]) -> list[str]:
-    """The bank's schemes that its version and the kind of payment allow."""
+    """The bank's schemes that are allowed in its version and for this kind of payment."""
     excluded = {"SWIFT"} if kind in WITHOUT_SWIFT else set()
     return [name for name in offered if name in known and name not in excluded]
 
 
 def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
-    """The scheme of a payment: the given one, or the currency's default. Raises: Refusal."""
+    """A payment's scheme: the requested one, or the currency's default. Raises: Refusal."""
     chosen = given or _DEFAULTS.get(currency)
     if chosen is None:
         raise refusals.SCHEME_MISSING()
@@ -50,12 +50,12 @@ def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
 
 
 def is_payment_id(value: object) -> TypeGuard[str]:
-    """Whether a payment can be named by ``value``, in a query and in a bank's report."""
+    """Whether ``value`` can be used as a payment id in queries and reports."""
     return isinstance(value, str) and 1 <= len(value) <= PAYMENT_ID and value.isprintable()
 
 
 def is_confirmation_url(value: object, *, local: bool) -> bool:
-    """Whether a PSU's browser may be sent to ``value``: an https address, in the local stage also an http one."""
+    """Whether a PSU's browser may be sent to ``value``: an https URL, or also an http URL in the local stage."""
     try:
         parts = urlsplit(value) if isinstance(value, str) else None
         return bool(parts and parts.scheme in (("https", "http") if local else ("https",)) and parts.hostname)

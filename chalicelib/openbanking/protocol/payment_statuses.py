@@ -1,7 +1,7 @@
-"""Payment statuses, and how each version spells them (specification, Enumerations).
+"""Payment statuses and their values in each version (specification, Enumerations).
 
-The neutral form of a status is its ISO 20022 code. A version reads reports into that form and writes them in its own,
-so a report counts even after the bank has changed its version.
+A status has a neutral form, its ISO 20022 code. Each version converts reports to and from this form, so that reports
+remain usable after a bank changes its version.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 Status = int | str
-"""A status as a version spells it: a number from 0 to 4 in version 1, a code of four letters in version 2."""
+"""A status in a version's own form: a number from 0 to 4 in version 1, a four-letter code in version 2."""
 
 UNKNOWN = "UNKNOWN"
-"""The neutral form of the number 0, which is no ISO 20022 code."""
+"""The neutral form of the number 0, which has no ISO 20022 code."""
 _AFTER_FINAL: Mapping[str, frozenset[str]] = {
     "ACCC": frozenset(),
     "RJCT": frozenset(),
     "CANC": frozenset(),
     "ACSC": frozenset({"ACCC"}),
 }
-"""What may follow a final status, in the neutral form."""
+"""The statuses that may follow each final status, in neutral form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statuses:
-    """How a version spells statuses.
+    """The statuses of a version.
 
     Attributes:
-        meanings: every status of the version, and its meaning.
-        reported: the neutral form of every reportable status, by its text.
-        spelled: the version's own form of neutral ones.
-        other: the version's form of every other neutral one.
-        first: the first status if the bank's answer has none.
+        meanings: all statuses of the version, with their meanings.
+        reported: the neutral form of each reportable status, by its text.
+        spelled: the version's status for each neutral form.
+        other: the version's status for all other neutral forms.
+        first: the first status if the bank's response has none.
     """
 
     meanings: Mapping[Status, str]
@@ -42,21 +42,21 @@ class Statuses:
     first: Status
 
     def read(self, value: object) -> str | None:
-        """The neutral form of a reported status; ``None`` if this version does not have it."""
+        """The neutral form of a reported status; ``None`` if this version has no such status."""
         if isinstance(value, bool) or not isinstance(value, int | str):
             return None
         return self.reported.get(str(value))
 
     def write(self, neutral: str) -> Status:
-        """A neutral status in the version's own form."""
+        """The version's status for a neutral form."""
         return self.spelled.get(neutral, self.other)
 
     def first_status(self, answered: object) -> Status:
-        """The first status of a payment from the bank's answer; an unknown one is ignored."""
+        """A new payment's status from the bank's response, or the default if it is missing or unknown."""
         return answered if isinstance(answered, str) and answered in self.meanings else self.first
 
     def may_follow(self, current: Status, new: Status) -> bool:
-        """Whether a payment may go from one status to another: final ones stay, else the last report wins."""
+        """Whether a status transition is allowed: final statuses are kept; otherwise the latest report wins."""
         before, after = self.read(current) or "", self.read(new)
         return new != current and after in _AFTER_FINAL.get(before, {after})
 
@@ -94,4 +94,4 @@ CODES = Statuses(
     other="RCVD",
     first="RCVD",
 )
-"""Version 2: the codes themselves. Banks may report the numbers too, since its table has N."""
+"""Version 2: ISO 20022 codes. Banks may also report numbers, because the specification's table has N."""

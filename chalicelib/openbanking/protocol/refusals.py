@@ -1,7 +1,7 @@
-"""Every refusal: its fault, which decides code and status, its sentence, and further members of its answer.
+"""All refusals: fault (which determines code and status), message, and further response members.
 
-Flows raise a row by calling it: ``raise refusals.STATE_USED()``. Documents and tests take codes and sentences from the
-same rows. Refusals of members that do not fit their model are made of the model's problems: see ``errors``.
+To refuse a request, call a row: ``raise refusals.STATE_USED()``. Documents and tests use the codes and messages of the
+same rows. For members that do not match their model, see ``errors``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from chalicelib.openbanking.protocol.errors import Challenge, Detail, Fault, Fro
 
 @dataclass(frozen=True, slots=True)
 class RefusalRow:
-    """One reason to refuse.
+    """A reason for refusing a request.
 
     Attributes:
-        sentence: for the caller; ``{name}`` stands for a value that the call fills in.
-        oauth_error: see ``Refusal``, as for what follows.
+        sentence: the message for the caller; ``{name}`` is a placeholder for a value passed to the call.
+        oauth_error, retry_after, challenge: see ``Refusal``.
     """
 
     fault: Fault
@@ -37,13 +37,13 @@ class RefusalRow:
         oauth_error: OauthError | FrontDoorError | None = None,
         **values: str | int,
     ) -> Refusal:
-        """The refusal that is raised.
+        """Build the refusal to raise.
 
         Args:
-            hint: continues the sentence after a semicolon.
-            reason: the single detail, such as a bank's own words.
-            oauth_error: where it is not the row's.
-            values: of the sentence's placeholders.
+            hint: appended to the sentence after a semicolon.
+            reason: the only detail, such as the bank's own text.
+            oauth_error: overrides the row's.
+            values: for the sentence's placeholders.
         """
         sentence = self.sentence.format(**values)
         return Refusal(
@@ -77,7 +77,7 @@ def _grant(sentence: str) -> RefusalRow:
     return _request(sentence, "invalid_grant")
 
 
-# -- Everybody
+# -- All callers
 
 SERVICE_FAILED = RefusalRow(Fault.INTERNAL, "the service failed")
 FAILED_OUTSIDE_A_VIEW = RefusalRow(Fault.INTERNAL, f"{SERVICE_FAILED.sentence}; the request may be correct")
@@ -86,7 +86,7 @@ HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the request's headers do not fit this
 REQUEST_ID_NOT_UUID = RefusalRow(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
 ACTION_UNKNOWN = RefusalRow(Fault.NO_SUCH_ACTION, "this action does not exist")
 
-# -- TPPs: who calls
+# -- TPPs: authentication
 
 CLIENT_MISSING = RefusalRow(
     Fault.NOT_AUTHENTICATED,
@@ -108,7 +108,7 @@ BEARER_INVALID = _bearer(
 )
 BEARER_SPENT = _bearer("the one-time consent of this bearer is used up: the PSU must authorize again", "invalid_token")
 
-# -- TPPs: what they call
+# -- TPPs: calls
 
 PARAMETERS_NOT_ALLOWED = RefusalRow(Fault.PARAMETER, "this call takes no parameters")
 PSU_ADDRESS_WRONG = RefusalRow(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
@@ -198,13 +198,13 @@ PAYMENT_NOT_KEPT = RefusalRow(
     Fault.INTERNAL, f"the bank answered, but its answer could not be kept; {PAYMENT_OUTCOME_UNKNOWN.sentence}"
 )
 
-# -- What banks fail at
+# -- Bank failures
 
 AUTHORIZE_AGAIN = "the bank no longer accepts the PSU's token: the PSU must authorize again"
 BANK_FAILED = RefusalRow(Fault.BANK_FAILED, "the request to the bank failed")
 BANK_REFUSED_TOKEN = RefusalRow(Fault.BANK_FAILED, f"{BANK_FAILED.sentence}: {AUTHORIZE_AGAIN}")
 
-# -- Banks: who calls
+# -- Banks: authentication
 
 BANK_KEY_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")
 BANK_KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key of a bank")
@@ -214,7 +214,7 @@ SIGNATURE_MISSING = RefusalRow(Fault.WRONG_SIGNATURE, "header X-Signature is req
 SIGNATURE_WRONG = RefusalRow(Fault.WRONG_SIGNATURE, "X-Signature is not the bank's signature of this body")
 REQUEST_ID_USED = RefusalRow(Fault.HEADERS, "X-Request-Id was used before, with another body")
 
-# -- Banks: what they call
+# -- Banks: calls
 
 REQUEST_URL_INVALID = RefusalRow(
     Fault.URL_NOT_VALID, "the request URL is unknown, altered, expired, used, or for another bank"

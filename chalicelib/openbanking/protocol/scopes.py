@@ -1,4 +1,4 @@
-"""Scopes: the rights that a PSU can give (specification, Scopes); each version declares its own."""
+"""Scopes: the permissions that PSUs can grant (specification, Scopes). Each version declares its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Service = Literal["AISP", "PISP", "CBPII"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One right that a PSU can give: its name, its role, and its meaning."""
+    """A permission that a PSU can grant: its name, service and meaning."""
 
     name: str
     service: Service
@@ -18,7 +18,7 @@ class Scope:
 
     @property
     def needs_accounts(self) -> bool:
-        """Whether an approval of this scope has to name accounts."""
+        """Whether an approval of this scope must include accounts."""
         return self.service == "AISP"
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The TPPs' authorization calls: bodies in this service's names and in those of RFC 6749."""
+"""The TPPs' authorization calls, with this service's member names and those of RFC 6749."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ConsentType = Literal["reusable", "one_time"]
 ConsentStatus = Literal["authorised", "revoked", "spent"]
 
 REQUEST_ID = 64
-"""The longest identifier of a call that is carried out later."""
+"""The maximum length of a deferred call's id."""
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class AuthorizeRequest(Message):
-    """``POST /tpp/authorize``: which bank, which rights, and where the PSU comes back to."""
+    """``POST /tpp/authorize``: the bank, the scopes, and the URL to which the PSU returns."""
 
     bic: Bic
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
@@ -42,7 +42,7 @@ class AuthorizeRequest(Message):
 
 
 class TokenRequest(Message):
-    """``POST /tpp/token``: an authorization code or a refresh token for tokens."""
+    """``POST /tpp/token``: exchange an authorization code or a refresh token for tokens."""
 
     grant_type: Literal["authorization_code", "refresh_token"] | None = None
     authorization_code: AN[512] | None = None
@@ -82,7 +82,7 @@ class ScopeQuery(Message):
 
 
 class PaymentStatusQuery(Message):
-    """``GET /tpp/payment_status``; ``bic`` names the bank of a direct payment, which has no bearer."""
+    """``GET /tpp/payment_status``; ``bic`` is the bank of a direct payment, which has no bearer."""
 
     payment_id: AN[PAYMENT_ID]
     bic: Bic | None = None
@@ -96,14 +96,14 @@ class BanksQuery(Message):
 
 
 REPEATABLE = frozenset({"resource"})
-"""Parameters of OAuth that may come several times, and are ignored (RFC 8707 §2)."""
+"""OAuth parameters that may be repeated and are ignored (RFC 8707 §2)."""
 
 NOT_SUPPORTED: Mapping[str, FrontDoorError] = {
     "request": "request_not_supported",
     "request_uri": "request_uri_not_supported",
     "registration": "registration_not_supported",
 }
-"""Parameters that would change the request, with their errors (OpenID Connect Core §3.1.2.6)."""
+"""Unsupported parameters that would change the request, with their errors (OpenID Connect Core §3.1.2.6)."""
 
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {"scopes": (Fault.SCOPES_MISSING, Fault.SCOPES_NOT_CORRECT)}
-"""Members whose absence or wrong value has its own error code."""
+"""Members that have their own error codes: one if missing, one if invalid."""

@@ -1,7 +1,7 @@
 """Events to TPPs, sent to a client's Events URL (Standard Webhooks).
 
-An event has ``type``, ``timestamp`` (when it happened) and ``data``, of one of the types below. Members without a value
-are left out.
+An event has ``type``, ``timestamp`` (when it occurred) and ``data``, which is one of the types below. Members without a
+value are omitted.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ EventType = Literal[
     "test",
 ]
 EndedBy = Literal["tpp", "bank", "operator", "service"]
-"""Who may end a consent."""
+"""Who ended a consent."""
 
 EXPIRING_SECONDS = 7 * 24 * 3600
-"""Seconds before its end at which a consent is announced to expire."""
+"""Seconds before a consent's expiry at which ``consent.expiring`` is sent."""
 
 
 class ConsentAuthorised(TypedDict):
-    """A PSU has given its consent at the bank."""
+    """A PSU has given consent at the bank."""
 
     consent_id: str
     bic: AN[11]
@@ -41,7 +41,7 @@ class ConsentAuthorised(TypedDict):
 
 
 class ConsentCancelled(TypedDict):
-    """A PSU came back from the bank without a consent."""
+    """A PSU has returned from the bank without giving consent."""
 
     bic: AN[11]
     state: NotRequired[AN[512]]
@@ -50,7 +50,7 @@ class ConsentCancelled(TypedDict):
 
 
 class ConsentRevoked(TypedDict):
-    """A consent has ended, by whom: none of its tokens is accepted any more."""
+    """A consent was ended by `revoked_by`: its tokens are no longer accepted."""
 
     consent_id: str
     bic: AN[11]
@@ -66,7 +66,7 @@ class ConsentEnding(TypedDict):
 
 
 class PaymentStatusChanged(TypedDict):
-    """A bank has reported a new status: a number from a version 1 bank, an ISO 20022 code from a version 2 bank."""
+    """A bank has reported a new status: a number for a version 1 bank, an ISO 20022 code for a version 2 bank."""
 
     payment_id: AN[PAYMENT_ID]
     bic: AN[11]
@@ -76,7 +76,7 @@ class PaymentStatusChanged(TypedDict):
 
 
 class TestEvent(TypedDict):
-    """Sent on demand, to try an Events URL."""
+    """Sent on request, to test an Events URL."""
 
     message: str
 

@@ -1,4 +1,4 @@
-"""Version 1 of the protocol between the service and banks (specification, Version 1); its messages: ``v1_messages``."""
+"""Version 1 of the bank protocol (specification, Version 1). Its messages are in ``v1_messages``."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from chalicelib.openbanking.protocol.webhooks import (
 
 
 def snake_case(name: str) -> str:
-    """Members in snake_case."""
+    """The spelling of version 1: names unchanged."""
     return name
 
 
 def scheme_of_request(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """A single payment names its scheme itself."""
+    """A single payment has its own scheme."""
     yield request, request["currency"]
 
 
 def schemes_of_payments(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every payment of a bulk names its scheme."""
+    """Each payment in a bulk payment has its own scheme."""
     for payment in request["payments"]:
         yield payment, payment["currency"]
 
@@ -54,7 +54,7 @@ ANSWERS = AnswerForm(
     bank_failed=frozenset({"4000", "4002"}),
 )
 REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, Acknowledgement, part_of="authorization", form=ANSWERS)
-"""The consent behind a token has ended; the same in version 2."""
+"""Notifies the bank that the consent of a token has ended; identical in version 2."""
 
 VERSION = Version(
     number=1,

@@ -1,4 +1,4 @@
-"""Version 1 messages: requests to banks, and models of their answers (specification, Version 1)."""
+"""Version 1 messages: requests to banks, and models of their responses (specification, Version 1)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCHEMES = ("FPS", "BACS", "CHAPS", "SCTI", "SCT")
 
 
 class AccountRequest(Message):
-    """``/account``, ``/account_balance``: one account, named by one of its two names, or both."""
+    """``/account``, ``/account_balance``: an account, identified by IBAN, account_id or both."""
 
     iban: Iban | None = None
     account_id: AN[34] | None = None
@@ -62,19 +62,19 @@ class Account(OpenMessage):
 
 
 class AccountsAnswer(OpenMessage):
-    """The accounts of the PSU."""
+    """The PSU's accounts."""
 
     accounts: list[Account]
 
 
 class AccountAnswer(OpenMessage):
-    """One account of the PSU."""
+    """One of the PSU's accounts."""
 
     account: Account
 
 
 class Balance(OpenMessage):
-    """The balance of one account."""
+    """An account's balance."""
 
     id: N[20]
     name: AN[20]
@@ -83,13 +83,13 @@ class Balance(OpenMessage):
 
 
 class BalancesAnswer(OpenMessage):
-    """The balance of an account, as a list."""
+    """An account's balance, as a list."""
 
     accounts: list[Balance]
 
 
 def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
-    """The table has ``accounts`` as a list, the sample a single account: TPPs get a list."""
+    """Convert a single account to a list: the specification's table has a list, its sample a single ``account``."""
     found = answer.get("accounts", answer.get("account"))
     if not isinstance(found, dict | list):
         return answer
@@ -104,7 +104,7 @@ class PaymentRequest(Message):
 
 
 class PaymentParty(OpenMessage):
-    """``sender_data`` or ``receiver_data`` of a payment record."""
+    """``sender_data`` or ``receiver_data`` of a payment."""
 
     iban: AN[34] | None = None
     account_name: AN[50] | None = None
@@ -117,13 +117,13 @@ class PaymentParty(OpenMessage):
 
 
 class PartyWithCurrency(PaymentParty):
-    """A party whose currency is mandatory: every sender, and in a list every receiver."""
+    """A party with a mandatory currency: all senders and, in lists, all receivers."""
 
     currency: AN[3]
 
 
 class PaymentData(OpenMessage):
-    """An entry of a payment record's ``additional_data``; the bank may add members."""
+    """An entry of a payment's ``additional_data``; banks may add members."""
 
     sender_data: PartyWithCurrency | None = None
     receiver_data: PaymentParty | None = None
@@ -136,7 +136,7 @@ class ListedPaymentData(PaymentData):
 
 
 class PaymentRecord(OpenMessage):
-    """The mandatory members of a payment record."""
+    """The mandatory members of a payment."""
 
     id: Id[20]
     reference: AN[30]
@@ -148,7 +148,7 @@ class PaymentRecord(OpenMessage):
 
 
 class Payment(PaymentRecord):
-    """A payment from or to an account."""
+    """An incoming or outgoing payment."""
 
     additional_data: list[PaymentData] | None = None
 
@@ -173,7 +173,7 @@ class PaymentsRequest(AccountRequest):
 
 
 class Paginator(OpenMessage):
-    """Where in the list of payments this page is."""
+    """The position of this page in the list of payments."""
 
     limit: N[3]
     current_page: N[3]
@@ -187,7 +187,7 @@ class PaymentsAnswer(OpenMessage):
 
 
 def paginator_as_object(answer: dict[str, Any]) -> dict[str, Any]:
-    """The table has ``paginator`` as a list; TPPs get an object."""
+    """Convert ``paginator`` to an object; the specification's table has a list."""
     entries = answer.get("paginator")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return answer
@@ -195,7 +195,7 @@ def paginator_as_object(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 class Address(Message):
-    """A receiver's address; its country is of three letters in a single payment, of two in a bulk payment."""
+    """A receiver's address; country codes have three letters in single payments, two in bulk payments."""
 
     street_name: AN[50] | None = None
     building_number: AN[5] | None = None
@@ -219,7 +219,7 @@ _MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code
 
 
 class Receiver(InCurrency):
-    """The payee: an IBAN, or an account number with its sort code. An empty string counts as absent."""
+    """The payee: an IBAN, or an account number and sort code. Empty strings count as missing."""
 
     amount: Amount[10]
     currency: Currency
@@ -255,19 +255,19 @@ class DirectPayment(Receiver):
 
 
 class SinglePayment(DirectPayment):
-    """``/payment_initiation``; without ``sender_iban`` the PSU chooses the account at the bank."""
+    """``/payment_initiation``; without ``sender_iban``, the PSU selects an account at the bank."""
 
     sender_iban: Iban | None = None
 
 
 class BulkItem(Receiver):
-    """One payment of a bulk order."""
+    """One payment in a bulk payment."""
 
     receiver_address: BulkAddress | None = None
 
 
 class Total(InCurrency):
-    """The sum of the payments in one currency."""
+    """The total of the payments in one currency."""
 
     currency: Currency
     amount: Amount[10]
@@ -293,7 +293,7 @@ class BulkPayment(Message):
 
 
 def sums_by_currency(amounts: Iterable[tuple[str, object]]) -> dict[str, Decimal]:
-    """The sum per currency, exactly."""
+    """The exact total per currency."""
     found: dict[str, list[object]] = {}
     for currency, amount in amounts:
         found.setdefault(currency, []).append(amount)
@@ -301,14 +301,14 @@ def sums_by_currency(amounts: Iterable[tuple[str, object]]) -> dict[str, Decimal
 
 
 class InitiationAnswer(OpenMessage):
-    """The bank has taken the payment; the PSU confirms it at ``confirmation_url``."""
+    """The bank has accepted the payment; the PSU confirms it at ``confirmation_url``."""
 
     confirmation_url: AN[16384]
     payment_id: Id[255]
 
 
 class FundsAccount(Message):
-    """The account that is asked about."""
+    """The account to check."""
 
     iban: Iban | None = None
     account_id: AN[20] | None = None
@@ -321,7 +321,7 @@ class FundsAccount(Message):
 
 
 class FundsAmount(InCurrency):
-    """How much is asked for."""
+    """The amount to check."""
 
     amount: Amount[10]
     currency: Currency
@@ -335,7 +335,7 @@ class FundsRequest(Message):
 
 
 class FundsAnswer(OpenMessage):
-    """The bank's decision, or its balance, which the service compares."""
+    """The bank's decision, or the balance, which the service compares with the amount."""
 
     funds_available: Annotated[bool, Field(strict=True)] | None = None
     currency: A[3] | None = None
@@ -343,7 +343,7 @@ class FundsAnswer(OpenMessage):
 
 
 def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> FundsConfirmation:
-    """``{"funds_available"}``, whichever way the bank answered. Raises: Unusable."""
+    """Convert either form of the bank's response to ``{"funds_available"}``. Raises: UnusableAnswer."""
     said = answer.get("funds_available")
     if said is not None:
         if not isinstance(said, bool):
@@ -362,6 +362,6 @@ def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> Fu
 
 
 class _FundsAmounts(Message):
-    """A balance that is compared here, and that therefore has to be a number."""
+    """A balance to compare, which must be a number."""
 
     balance: N[200]

@@ -1,4 +1,4 @@
-"""Version 2 of the protocol between the service and banks (specification, Version 2); its messages: ``v2_messages``."""
+"""Version 2 of the bank protocol (specification, Version 2). Its messages are in ``v2_messages``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, AnswerForm
 
 
 def scheme_of_payment(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """A payment names its scheme itself."""
+    """A single payment has its own scheme."""
     yield request, request["instructed_amount"]["currency"]
 
 
 def scheme_of_bulk(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """All payments of a bulk have one scheme."""
+    """All payments in a bulk payment share one scheme."""
     yield request, request["instructed_totals"]["currency"]
 
 

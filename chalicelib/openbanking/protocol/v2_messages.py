@@ -1,4 +1,4 @@
-"""Version 2 messages: requests to banks, and models of their answers (specification, Version 2)."""
+"""Version 2 messages: requests to banks, and models of their responses (specification, Version 2)."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class AccountRequest(Message):
 
 
 AccountNumber = Annotated[str, IdRule(8, digits=True, width=8)]
-"""A British account number of an answer."""
+"""A British account number in a response."""
 SortCode = Annotated[str, IdRule(6, digits=True, width=6)]
 
 
 class AccountReference(OpenMessage):
-    """An account of the PSU; a multicurrency account has one for each currency."""
+    """An account of the PSU; a multicurrency account has one entry per currency."""
 
     resource_id: Id[255]
     iban: AN[34] | None = None
@@ -62,19 +62,19 @@ class AccountReference(OpenMessage):
 
 
 class AccountsAnswer(OpenMessage):
-    """The accounts of the PSU."""
+    """The PSU's accounts."""
 
     accounts: list[AccountReference]
 
 
 class AccountAnswer(OpenMessage):
-    """One account of the PSU."""
+    """One of the PSU's accounts."""
 
     account: AccountReference
 
 
 def account_as_object(answer: dict[str, Any]) -> dict[str, Any]:
-    """An account may come as a list of one; it is answered as an object."""
+    """Convert ``account`` to an object if the bank sends a list of one."""
     account = answer.get("account")
     return {**answer, "account": account[0]} if isinstance(account, list) and len(account) == 1 else answer
 
@@ -103,7 +103,7 @@ BALANCE_TYPES: Mapping[str, str] = {
 
 
 class BalancesAnswer(OpenMessage):
-    """The balances of an account."""
+    """An account's balances."""
 
     balances: list[Balance]
 
@@ -135,14 +135,14 @@ class TransactionAccount(OpenMessage):
 
 
 class TransactionReference(OpenMessage):
-    """A structured reference, and of which kind it is."""
+    """A structured reference and its type."""
 
     reference: AN[35]
     reference_type: AN[35]
 
 
 class TransactionAmount(OpenMessage):
-    """An amount, its currency, and the days that it counts from."""
+    """An amount with its currency, value date and booking date."""
 
     amount: N[70]
     currency: A[3]
@@ -151,7 +151,7 @@ class TransactionAmount(OpenMessage):
 
 
 class Transaction(OpenMessage):
-    """One transaction."""
+    """A transaction."""
 
     transaction_id: Id[255] | None = None
     creditor_name: AN[255] | None = None
@@ -164,26 +164,26 @@ class Transaction(OpenMessage):
 
 
 class Transactions(OpenMessage):
-    """The booked and the pending transactions; the list that was not asked for may be missing."""
+    """Booked and pending transactions; a list that was not requested may be missing."""
 
     booked: list[Transaction] | None = None
     pending: list[Transaction] | None = None
 
 
 class BookedTransactions(Transactions):
-    """What an answer has when the booked ones were asked for."""
+    """The transactions if the booked ones were requested."""
 
     booked: list[Transaction]
 
 
 class PendingTransactions(Transactions):
-    """What an answer has when the pending ones were asked for."""
+    """The transactions if the pending ones were requested."""
 
     pending: list[Transaction]
 
 
 class AllTransactions(Transactions):
-    """What an answer has when both were asked for."""
+    """The transactions if both kinds were requested."""
 
     booked: list[Transaction]
     pending: list[Transaction]
@@ -197,19 +197,19 @@ class TransactionsAnswer(OpenMessage):
 
 
 class BookedAnswer(TransactionsAnswer):
-    """The answer to ``booking_status`` ``booked``."""
+    """The response to ``booking_status`` ``booked``."""
 
     transactions: BookedTransactions
 
 
 class PendingAnswer(TransactionsAnswer):
-    """The answer to ``booking_status`` ``pending``."""
+    """The response to ``booking_status`` ``pending``."""
 
     transactions: PendingTransactions
 
 
 class AllAnswer(TransactionsAnswer):
-    """The answer to ``booking_status`` ``both``."""
+    """The response to ``booking_status`` ``both``."""
 
     transactions: AllTransactions
 
@@ -218,12 +218,12 @@ _ANSWERS: Mapping[str, type[OpenMessage]] = {"booked": BookedAnswer, "pending": 
 
 
 def transactions_model(request: Mapping[str, Any]) -> type[OpenMessage]:
-    """The model of the answer to a request."""
+    """The model of the response to ``request``."""
     return _ANSWERS[request["booking_status"]]
 
 
 class PaymentAccount(Message):
-    """An account of a payment: at least one of IBAN, BBAN, or account number with sort code."""
+    """An account in a payment: at least an IBAN, a BBAN, or an account number and sort code."""
 
     iban: Iban | None = None
     bban: AN[30] | None = None
@@ -240,7 +240,7 @@ class PaymentAccount(Message):
 
 
 class StructuredRemittance(Message):
-    """A structured reference, and of which kind it is."""
+    """A structured reference and its type."""
 
     reference: AN[35]
     reference_type: A[35]
@@ -257,7 +257,7 @@ class CreditorAddress(Message):
 
 
 class CreditorBank(Message):
-    """Mandatory with the scheme SWIFT."""
+    """The creditor's bank; mandatory for the SWIFT scheme."""
 
     name: AN[140]
     bic: AN[11] | None = None
@@ -265,14 +265,14 @@ class CreditorBank(Message):
 
 
 class InstructedAmount(InCurrency):
-    """How much is to be paid, or asked for."""
+    """The amount to pay or to check."""
 
     amount: Amount[70]
     currency: Currency
 
 
 class Transfer(Message):
-    """Amount and creditor of a payment; a bulk payment has many."""
+    """The amount and creditor of a payment; a bulk payment contains several transfers."""
 
     creditor_account: PaymentAccount
     creditor_name: AN[70] | None = None
@@ -292,7 +292,7 @@ class DirectPayment(Transfer):
 
 
 class SinglePayment(DirectPayment):
-    """``/v2_payment_single``; without ``debtor_account`` the PSU chooses the account at the bank."""
+    """``/v2_payment_single``; without ``debtor_account``, the PSU selects an account at the bank."""
 
     creditor_bank: CreditorBank | None = None
 
@@ -304,7 +304,7 @@ class SinglePayment(DirectPayment):
 
 
 class BulkTotal(InCurrency):
-    """The sum of all payments."""
+    """The total of all payments."""
 
     currency: Currency
     amount: Amount[10]
@@ -330,7 +330,7 @@ class BulkPayment(Message):
 
 
 class InitiationAnswer(OpenMessage):
-    """The bank has taken the payment; the PSU confirms it at ``confirmation_url``."""
+    """The bank has accepted the payment; the PSU confirms it at ``confirmation_url``."""
 
     status: A[4]
     confirmation_url: AN[16384]
@@ -338,7 +338,7 @@ class InitiationAnswer(OpenMessage):
 
 
 def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer, with a status of the table. Raises: Unusable."""
+    """The response, with its status validated. Raises: UnusableAnswer."""
     if answer["status"] not in CODES.meanings:
         raise UnusableAnswer("the bank's answer has a status that no payment has")
     return answer
@@ -364,11 +364,11 @@ class FundsRequest(Message):
 
 
 class FundsAnswer(OpenMessage):
-    """Whether there is as much on the account."""
+    """Whether the account covers the amount."""
 
     funds_available: Annotated[bool, Field(strict=True)]
 
 
 def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> FundsConfirmation:
-    """The answer ``{"funds_available"}``."""
+    """Reduce the response to ``{"funds_available"}``."""
     return {"funds_available": answer["funds_available"]}

@@ -1,7 +1,7 @@
-"""A version of the bank protocol: one object with everything that is specific to it.
+"""A version of the bank protocol: a single object with everything specific to it.
 
-A version is declared in a module of its own (``v1``, ``v2``) and registered in ``versions``. Other modules use a bank's
-version object instead of comparing numbers.
+Each version has its own module (``v1``, ``v2``) and is registered in ``versions``. Other modules use a bank's version
+object instead of comparing version numbers.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from chalicelib.openbanking.protocol.webhooks import AnswerForm, PaymentCall, Re
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Mapping[str, object])
-"""The type of an error's body."""
+"""The type of an error body."""
 
 BANK_ROOT = "/bank"
-"""The address that the bank-facing APIs of all versions are below."""
+"""The base path of the bank-facing APIs of all versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ErrorForm(Generic[E]):
 
     Attributes:
         status: the HTTP status of a refusal.
-        body: the members of the answer, made of a refusal, the request's id and the time, in Unix seconds.
+        body: builds the response members from a refusal, the request id and the time (Unix seconds).
     """
 
     status: Callable[[Refusal], int]
@@ -40,24 +40,24 @@ class ErrorForm(Generic[E]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """One version of the protocol.
+    """A version of the bank protocol.
 
     Attributes:
-        number: what banks are registered with, and what records name the version by.
-        prefix: what the addresses of its bank-facing API have after ``/bank`` (specification, Endpoints).
-        spell: how its banks' calls, and the answers to them, spell a member that is in snake_case here.
-        signature_required: whether every call of its banks has to be signed (specification, Authentication).
-        errors: how its banks' calls are refused (specification, Errors).
-        answers: how its banks answer webhooks (specification, Events and Errors).
-        scopes: the rights that a PSU can give at its banks, by name and in their order (specification, Scopes).
+        number: the version number with which banks are registered and which records store.
+        prefix: the path of its bank-facing API, relative to ``/bank`` (specification, Endpoints).
+        spell: converts a snake_case member to the spelling used in its banks' calls and the responses to them.
+        signature_required: whether its banks must sign every call (specification, Authentication).
+        errors: the format of error responses to its banks (specification, Errors).
+        answers: the format of its banks' webhook responses (specification, Events and Errors).
+        scopes: the scopes that PSUs can grant at its banks, by name, in order (specification, Scopes).
         schemes: the payment schemes that its banks can offer (specification, Enumerations).
-        statuses: how it spells where payments stand (specification, Enumerations).
-        status_member: what TPPs read a payment's status under, in answers and events.
-        calls: the requests that its banks make, by the name of the call (specification, Bank to service).
-        relayed: the webhooks for a TPP's questions, by the name of the call (specification, Service to bank).
-        payments: the webhooks that have a bank take a payment.
-        payment_status: the webhooks that ask where a payment stands; empty where banks report it and are not asked.
-        revoke_token: the webhook that tells a bank of a consent's end.
+        statuses: its payment statuses (specification, Enumerations).
+        status_member: the member with a payment's status in responses and events to TPPs.
+        calls: the request models of its banks' calls, by call name (specification, Bank to service).
+        relayed: the webhooks for TPPs' data requests, by call name (specification, Service to bank).
+        payments: the webhooks that initiate a payment.
+        payment_status: the webhooks that query a payment's status; empty if banks report it instead.
+        revoke_token: the webhook that notifies a bank of a consent's end.
     """
 
     number: int
@@ -81,39 +81,39 @@ class Version:
 
     @property
     def base(self) -> str:
-        """The address of its bank-facing API: ``/bank/v2``."""
+        """The base path of the bank-facing API, e.g. ``/bank/v2``."""
         return f"{BANK_ROOT}{self.prefix}"
 
     @property
     def cancel_path(self) -> str:
-        """The cancel address of a PSU who gives no consent."""
+        """The path template of the cancel URL, for a PSU who gives no consent."""
         return f"{self.base}/cancel/{{secret}}"
 
     @property
     def answers_status_queries(self) -> bool:
-        """Whether its banks are asked for a payment's status; otherwise their reports count."""
+        """Whether the bank is queried for a payment's status; otherwise the status is taken from the bank's reports."""
         return bool(self.payment_status)
 
     @property
     def reports_performance(self) -> bool:
-        """Whether its banks send daily performance reports (specification, daily_performance)."""
+        """Whether the version's banks send daily performance reports (specification, daily_performance)."""
         return "report_day" in self.calls
 
     @property
     def webhooks(self) -> tuple[Webhook, ...]:
-        """Every webhook that its banks answer."""
+        """All webhooks of the version."""
         asked = dict.fromkeys(self.payment_status.values())
         return (*self.relayed.values(), *self.payments.values(), *asked, self.revoke_token)
 
     def webhook(self, call: RelayedCall | PaymentCall) -> Webhook | None:
-        """The webhook behind a TPP's call; ``None`` when its banks do not have it."""
+        """The webhook for a TPP's call; ``None`` if the version has none."""
         return self.relayed.get(call.name) if isinstance(call, RelayedCall) else self.payments.get(call.kind)
 
     def in_spelling(self, members: Mapping[str, T]) -> dict[str, T]:
-        """Snake_case members in the spelling of its banks' calls."""
+        """Convert snake_case members to the spelling of the banks' calls."""
         return {self.spell(name): value for name, value in members.items()}
 
 
 def by_name(*scopes: Scope) -> dict[str, Scope]:
-    """Scopes as a version declares them."""
+    """Index scopes by name."""
     return {scope.name: scope for scope in scopes}

@@ -1,4 +1,4 @@
-"""The versions of the protocol between the service and banks. A new one is a module like ``v1`` and its entry here."""
+"""The versions of the bank protocol. To add one, write a module like ``v1`` and add it here."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from chalicelib.openbanking.protocol.payment_statuses import Statuses
 from chalicelib.openbanking.protocol.version import BANK_ROOT, ErrorForm, Version
 
 VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1.VERSION, v2.VERSION)}
-"""The versions by their numbers, oldest first."""
+"""The versions by number, oldest first."""
 
 TPP_ERRORS: ErrorForm[Error] = v2.VERSION.errors
-"""The error format for TPPs, whatever their bank's version: that of version 2."""
+"""The error format for TPPs: that of version 2, regardless of the bank's version."""
 
 
 def version_below(route: str) -> Version | None:
-    """The version whose bank-facing API a route belongs to; ``None`` for ``/bank`` itself and everything else."""
+    """The version to whose bank-facing API a route belongs; ``None`` for ``/bank`` itself and all other routes."""
     if route == BANK_ROOT:
         return None
     found = [version for version in VERSIONS.values() if f"{route}/".startswith(f"{version.base}/")]
@@ -32,7 +32,7 @@ def error_form(route: str) -> ErrorForm[Any]:
 
 
 def translate_status(value: object, statuses: Statuses) -> int | str | None:
-    """A status that some version spells, as ``statuses`` spells it; ``None`` if no version has it."""
+    """Convert a status of any version to ``statuses``; ``None`` if no version has this status."""
     found = (version.statuses.read(value) for version in VERSIONS.values())
     neutral = next((each for each in found if each is not None), None)
     return None if neutral is None else statuses.write(neutral)

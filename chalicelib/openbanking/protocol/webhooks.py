@@ -1,8 +1,8 @@
-"""Webhooks of banks, and the TPP calls that lead to them (specification, Service to bank).
+"""Banks' webhooks, and the TPP calls that trigger them (specification, Service to bank).
 
-A row of ``RELAYED`` is a read of a PSU's data, a row of ``PAYMENTS`` a payment initiation. Each version (``v1``,
-``v2``) declares the webhook of a row: its path, its scope, and the models of the request and the bank's answer. Adding
-a call is adding a row here, and its webhook and models to the versions that have it.
+``RELAYED`` lists requests for PSU data, ``PAYMENTS`` payment initiations. Each version (``v1``, ``v2``) declares its
+webhook for a row: path, scope, and the models of the request and the bank's response. To add a call, add a row here,
+and its webhook and models to the versions that support it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.scopes import Scope, Service
 
 CountedUnder = Service | Literal["authorization"]
-"""The services that calls are counted under, and the consent steps."""
+"""The categories under which calls are counted: services, and authorization steps."""
 PAYMENT_SERVICE: CountedUnder = "PISP"
-"""The service that payments and their status are counted under."""
+"""The service under which payments and status queries are counted."""
 
 
 class UnusableAnswer(ValueError):
-    """An answer of the right form that cannot be used; the message says why."""
+    """A well-formed response that cannot be used; the message gives the reason."""
 
 
 class FundsConfirmation(TypedDict):
-    """Whether there is as much on the account."""
+    """Whether the account covers the amount."""
 
     funds_available: bool
 
@@ -37,24 +37,24 @@ class Nothing(Message):
 
 
 class TokenEnded(RevokeToken):
-    """``/revoke_token``: the consent behind a token has ended, by the TPP, the operator or the service."""
+    """``/revoke_token``: the TPP, the operator or the service has ended the consent of a token."""
 
 
 class Acknowledgement(OpenMessage):
-    """An answer with nothing but success."""
+    """A success response without further members."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """The answer format of a version's webhooks (specification, Events and Errors).
+    """The response format of a version's webhooks (specification, Events and Errors).
 
     Attributes:
-        spell: how they may spell the members of an answer, besides snake_case.
-        code, text: an error's members for its code and its sentence.
-        says_status: whether every answer has ``status``: ``success`` or ``error``.
-        unknown_service: the codes of a bank that knows another API key, or another signing key, of the service.
-        unknown_token: the codes of a bank that does not accept the PSU's token any more.
-        bank_failed: the codes by which a bank says that it failed itself, whatever the HTTP status.
+        spell: converts a snake_case member to the alternative spelling accepted in responses.
+        code, text: the members of an error that contain its code and its message.
+        says_status: whether every response has ``status``, which is ``success`` or ``error``.
+        unknown_service: error codes of a bank that rejects the service's API key or signing key.
+        unknown_token: error codes of a bank that no longer accepts the PSU's token.
+        bank_failed: error codes that indicate a failure of the bank itself, whatever the HTTP status.
     """
 
     spell: Callable[[str], str]
@@ -80,21 +80,21 @@ def no_schemes(request: dict[str, Any]) -> Iterable[tuple[dict[str, Any], str]]:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """One webhook of one bank version.
+    """A webhook in one version of the bank protocol.
 
     Attributes:
-        path: at the bank's own address.
-        scope: mandatory in the consent; ``None`` if no scope is needed.
-        request: model of the body.
-        answer: model that checks the bank's answer, which is passed on.
-        expected: the model that the answer to a request is held against, where that depends on the request.
-        account_id: of an answer that lists accounts: the member that other calls name as ``account_id``.
-        shape: brings the quirks that the specification admits into one shape.
-        conclude: makes the TPP's answer of request and answer. Raises: Unusable.
-        sends_token: whether ``X-Auth-Token`` goes along.
-        part_of: what it is counted under, where no scope is asked for that tells it.
-        scheme_places: the parts of a payment request that name a ``payment_scheme``, each with its payments' currency.
-        form: how banks answer, where that is not as the version's other webhooks are answered.
+        path: relative to the bank's domain.
+        scope: the scope required in the consent; ``None`` if none is required.
+        request: the model of the body.
+        answer: the model for validating the bank's response.
+        expected: selects the response model if it depends on the request.
+        account_id: in a response that lists accounts, the member that other calls use as ``account_id``.
+        shape: normalises the variants that the specification allows.
+        to_tpp_answer: builds the TPP's response from request and response. Raises: UnusableAnswer.
+        sends_token: whether ``X-Auth-Token`` is sent.
+        part_of: the category under which calls are counted, if there is no scope.
+        scheme_places: the parts of a payment request that have a ``payment_scheme``, each with its currency.
+        form: the response format, if it differs from the version's.
     """
 
     path: str
@@ -111,16 +111,16 @@ class Webhook:
     form: AnswerForm | None = None
 
     def model_of_answer(self, request: Mapping[str, Any]) -> type[OpenMessage]:
-        """The model of the answer to ``request``."""
+        """The model of the response to ``request``."""
         return self.expected(request) if self.expected else self.answer
 
     def is_within(self, scopes: Collection[str]) -> bool:
-        """Whether ``scopes`` has the scope that it needs."""
+        """Whether ``scopes`` contains the required scope."""
         return self.scope is not None and self.scope.name in scopes
 
     @property
     def service(self) -> CountedUnder:
-        """The service that it is counted under. Raises: LookupError, if the row has none."""
+        """The category under which calls are counted. Raises: LookupError, if there is none."""
         if self.scope is not None:
             return self.scope.service
         if self.part_of is None:
@@ -130,7 +130,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class RelayedCall:
-    """A TPP's call that a bank answers; it is counted under ``service``."""
+    """A TPP's call that is passed to the bank; counted under ``service``."""
 
     name: str
     method: Literal["GET", "POST"]
@@ -140,7 +140,7 @@ class RelayedCall:
 
 @dataclass(frozen=True, slots=True)
 class PaymentCall:
-    """A kind of payment initiation; ``body_bytes`` is its longest body."""
+    """A kind of payment initiation; ``body_bytes`` is the maximum body size."""
 
     kind: Kind
     path: str
