@@ -1,1 +1,1 @@
-"""The reference in ``docs/reference``, generated from the service's own tables and documents."""
+"""Generates the reference in ``docs/reference`` from the service's tables and OpenAPI documents."""

@@ -1,6 +1,6 @@
 """Writes the reference in ``docs/reference`` and the pages that the web interface serves at ``/docs``.
 
-With ``--check`` it lists those that are out of date.
+With ``--check``, lists the outdated pages instead.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from infra.local import stackfile
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command. Returns the exit code."""
     parser = command.parser("infra.docs", __doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a page is out of date")
     check = parser.parse_args(arguments).check
-    # the pages of the site are made of the reference, so this is written first
+    # the site includes the reference, so the reference is written first
     stale = [*update(reference.FOLDER, reference.texts(), check), *update(site.TARGET, site.texts(), check)]
     for file in stale:
         print(f"{stackfile.display_path(file)}{' is out of date: make docs' if check else ''}")
@@ -25,7 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def update(folder: Path, texts: dict[Path, str], check: bool) -> list[Path]:
-    """Make ``folder`` hold these files and no others, or only ``check``; returns the files that differed."""
+    """Write ``texts`` and delete all other files in ``folder``. Returns the files that differ; ``check``
+    changes nothing.
+    """
     stale = [file for file, text in texts.items() if not file.exists() or file.read_text("utf-8") != text]
     strange = [file for file in folder.rglob("*") if file.is_file() and file not in texts]
     if not check:

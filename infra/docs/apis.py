@@ -1,4 +1,4 @@
-"""The pages of the open banking reference: one for each OpenAPI document, with every call, webhook and event."""
+"""The pages of the open banking reference, one per OpenAPI document, with all calls, webhooks and events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from infra.openapi.schemas import Json
 
 
 def render(document: Json) -> str:
-    """A page: the document's own introduction, then its calls tag by tag, its webhooks, its code tables."""
+    """Render a page: the document's introduction, calls by tag, webhooks, and code tables."""
     return "\n\n".join(_parts(document))
 
 
@@ -38,7 +38,7 @@ def _parts(document: Json) -> Iterator[str]:
 
 
 def _types(text: str) -> str:
-    """The types that ``text`` has in its tables."""
+    """The table of the types that occur in ``text``."""
     found = [each for each in TYPE_NOTES if re.search(each.column, text)]
     return table(("Type", "Meaning"), [(f"`{each.sample}`", each.meaning) for each in found])
 
@@ -50,5 +50,5 @@ def _contents(operations: list[Operation]) -> str:
 
 
 def anchor(heading: str) -> str:
-    """Where a heading leads to, as GitHub and the site name it."""
+    """The anchor of a heading, in the format of GitHub and of the site."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")

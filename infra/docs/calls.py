@@ -15,9 +15,9 @@ from infra.openapi.schemas import Json
 _WIDTH = 120
 _COMMON = "Every call may also be refused with these, if it takes what they are about:"
 _MOST = 0.6
-"""The share of operations that makes a refusal common."""
+"""The minimum share of operations for a refusal to be listed as common."""
 _FEW = 2
-"""Up to this number of operations, each lists all its refusals."""
+"""Up to this number of operations, each operation lists all its refusals."""
 _VERSION = re.compile(r"V([12])$")
 _CASE = re.compile(r"^- `(?P<code>.+?)`: (?P<when>.+)$", re.MULTILINE)
 
@@ -29,7 +29,7 @@ class Refusal(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """A call, a webhook or an event; ``name`` is its heading."""
+    """A call, a webhook or an event; ``name`` is the heading."""
 
     name: str
     body: Json
@@ -47,7 +47,7 @@ class CallPages:
         self.webhooks = [Operation(name, item["post"]) for name, item in document["webhooks"].items()]
 
     def render(self, operations: Sequence[Operation], level: int = 2) -> str:
-        """The operations, each under a heading of ``level``; refusals that most of them share stand at the end."""
+        """Render the operations under headings of ``level``, followed by the refusals that most of them share."""
         common = self._common_refusals(operations)
         parts = [part for each in operations for part in self._operation(each, level, common)]
         if common:
@@ -55,7 +55,7 @@ class CallPages:
         return "\n\n".join(parts)
 
     def headers(self, operations: Sequence[Operation]) -> str:
-        """The request headers that the operations know."""
+        """The table of the operations' request headers."""
         found = {each["name"]: each for operation in operations for each in self._parameters(operation, "header")}
         rows = [(f"`{name}`", *_describe(each, each["schema"])) for name, each in found.items()]
         return table(("Header", "Type", "Meaning"), rows)
@@ -115,7 +115,7 @@ class CallPages:
         return [each for each in found if each["in"] == place]
 
     def _resolve(self, schema: Json) -> Json:
-        """The target of a reference, with the members beside the reference."""
+        """Resolve a reference; members next to the reference take precedence."""
         if "$ref" not in schema or is_named(schema):
             return schema
         found: Any = self._document
@@ -124,7 +124,7 @@ class CallPages:
         return {**found, **{name: value for name, value in schema.items() if name not in {"$ref", "properties"}}}
 
     def _variants(self, schema: Json) -> list[tuple[str, Json]]:
-        """The forms of a body, each with its table's heading."""
+        """The variants of a body, each with a suffix for its table's heading."""
         variants = schema.get("anyOf") or schema.get("oneOf") or [schema]
         found = []
         for each in variants:
@@ -153,7 +153,7 @@ class CallPages:
         ]
 
     def _common_refusals(self, operations: Sequence[Operation]) -> list[Refusal]:
-        """The refusals of most operations, in order of first occurrence."""
+        """The refusals shared by most operations, in order of first occurrence."""
         counts = Counter(refusal for operation in operations for refusal in set(self._refusals(operation)))
         refusing = sum(1 for operation in operations if self._refusals(operation))
         firsts = dict.fromkeys(refusal for operation in operations for refusal in self._refusals(operation))
@@ -165,7 +165,7 @@ def _need(required: bool) -> str:
 
 
 def _describe(member: Json, schema: Json) -> tuple[str, str]:
-    """Type and meaning of a member, or of a parameter with its schema."""
+    """The type and the meaning of a member, or of a parameter with its schema."""
     meaning, notation = split_note(schema, member.get("description", ""))
     default = f"Default `{schema['default']}`" if "default" in schema else ""
     return notation or type_notation(schema), ". ".join(filter(None, (meaning, default)))
@@ -176,6 +176,6 @@ def _refusals(refusals: Sequence[Refusal]) -> str:
 
 
 def _example(value: Any) -> str:
-    """An example, on one line if it fits."""
+    """Format an example, on one line if it fits."""
     line = json.dumps(value, ensure_ascii=False)
     return f"```json\n{line if len(line) <= _WIDTH else json.dumps(value, indent=2, ensure_ascii=False)}\n```"

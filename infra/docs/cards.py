@@ -1,4 +1,4 @@
-"""The pages of the card API's reference: every action, every event, and every value, state and status code."""
+"""The pages of the card API reference: all actions, events, value lists, states and status codes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from infra.openapi.introduction import table
 from infra.openapi.models import Model, models_in
 
 _VALUES = "card-values.md"
-"""The page that value lists and status codes stand on."""
+"""The page with the value lists and status codes."""
 BLOCKS: Mapping[str, tuple[type[Request], type[Request]]] = {
     "Holder block": (WithHolder, CreateAccount),
     "Delivery and bulk block": (WithDelivery, CreateCard),
 }
-"""Blocks that several actions share, with a request that has their conditions."""
+"""Blocks of fields that several actions share, each with a request that contains the block's conditions."""
 _COMMON = ("access_level",)
 _FEW = 6
 _WIDTH = 120
@@ -200,7 +200,7 @@ def _rule(model: Model, name: str) -> str:
 
 
 def _values(rule: OneOfRule | CodeWordRule) -> str:
-    """The values if they are few, else a link to their list."""
+    """The values, or a link to their list if there are many."""
     if len(rule.meanings) <= _FEW:
         return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
     name = next(name for name, meanings in tables.LISTS.items() if rule.meanings.items() <= meanings.items())
@@ -208,12 +208,12 @@ def _values(rule: OneOfRule | CodeWordRule) -> str:
 
 
 def _link(name: str) -> str:
-    """The link to a list of values."""
+    """A link to a value list."""
     return f"see [{name}]({_VALUES}#{_anchor(name)})"
 
 
 def _anchor(title: str) -> str:
-    """The anchor of a title."""
+    """The anchor of a heading."""
     return re.sub("[^a-z0-9_-]", "", title.lower().replace(" ", "-"))
 
 
@@ -226,6 +226,6 @@ def _answer_rows(model: Model, above: str) -> Iterator[tuple[str, str, str, str]
 
 
 def _block(value: Json) -> str:
-    """An example, on one line if it fits."""
+    """Format an example, on one line if it fits."""
     line = json.dumps(value, ensure_ascii=False)
     return f"```json\n{line if len(line) <= _WIDTH else json.dumps(value, indent=2, ensure_ascii=False)}\n```"

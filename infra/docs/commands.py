@@ -1,4 +1,4 @@
-"""The page of the operator's commands, generated from the command line's help, and of make targets."""
+"""The page of the operator's commands and make targets, generated from their help texts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _EXAMPLES = re.compile(r"\n+(?:\x08\n)?Examples?:\n")
 
 
 def render() -> str:
-    """Every command: single ones first, then each group under a heading of its own."""
+    """Render all commands: ungrouped ones first, then each group under its own heading."""
     root = typer.main.get_command(program)
     assert isinstance(root, TyperGroup)
     return "\n\n".join([*_group(root, ""), "## Make targets", _make_targets()])
 
 
 def _make_targets() -> str:
-    """The targets that ``make help`` lists."""
+    """The targets listed by ``make help``."""
     found = re.findall("^([a-z-]+):.*## (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     return table(("Target", "Purpose"), [(f"`make {name}`", meaning) for name, meaning in found])
 

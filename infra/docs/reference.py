@@ -1,4 +1,4 @@
-"""The pages of ``docs/reference``: title, introduction, and renderer."""
+"""The pages of ``docs/reference``: title, introduction and renderer."""
 
 from __future__ import annotations
 
@@ -74,5 +74,5 @@ PAGES: Mapping[str, Page] = {
 
 
 def texts() -> dict[Path, str]:
-    """The intended content of each file of the reference."""
+    """The expected content of each reference file."""
     return {FOLDER / f"{name}.md": page.text for name, page in PAGES.items()}

@@ -1,4 +1,4 @@
-"""The page of settings: every variable of the environment that the service reads."""
+"""The settings page: all environment variables that the service reads."""
 
 from __future__ import annotations
 

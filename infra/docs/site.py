@@ -1,7 +1,7 @@
-"""Renders the documents for ``/docs`` of the web interface, when they are built.
+"""Renders the documents at build time for ``/docs`` in the web interface.
 
-Each page of ``docs/`` becomes a fragment of HTML and a copy of its Markdown in ``chalicelib/website/docs``.
-``index.json`` there has the menu, and the headings that the search looks through.
+Each page of ``docs/`` becomes an HTML fragment and a copy of its Markdown in ``chalicelib/website/docs``. The
+``index.json`` there contains the menu, and the headings for the search.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from infra.openapi.document import ROOT
 SOURCE = ROOT / "docs"
 TARGET = ROOT / "chalicelib" / "website" / "docs"
 ADDRESS = "{{docs}}"
-"""Placeholder in rendered pages for the address of ``/docs``, which depends on the stage."""
+"""Placeholder in rendered pages for the URL of ``/docs``, which depends on the stage."""
 MENU: Mapping[str, Sequence[str]] = {
     "Guides": ("guides/tpp", "guides/bank", "guides/programme-manager", "guides/operator", "web-interface", "sandbox"),
     "Concepts": (
@@ -54,16 +54,16 @@ MENU: Mapping[str, Sequence[str]] = {
     ),
     "Running it": ("deployment", "operations", "programme-file", "data", "figures", "capacity", "architecture", "tour"),
 }
-"""The pages of the menu by section; the first page of all, ``README.md``, stands above them."""
+"""The menu's pages by section; the home page, ``README.md``, comes first."""
 HOME = "README"
 
 
 class LinkError(ValueError):
-    """A link of a document leads to no page of the site."""
+    """A link in a document does not lead to a page of the site."""
 
 
 def texts() -> dict[Path, str]:
-    """The intended content of each file of the site. Raises: LinkError."""
+    """The expected content of each file of the site. Raises: LinkError."""
     sources = {page: (SOURCE / f"{page}.md").read_text("utf-8") for page in page_names()}
     found = {TARGET / f"{page}.md": text for page, text in sources.items()}
     found |= {TARGET / f"{page}.html": Renderer(page).render(text) for page, text in sources.items()}
@@ -109,7 +109,7 @@ def _plain(inline: Token) -> str:
 
 
 class Renderer:
-    """Renders one page without its title: headings get anchors, tables scroll, links lead to pages of the site."""
+    """Renders a page without its title: adds anchors and scrollable tables, and rewrites links to pages of the site."""
 
     def __init__(self, page: str) -> None:
         self._page = page
@@ -130,7 +130,7 @@ class Renderer:
         return f'<{tokens[index].tag} id="{anchor(_plain(tokens[index + 1]))}">'
 
     def _block(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """A block of code, which the keyboard reaches, since it scrolls."""
+        """Render a code block, focusable because it scrolls."""
         language, content = escapeHtml(tokens[index].info), escapeHtml(tokens[index].content)
         return f'<pre tabindex="0"><code class="language-{language}">{content}</code></pre>\n'
 

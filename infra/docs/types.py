@@ -1,4 +1,4 @@
-"""Type notations of the reference: a few words for a JSON Schema."""
+"""Type notations of the reference: short descriptions of JSON Schemas."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Schema = Mapping[str, Any]
 
 
 class TypeNote(NamedTuple):
-    """The end of a field's description whose rule has a sentence of its own.
+    """Replaces the sentence about a field's rule, at the end of its description, with a short type notation.
 
-    ``pattern`` finds that sentence; ``notation`` stands for it beside the field, and ``meaning`` explains the notation.
-    In ``notation`` ``{0}`` is what the pattern's group found, and ``{longest}`` the schema's ``maxLength``.
+    ``pattern`` matches the sentence; ``notation`` is shown as the field's type, and ``meaning`` explains the notation.
+    In ``notation``, ``{0}`` is the pattern's first group and ``{longest}`` the schema's ``maxLength``.
     """
 
     pattern: str
@@ -23,7 +23,7 @@ class TypeNote(NamedTuple):
 
     @property
     def column(self) -> str:
-        """A pattern that finds the notation in a table."""
+        """A pattern that matches the notation in a table."""
         return rf"\| (list of )?{re.sub('[0-9]+', '[0-9]+', self.sample)} \|"
 
 
@@ -99,13 +99,13 @@ _FORMATS = {
     "ipv6": "IP address",
 }
 _NAMED = {"Currency": "currency", "CountryAlpha2": "country 2", "CountryAlpha3": "country 3"}
-"""Schemas that are a type of this notation."""
+"""Schemas with their own notation."""
 _FEW = 6
-"""The most values that a type lists."""
+"""The maximum number of values listed in a type."""
 
 
 def split_note(schema: Schema, description: str) -> tuple[str, str | None]:
-    """A field's meaning, and its rule's notation if its description ends with one."""
+    """A field's meaning, and the notation of its rule if the description ends with one."""
     for note in TYPE_NOTES:
         found = re.search(rf"(?:^|\. ){note.pattern}(?=$|\.)", description)
         if found:
@@ -116,7 +116,7 @@ def split_note(schema: Schema, description: str) -> tuple[str, str | None]:
 
 
 def type_notation(schema: Schema) -> str:
-    """The type of a value, with its length or its bounds: ``text 255``."""
+    """The type of a value with its length or bounds, e.g. ``text 255``."""
     if _name(schema) in _NAMED:
         return _NAMED[_name(schema)]
     if "const" in schema:
@@ -132,7 +132,7 @@ def type_notation(schema: Schema) -> str:
 
 
 def is_named(schema: Schema) -> bool:
-    """Whether a reference leads to a type of this notation: it is not followed."""
+    """Whether a reference is to a schema with its own notation, and is therefore not resolved."""
     return _name(schema) in _NAMED
 
 

@@ -1,1 +1,1 @@
-"""The OpenAPI documents: made from the protocol's tables, committed, and served by the website."""
+"""The OpenAPI documents: generated from the protocol's tables, committed, and served by the website."""

@@ -1,6 +1,6 @@
 """Writes the OpenAPI documents.
 
-With ``--check`` it lists those that are out of date.
+With ``--check``, lists the outdated documents instead.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DOCUMENTS: Mapping[str, Callable[[], Json]] = {
 
 
 def texts() -> dict[Path, str]:
-    """The documents' files with their intended contents."""
+    """The expected content of each document's file."""
     return {
         PLACE / f"{name}.json": json.dumps(build(), indent=1, ensure_ascii=False) + "\n"
         for name, build in DOCUMENTS.items()
@@ -36,7 +36,7 @@ def texts() -> dict[Path, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command. Returns the exit code."""
     parser = command.parser("infra.openapi", __doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a document is out of date")
     options = parser.parse_args(arguments)

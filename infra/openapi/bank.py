@@ -66,7 +66,7 @@ _PEM = "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----EN
 
 
 def build(version: Version) -> Json:
-    """The document of a version."""
+    """Build the document for a version."""
     suffix, number = f"V{version}", version.number
     responses = Responses(Schemas(lambda model: model.__name__.removesuffix(suffix)))
     made = _BankOperations(version, responses)
@@ -124,7 +124,7 @@ def _token() -> str:
 
 
 class _BankOperations:
-    """Makes the operations of one version."""
+    """Builds the operations of one version."""
 
     def __init__(self, version: Version, responses: Responses) -> None:
         self._version = version
@@ -132,7 +132,7 @@ class _BankOperations:
         self._schemas = responses.schemas
 
     def call(self, call: BankCall) -> Json:
-        """The calls of the bank."""
+        """The operation for one of the bank's calls."""
         path = f"{self._version.base}{call.path}"
         request, answer = self._version.calls[call.name], answer_to_bank(call.name, self._version)
         good = self._responses.success(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
@@ -176,7 +176,7 @@ class _BankOperations:
         }
 
     def webhook(self, row: Webhook) -> Json:
-        """The webhooks to the bank."""
+        """The operation for one of the bank's webhooks."""
         name = "TokenRevoked" if row is self._version.revoke_token else ""
         purpose = WEBHOOK_PURPOSES[row.path]
         scope = f"The consent has the scope `{row.scope}`." if row.scope else ""
@@ -201,7 +201,7 @@ class _BankOperations:
         return purpose.title, purpose.text.format(final=_FINAL[self._version.number])
 
     def _example(self, model: Model) -> Json:
-        """An example in which the addresses and scopes are those of the version."""
+        """An example with the URLs and scopes of this version."""
         found = example(model)
         old, new = meaning(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")[1], self._version.cancel_path
         moved = old.replace(v1.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])

@@ -1,4 +1,4 @@
-"""Common parts of all documents."""
+"""The parts that all documents share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UUID = {"type": "string", "format": "uuid"}
 
 
 def version() -> str:
-    """The product's version."""
+    """The product version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     found: str = project["project"]["version"]
     return found
@@ -30,7 +30,7 @@ def document(
     components: Json,
     webhooks: Mapping[str, Json] | None = None,
 ) -> Json:
-    """A whole document."""
+    """A complete document."""
     return {
         "openapi": "3.1.1",
         "info": {
@@ -49,7 +49,7 @@ def document(
 
 
 def header(name: str, description: str, schema: Json, example: str, *, required: bool = False) -> Json:
-    """A header that a request carries."""
+    """A request header."""
     return {
         "name": name,
         "in": "header",

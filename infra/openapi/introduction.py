@@ -1,4 +1,4 @@
-"""The tables of the documents' introductions, made from the protocol's tables."""
+"""The tables in the documents' introductions, generated from the protocol's tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table in Markdown."""
+    """A Markdown table."""
     lines = [heading, ["---"] * len(heading), *rows]
     return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
 
@@ -56,7 +56,7 @@ def statuses(*versions: Version) -> str:
 
 
 def _finality(statuses: Statuses, status: Status) -> str:
-    """Whether a later report can change a status."""
+    """Whether a status is final, and which later statuses may still replace it."""
     later = [f"`{other}`" for other in statuses.meanings if statuses.may_follow(status, other)]
     if len(later) == len(statuses.meanings) - 1:
         return "no"

@@ -1,7 +1,7 @@
-"""Meanings of members: one sentence and one valid example for every name.
+"""The meaning of each member: one sentence and one valid example.
 
-A member is looked up as ``v1.PaymentRecord.status`` (module, model, name), then as ``v1.status``, then as ``status``.
-Members that are objects have no example of their own: theirs is made of their members'.
+Lookup order: ``v1.PaymentRecord.status`` (module, model, name), ``v1.status``, ``status``. Members that are objects
+have no example of their own: it is built from their members' examples.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 
 OWN_ADDRESS = "http://127.0.0.1:8000"
-"""The service's address in examples; the service replaces it by its own."""
+"""The service's URL in examples, replaced with the actual one when the documents are served."""
 
 _CONSENT, _REQUEST = "5f8d0c1e9b7a463f2d1c0b", "b81f6e03d29c4a57e6f1d8"
 _STATE = "lVZ1uF2wC8mJr0d6oKxq3A"
@@ -108,7 +108,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "v2.TransactionAmount.amount": ("How much it was, negative when money left the account", "-42.90"),
     "transaction_id": ("The transaction's identifier at the bank", "0004711001261103"),
     "transactions": ("The transactions", None),
-    # payments to be made
+    # payment initiation
     "amount": ("How much", "12.50"),
     "v1.InCurrency.amount": (_IN_CURRENCY, "12.50"),
     "v2.InCurrency.amount": (_IN_CURRENCY, "12.50"),
@@ -263,7 +263,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "own_calls.error_description": ("Why there is no consent, for people", "The customer declined"),
     "own_calls.scope": ("The scopes, with a space between them", "accounts"),
     "own_calls.client_id": ("The Client ID", "4f1c2b7a9d8e6f503a1b2c"),
-    # calls that are answered later
+    # deferred calls
     "own_answers.Accepted.request_id": ("What the outcome is asked for by", _REQUEST),
     "own_answers.Accepted.state": ("Always `queued`", "queued"),
     "own_calls.RequestPlace.request_id": ("The `request_id` of the 202", _REQUEST),
@@ -339,7 +339,7 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "tpp_calls.PaymentStatusQuery": frozenset({"bic"}),
     "own_calls.FrontDoorQuery": frozenset({"redirect_uri", "code_challenge", "code_challenge_method"}),
 }
-"""Members left out of a model's example: alternatives, and what seldom matters."""
+"""Members omitted from a model's example: alternatives and rarely used ones."""
 
 TABLES: Mapping[str, Mapping[Any, str]] = {
     "payment_scheme": SCHEME_MEANINGS,
@@ -356,9 +356,9 @@ TABLES: Mapping[str, Mapping[Any, str]] = {
 
 
 def find(table: Mapping[str, Any], module: str, models: Sequence[str], member: str) -> Any:
-    """The entry of ``table`` for a model's member, also under a base's name, or ``None``.
+    """The entry of ``table`` for a model's member; ``None`` if there is none.
 
-    ``models`` runs from the model to its bases; ``member`` is in snake_case or camelCase.
+    ``models`` lists the model and then its bases; ``member`` is in snake_case or camelCase.
     """
     name = to_snake(member)
     keys = [*(f"{module}.{model}.{name}" for model in models), f"{module}.{name}", name]

@@ -1,4 +1,4 @@
-"""Models of the protocol: nested models, names, and examples."""
+"""Protocol models: nested models, names and examples."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from infra.openapi import meanings
 
 Model = type[BaseModel]
 _OPEN = frozenset({Success})
-"""Answers that may have more members than their types say."""
+"""Responses that may have more members than their types declare."""
 
 
 def model_of(shape: type[Any], spell: Callable[[str], str] | None = None) -> type[Message]:
-    """The model of a type: itself, or one made from an answer's type with names spelled by ``spell``."""
+    """A type's model: the type itself, or a model created from a ``TypedDict``, with names converted by ``spell``."""
     if not is_typeddict(shape):
         assert issubclass(shape, Message)
         return shape
@@ -38,7 +38,7 @@ def _field(hint: Any, alias: str | None) -> tuple[Any, Any]:
 
 
 def _with_models(annotation: Any) -> Any:
-    """An annotation with models in place of types of answers."""
+    """Replace each ``TypedDict`` in an annotation with its model."""
     if is_typeddict(annotation):
         return model_of(annotation)
     inner = get_args(annotation)
@@ -50,17 +50,17 @@ def _with_models(annotation: Any) -> Any:
 
 
 def module_of(model: Model) -> str:
-    """The version in a module's name: ``v1`` of ``v1_messages``."""
+    """A model's module name without ``_messages``, e.g. ``v1`` for ``v1_messages``."""
     return model.__module__.rpartition(".")[2].removesuffix("_messages")
 
 
 def names_of(model: Model) -> list[str]:
-    """The names of the model and its bases."""
+    """The names of a model and its bases."""
     return [base.__name__ for base in model.__mro__]
 
 
 def nested_models(model: Model) -> dict[str, Model]:
-    """The models inside a model, by name, at any depth, and itself."""
+    """A model and all models nested in it, by name."""
     found = {model.__name__: model}
     for inner in _inner(model):
         found |= nested_models(inner)
@@ -73,7 +73,7 @@ def _inner(model: Model) -> Iterator[Model]:
 
 
 def models_in(annotation: Any) -> Iterator[Model]:
-    """The models that an annotation names: those of ``list[Item] | None``."""
+    """The models in an annotation, e.g. ``Item`` in ``list[Item] | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for argument in get_args(annotation):
@@ -81,12 +81,12 @@ def models_in(annotation: Any) -> Iterator[Model]:
 
 
 def is_list(annotation: Any) -> bool:
-    """Whether a field holds several values."""
+    """Whether an annotation is a list, possibly an optional one."""
     return any(get_origin(each) is list or each is list for each in (annotation, *get_args(annotation)))
 
 
 def meaning(model: Model, member: str) -> meanings.Meaning:
-    """The member's meaning and example. Raises: LookupError, if it has none."""
+    """A member's meaning and example. Raises: LookupError, if it has none."""
     found = meanings.find(meanings.MEANINGS, module_of(model), names_of(model), member)
     if found is None:
         raise LookupError(f"{module_of(model)}.{model.__name__}.{member} has no meaning: add it to meanings.py")
@@ -95,7 +95,7 @@ def meaning(model: Model, member: str) -> meanings.Meaning:
 
 
 def table(model: Model, member: str) -> dict[Any, str]:
-    """The table of the member's values, if any."""
+    """The table of a member's values; empty if there is none."""
     return dict(meanings.find(meanings.TABLES, module_of(model), names_of(model), member) or {})
 
 
@@ -105,7 +105,7 @@ def alias(model: Model, member: str) -> str:
 
 
 def example(model: Model) -> dict[str, Any]:
-    """One valid object of a model."""
+    """A valid example of a model."""
     keys = [f"{module_of(model)}.{name}" for name in names_of(model)]
     left_out = next((meanings.LEFT_OUT[key] for key in keys if key in meanings.LEFT_OUT), frozenset())
     members = [name for name in model.model_fields if name not in left_out]

@@ -1,6 +1,6 @@
-"""Calls of TPPs, OAuth clients and banks that the service answers by itself, and its events.
+"""Calls from TPPs, OAuth clients and browsers that the service handles itself, and its events.
 
-Relayed calls are in ``webhooks``, banks' calls in ``bank_calls``; together these are all addresses of the interface.
+Relayed calls are in ``webhooks``, banks' calls in ``bank_calls``. Together they cover all paths of the interface.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, W
 from infra.openapi.models import model_of
 
 Caller = Literal["client", "consent", "consent or client", "token client", "anybody"]
-"""Who may call: a client by its Client ID, a consent by client and bearer, a client at the token endpoints."""
+"""The required credentials: a Client ID, a Client ID with a bearer, either, those of the token endpoints,
+or none.
+"""
 
 
 class RequestPlace(Message):
@@ -48,12 +50,12 @@ class RequestPlace(Message):
 
 @dataclass(frozen=True, slots=True)
 class OwnCall:
-    """One call.
+    """A call that the service handles itself.
 
     Attributes:
-        answered_by: the function that makes its answer.
-        query, body: the models of what it takes.
-        place: the model of what its path names.
+        answered_by: the function that returns the response.
+        query, body: the request models.
+        place: the model of the path parameters.
     """
 
     method: Literal["GET", "POST"]
@@ -66,7 +68,7 @@ class OwnCall:
 
     @property
     def answer(self) -> type[Message]:
-        """The model of its answer, from the type that the function returns."""
+        """The response model, from the function's return type."""
         return model_of(returned_by(self.answered_by))
 
 
@@ -91,7 +93,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
 
 
 class FrontDoorQuery(Message):
-    """``GET /oauth/authorize``: the parameters in the words of RFC 6749."""
+    """``GET /oauth/authorize``: the RFC 6749 parameters."""
 
     response_type: Literal["code"]
     client_id: AN[64]
@@ -105,9 +107,9 @@ class FrontDoorQuery(Message):
 
 
 class CancelQuery(Message):
-    """The query of ``GET /bank/cancel/{secret}``: the reason for no consent (RFC 6749 §4.1.2.1).
+    """The query of ``GET /bank/cancel/{secret}``: why no consent was given (RFC 6749 §4.1.2.1).
 
-    Characters that the RFC does not allow are left out, and long values cut.
+    Characters that the RFC forbids are removed, and long values are truncated.
     """
 
     error: str | None = None
@@ -124,23 +126,23 @@ BANK_STEPS: Mapping[str, Callable[..., object]] = {
     "report_status": PaymentStatus.record_report,
     "report_day": PerformanceReports.record_report,
 }
-"""The functions that answer a bank's calls, by the call's name."""
+"""The functions that handle a bank's calls, by call name."""
 
 
 def answer_to_bank(name: str, version: Version) -> type[Message]:
-    """The model of the answer to a bank's call, as its version spells it."""
+    """The response model of a bank's call, in its version's spelling."""
     return model_of(returned_by(BANK_STEPS[name]), version.spell)
 
 
 def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
-    """The webhooks behind a TPP's call, by the versions that have it."""
+    """The webhooks for a TPP's call, by version; only versions that support it."""
     found = {version.number: version.webhook(call) for version in VERSIONS.values()}
     return {number: webhook for number, webhook in found.items() if webhook is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class EventDescription:
-    """One type of event: the model of its ``data``, and when it is sent."""
+    """An event type: the model of its ``data``, and when it is sent."""
 
     data: type[Message]
     meaning: str
@@ -166,14 +168,14 @@ EVENTS: Mapping[EventType, EventDescription] = {
 
 
 class AskedStatus(OpenMessage):
-    """A version 2 bank's answer about a payment's status."""
+    """A payment's status as returned by a version 2 bank."""
 
     payment_id: AN[PAYMENT_ID]
     transaction_status: AN[255]
 
 
 class WebhookErrorV1(OpenMessage):
-    """A bank's refusal; the service passes code and message on to the TPP."""
+    """An error from a bank; the service passes code and message on to the TPP."""
 
     status: Literal["error"]
     error_code: Annotated[int | str, Field(description="The bank's own code, or one of this protocol's")] | None = None
@@ -181,7 +183,7 @@ class WebhookErrorV1(OpenMessage):
 
 
 class WebhookAdditionalError(OpenMessage):
-    """One problem that the bank found."""
+    """A single problem found by the bank."""
 
     code: AN[255]
     title: str | None = None
@@ -189,7 +191,7 @@ class WebhookAdditionalError(OpenMessage):
 
 
 class WebhookError(OpenMessage):
-    """A bank's refusal; the service passes code and title on to the TPP."""
+    """An error from a bank; the service passes code and title on to the TPP."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 

@@ -1,4 +1,4 @@
-"""Purposes of calls: a title and a sentence or two for each, by path or name."""
+"""The purpose of each call: a title and one or two sentences, by path or name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """A call in a few words, and in a few sentences."""
+    """The title of a call, and a short description."""
 
     title: str
     text: str

@@ -1,7 +1,7 @@
-"""One example of every refusal.
+"""An example of every refusal.
 
-The refusals are the protocol's rows, and what flows and models make of a wrong request or a bank's failure. A case adds
-when it happens.
+The refusals come from the protocol's table, and from flows and models that process an invalid request or a bank
+failure. Each case adds when the refusal occurs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case: its name, its occasion, and the raised refusal."""
+    """A refusal with its name and a description of when it occurs."""
 
     name: str
     when: str
@@ -33,7 +33,7 @@ class Case:
 
 
 def _body(model: type[Message], members: Mapping[str, object]) -> Refusal:
-    """Refusals of a body that does not fit its model."""
+    """The refusal of a body that does not match its model."""
     return refuse_fields(_misfit(model, members), {**tpp_calls.FIELD_FAULTS, **bank_calls.FIELD_FAULTS})
 
 
@@ -52,7 +52,7 @@ def _misfit(model: type[Message], members: Mapping[str, object]) -> InvalidMessa
 def _unreadable(
     read: Callable[[Incoming], object], body: bytes = b"", kind: str = JSON, query: tuple[tuple[str, str], ...] = ()
 ) -> Refusal:
-    """Refusals of an unreadable request."""
+    """The refusal of an unreadable request."""
     try:
         read(Incoming("POST", "/tpp/token", {"content-type": kind}, query, body, {}, {}))
     except UnreadableBody as error:
@@ -61,7 +61,7 @@ def _unreadable(
 
 
 def _field(text: str, fault: Fault) -> Refusal:
-    """An example for both versions, which spell the member differently."""
+    """A refusal for both versions, which spell the member differently."""
     return Refusal(fault, text, [Detail(fault, text)])
 
 
@@ -216,7 +216,7 @@ CASES = _by_name(
         refuse_payment(BankFailed("no answer came in time")),
     ),
     Case("payment_unknown", "This client has no such payment at this bank", refusals.PAYMENT_UNKNOWN()),
-    # calls that are answered later
+    # deferred calls
     Case(
         "acceptance_unknown",
         "A payment without an Idempotency-Key was perhaps accepted for later",

@@ -1,4 +1,4 @@
-"""The refusals of each call: rows of names from ``refusal_cases``, in the order of the checks."""
+"""The refusals of each call: names from ``refusal_cases``, in the order of the checks."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _BANK: Mapping[str, tuple[str, ...]] = {
 
 
 def of_own_call(path: str) -> list[Case]:
-    """Refusals of a call that the service answers by itself."""
+    """The refusals of a call that the service handles itself."""
     return _cases(_OWN.get(path, ()), _OURS)
 
 
 def of_relayed_call(call: RelayedCall) -> list[Case]:
-    """Refusals of a call that is relayed to a bank."""
+    """The refusals of a call that is relayed to a bank."""
     members = {name for row in webhooks_of(call).values() for name in row.request.model_fields}
     query = _QUERY if members else ("parameter_unknown", "parameter_repeated")
     asked = query if call.method == "GET" else ("parameters_none", *_BODY)
@@ -63,19 +63,19 @@ def of_relayed_call(call: RelayedCall) -> list[Case]:
 
 
 def of_payment_call(call: PaymentCall) -> list[Case]:
-    """Refusals of a payment initiation."""
+    """The refusals of a payment initiation."""
     admitted = (*_CLIENT, "bank_unknown") if call.kind == "direct" else (*_CONSENT, "scope", "account", "bank_gone")
     consented = () if call.kind == "direct" else ("token_refused",)
     return _cases(admitted, ("parameters_none",), _KEYS, ("psu_address",), _BODY, _PAYMENT, consented, _OURS)
 
 
 def of_payment_status() -> list[Case]:
-    """Refusals of the payment status call."""
+    """The refusals of the payment status call."""
     return _cases(_CONSENT, _QUERY, ("psu_address", "bank_unknown", "payment_unknown"), _BANK_FAILS, _OURS)
 
 
 def of_bank_call(name: str) -> list[Case]:
-    """Refusals of a bank's call."""
+    """The refusals of a bank's call."""
     return _cases(_GATE, _BANK[name], _OURS)
 
 

@@ -1,4 +1,4 @@
-"""The component schemas of a document: JSON Schema (2020-12) of the models, with meanings, examples and tables."""
+"""A document's component schemas: the models' JSON Schemas (2020-12) with meanings, examples and value tables."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from infra.openapi.models import Model, alias, example, meaning, module_of, name
 
 Json = dict[str, Any]
 Way = Literal["body", "texts", "sent"]
-"""The place of members: in a body, where optional ones may also be null; as texts in a query or a form; or in a body
-that the service sends, with its defaults filled in and without null."""
+"""Where members occur: in a body, where optional ones may be null; as text in a query or form; or in a body that
+the service sends, where defaults are filled in and nulls omitted.
+"""
 
 _SELF_EVIDENT = (PRINTABLE_TEXT, LETTERS_ONLY)
 _COMPACT_IBAN = {
@@ -24,7 +25,7 @@ _COMPACT_IBAN = {
     "description": "An IBAN in capitals without spaces",
 }
 _ALWAYS_SENT = frozenset({"payment_scheme"})
-"""Members that the service fills in when the TPP leaves them out, besides those that have a default."""
+"""Members without a default that the service fills in if the TPP omits them."""
 _NUMBERS: Mapping[str, list[Any]] = {
     "PaymentsStatus": [*NUMBERS.meanings, *map(str, NUMBERS.meanings)],
     "PaymentsStatusV2": [*CODES.meanings, *NUMBERS.meanings, *map(str, NUMBERS.meanings)],
@@ -52,7 +53,7 @@ _RULES_OF_OBJECTS: Mapping[str, Mapping[str, Any]] = {
     },
     "tpp_calls.TokenRequest": _any_of(("authorization_code",), ("code",), ("refresh_token",)),
 }
-"""Members of which at least one is mandatory, by model."""
+"""Conditions that span several members of a model, such as alternatives of which one is mandatory."""
 
 _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
     "tpp_calls.AuthorizeRequest.scopes": _scopes(_EVERY_SCOPE),
@@ -60,15 +61,15 @@ _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
     "bank_calls.SaveConsentV2.scopes": _scopes(list(VERSIONS[2].scopes)),
     "bank_calls.SaveConsent.scopes": _scopes(list(VERSIONS[1].scopes)),
 }
-"""Rules of single members, by model and member."""
+"""Additional rules for individual members, by model and member."""
 
 
 class Schemas:
-    """The schemas of one document, each made at its first reference.
+    """The schemas of one document, each built when first referenced.
 
     Args:
-        naming: a model's name in this document.
-        handed_on: whether answers of banks are described as TPPs get them, with identifiers as text.
+        naming: returns a model's name in this document.
+        handed_on: whether bank responses are described as passed on to TPPs, with identifiers as strings.
     """
 
     def __init__(self, naming: Callable[[Model], str], *, handed_on: bool = False) -> None:
@@ -83,9 +84,9 @@ class Schemas:
         """A reference to a model's schema.
 
         Args:
-            name: instead of its usual name.
-            way: its place.
-            extra: a model whose members belong to the same object.
+            name: overrides the model's usual name.
+            way: where the members occur.
+            extra: a model whose members are added to the schema.
         """
         raw = self._raw(model)
         definitions = raw.pop("$defs", {})
@@ -103,14 +104,14 @@ class Schemas:
         return {"$ref": f"#/components/schemas/{own}"}
 
     def form_ref(self, model: Model) -> Json:
-        """A reference to the schema of a form: texts only, and unknown members are ignored."""
+        """A reference to the schema of a form: all values are text, and unknown members are ignored."""
         schema = _object(model, self._raw(model), "texts")
         name = f"{self._naming(model)}Form"
         self._add(name, (model, "form"), schema | {"additionalProperties": True})
         return {"$ref": f"#/components/schemas/{name}"}
 
     def parameters(self, model: Model, place: Literal["query", "path"] = "query") -> list[Json]:
-        """The members of a query, or of a path."""
+        """A model's members as query or path parameters."""
         schema = _object(model, self._raw(model), "texts")
         return [
             _parameter(name, member, place, required=model.model_fields[name].is_required())
@@ -146,7 +147,7 @@ def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
 
 
 def _numbers_as_texts(value: Any) -> Any:
-    """Schemas with a text where a bank may write a number."""
+    """Change identifiers that a bank may send as numbers to strings."""
     if isinstance(value, list):
         return [_numbers_as_texts(inner) for inner in value]
     if not isinstance(value, dict):
@@ -176,7 +177,7 @@ def _simplify(schema: Json) -> Json:
 
 
 def _object(model: Model, schema: Json, way: Way) -> Json:
-    """A model's own schema: every member with its meaning."""
+    """The schema of a single model; each member gets its meaning."""
     wire = {alias(model, name): name for name in model.model_fields}
     properties = {
         name: _member(model, wire[name], member, way) for name, member in schema.get("properties", {}).items()
@@ -188,13 +189,13 @@ def _object(model: Model, schema: Json, way: Way) -> Json:
 
 
 def _rule(table: Mapping[str, Mapping[str, Any]], model: Model, member: str = "") -> Json:
-    """A table's entry for a model or its member, under its own name or a base's."""
+    """The entry of a table for a model or its member, looked up under the model's name and those of its bases."""
     keys = (f"{module_of(model)}.{name}{member}" for name in names_of(model))
     return dict(next((table[key] for key in keys if key in table), {}))
 
 
 def _about(model: Model) -> str:
-    """The model's docstring, when it has one of its own."""
+    """The model's own docstring, or its name if it has none, as a single line."""
     text = model.__dict__.get("__doc__") or model.__name__
     said = " ".join(text.replace("``", "`").split())
     return f"The request of {said}" if said.startswith("`/") else said
@@ -227,7 +228,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
 
 
 def _is_answer(model: Model) -> bool:
-    """Whether a schema is of an answer, whose excluded characters need no mention."""
+    """Whether a model is a response, for which forbidden characters are not documented."""
     return issubclass(model, OpenMessage) or module_of(model) in ("own_answers", "errors")
 
 
@@ -236,7 +237,7 @@ def _list_values(values: Mapping[Any, str]) -> str:
 
 
 def _without_null(schema: Json) -> Json:
-    """A nullable schema without null."""
+    """Remove null from a schema."""
     found = dict(schema)
     found.pop("default", None) if found.get("default") is None else None
     if "anyOf" in found:
@@ -246,7 +247,7 @@ def _without_null(schema: Json) -> Json:
 
 
 def with_null(schema: Json) -> Json:
-    """A schema in its shortest form: ``type`` includes null."""
+    """A nullable schema in its shortest form, with null in ``type`` where possible."""
     if {"type": "null"} not in schema.get("anyOf", []):
         return _without_null(schema)
     found = _without_null(schema)
@@ -261,7 +262,7 @@ def with_null(schema: Json) -> Json:
 
 
 def _remove_titles(schema: Json) -> Json:
-    """Without titles and examples of its parts."""
+    """Remove the title, and the title and examples of ``items``."""
     found = {key: value for key, value in schema.items() if key != "title"}
     if "items" in found:
         found["items"] = {key: value for key, value in _without_null(found["items"]).items() if key != "examples"}
@@ -269,10 +270,10 @@ def _remove_titles(schema: Json) -> Json:
 
 
 def body_example(model: Model, extra: Model | None = None) -> Json:
-    """An example of a body, with the members of ``extra``."""
+    """An example of a body, including the members of ``extra``."""
     return (example(extra) if extra else {}) | example(model)
 
 
 def version_suffix(model: Model) -> str:
-    """The models of both versions side by side: ``AccountV1`` and ``AccountV2``."""
+    """The suffix that distinguishes the versions of a model, as in ``AccountV1`` and ``AccountV2``."""
     return {"v1": "V1", "v2": "V2"}.get(module_of(model), "")

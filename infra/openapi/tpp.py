@@ -1,4 +1,4 @@
-"""The document of the TPP-facing API: one operation for each call, whichever version the bank speaks."""
+"""The document of the TPP-facing API: one operation per call, covering all bank versions."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _FORMS: Mapping[EventType, Mapping[str, tuple[str, frozenset[str]]]] = {
         "direct": ("A direct payment at a bank of version 2", frozenset({"payment_status", "consent_id"})),
     }
 }
-"""Events with several forms: the members that each form lacks."""
+"""Events with several forms, and the members that each form omits."""
 _NEVER_GIVEN = "SSL_CREDENTIALS_NOT_FOUND"
 _SECURITY: Mapping[str, list[Json]] = {
     "client": [{"clientId": []}, {"clientSecret": []}],
@@ -138,11 +138,11 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
     TokenRequest: {"refresh": ("A refresh token", {"refresh_token": meaning(TokenRequest, "refresh_token")[1]})},
 }
 _BANKS: Mapping[int, Json] = {1: {"bic": "DEMOGB21"}}
-"""Banks of examples that differ from the version's usual one."""
+"""The banks used in examples, where they differ from the default."""
 
 
 def build() -> Json:
-    """The document."""
+    """Build the document."""
     responses = Responses(Schemas(lambda model: model.__name__ + version_suffix(model), handed_on=True))
     made = _TppOperations(responses)
     paths = {call.path: {call.method.lower(): made.own_call(call)} for call in OWN_CALLS}
@@ -168,14 +168,14 @@ def build() -> Json:
 
 
 class _TppOperations:
-    """Makes the operations."""
+    """Builds the operations."""
 
     def __init__(self, responses: Responses) -> None:
         self._responses = responses
         self._schemas = responses.schemas
 
     def own_call(self, call: OwnCall) -> Json:
-        """A call that the service answers by itself."""
+        """The operation for a call that the service handles itself."""
         parameters = self._schemas.parameters(call.query) if call.query else []
         parameters += self._schemas.parameters(call.place, "path") if call.place else []
         refused = self._responses.refusals(call.path, refusals_of_calls.of_own_call(call.path))
@@ -184,7 +184,7 @@ class _TppOperations:
         return made | ({"requestBody": self._own_body(call.body)} if call.body else {})
 
     def front_door(self) -> Json:
-        """The authorization request of RFC 6749, which a browser opens."""
+        """The operation for the RFC 6749 authorization request, which a browser opens."""
         page = "<!doctype html>…"
         responses = {
             "303": self._responses.redirect(FRONT_DOOR, "To the bank; after a wrong request, back to the client"),
@@ -197,7 +197,7 @@ class _TppOperations:
         return _operation(FRONT_DOOR, "Authorization", "anybody", parameters, responses)
 
     def relayed_call(self, call: RelayedCall) -> Json:
-        """A call that is relayed to the bank."""
+        """The operation for a call that is relayed to the bank."""
         rows = webhooks_of(call)
         models: dict[int, Model] = {version: row.answer for version, row in rows.items()}
         if call.name == "funds_confirmations":
@@ -216,7 +216,7 @@ class _TppOperations:
         return made if call.method == "GET" else made | {"requestBody": self._bodies(rows)}
 
     def payment(self, call: PaymentCall) -> Json:
-        """A payment initiation."""
+        """The operation for a payment initiation."""
         extra = ScopeQuery if call.kind == "direct" else None
         rows = webhooks_of(call)
         answer = self._good(call.path, {version: row.answer for version, row in rows.items()})
@@ -228,7 +228,7 @@ class _TppOperations:
         return made | {"requestBody": self._bodies(rows, extra)}
 
     def payment_status(self) -> Json:
-        """The payment status call."""
+        """The operation for the payment status call."""
         answer = self._good(STATUS_PATH, {1: model_of(own_answers.ReportedStatus), 2: AskedStatus})
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status())
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref("PsuAddress"), _ref("Prefer")]
@@ -249,7 +249,7 @@ class _TppOperations:
         return self._responses.success(path, schema, shown, "Success.")
 
     def _accepted_response(self, path: str) -> Json:
-        """The answer to a call that is carried out later."""
+        """The response to a deferred call."""
         shown = {"accepted": {"summary": "Accepted", "value": example(model_of(own_answers.Accepted))}}
         text = "Accepted, with `Prefer: respond-async`: it is carried out later."
         headers = ("Accepted-At", "Preference-Applied")
@@ -275,7 +275,7 @@ class _TppOperations:
         return body(json_content(_any_of(schemas), examples))
 
     def _merge_parameters(self, webhooks: Mapping[int, Webhook]) -> list[Json]:
-        """The parameters of both versions; each names its version if it is not in both."""
+        """The parameters of all versions; a parameter of a single version is marked with it."""
         found: dict[str, dict[int, Json]] = {}
         for version, row in webhooks.items():
             for parameter in self._schemas.parameters(row.request):
@@ -284,7 +284,7 @@ class _TppOperations:
 
 
 def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
-    """One parameter from those of the versions."""
+    """Merge the versions of a parameter."""
     *_, last = versions.values()
     schemas = [parameter["schema"] for parameter in versions.values()]
     distinct = [schema for number, schema in enumerate(schemas) if schema not in schemas[:number]]
@@ -318,7 +318,7 @@ def _operation(path: str, tag: str, caller: str, parameters: list[Json], respons
 
 
 def _needs(webhooks: Mapping[int, Webhook]) -> str:
-    """Which scope a call needs, by version."""
+    """A table of the scope and the webhook for each version."""
     rows = [(version, f"`{row.scope}`" if row.scope else "none", f"`{row.path}`") for version, row in webhooks.items()]
     return introduction.table(("Bank's version", "Scope", "Webhook to the bank"), rows)
 
@@ -332,7 +332,7 @@ def _any_of(schemas: list[Json]) -> Json:
 
 
 def event_webhooks(schemas: Schemas) -> Mapping[str, Json]:
-    """One operation for each type of event."""
+    """An operation for each event type."""
     return {name: {"post": _webhook(name, row, schemas)} for name, row in EVENTS.items()}
 
 

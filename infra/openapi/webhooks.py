@@ -1,4 +1,4 @@
-"""The events of the documents: headers, envelope and answers (Standard Webhooks)."""
+"""The events of the documents: headers, envelope and responses (Standard Webhooks)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def example(event: str, data: Json) -> Json:
 def operation(
     event: str, meaning: str, data: Json, shown: Mapping[str, tuple[str, Json]], *, tag: str, receiver: str
 ) -> Json:
-    """One type of event: the schema of its data, and examples of whole bodies, each with its title."""
+    """The operation for an event type, from the schema of its data and titled examples of whole bodies."""
     schema = {
         "type": "object",
         "description": meaning,

@@ -1,1 +1,1 @@
-"""The document of the card API, made from the table of actions."""
+"""The card API document, generated from the table of actions."""

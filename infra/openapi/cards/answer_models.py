@@ -1,6 +1,6 @@
-"""Models of answers and events, from which documents and tests read members, rules and examples.
+"""Models of responses and events, from which documents and tests read members, rules and examples.
 
-At work such an answer is a dictionary that mypy has checked against its ``Answer``.
+At run time, a response is a dictionary that mypy has checked against its ``Answer``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from chalicelib.foundation.fields.field_types import Message
 
 
 class AnswerModel(Message):
-    """The base of all answers."""
+    """The base class of all responses."""
 
 
 Model = type[AnswerModel]
 
 
 def answer_of(action: Action) -> Model | None:
-    """The model of an action's ``data``, or of an entry of it; ``None`` when it is empty."""
+    """The model of an action's ``data``, or of an entry if it is a list; ``None`` if it is empty."""
     answer: Any = action.answer
     return None if answer is None else model_of(answer)
 
@@ -39,7 +39,7 @@ def data_of(event: CardEventType) -> Model:
 
 @cache
 def model_of(answer: Any) -> Model:
-    """The model of an ``Answer``, below those of the answers that it extends."""
+    """The model of an ``Answer``; its bases are the models of the answers that it extends."""
     bases = tuple(model_of(base) for base in answer.__orig_bases__ if base is not Answer)
     inherited = {name for base in bases for name in base.model_fields}
     types = get_type_hints(answer, include_extras=True)
@@ -55,14 +55,14 @@ def model_of(answer: Any) -> Model:
 
 
 def _field(kind: Any) -> tuple[Any, Any]:
-    """A member's type and default: one that may be ``None`` is left out then, unless it is nullable."""
+    """A member's type and default. A member that may be ``None`` is optional, unless marked as nullable."""
     if get_origin(kind) is Annotated and NULL in kind.__metadata__:
         return get_args(kind)[0], ...
     return _with_models(kind), None if type(None) in get_args(kind) else ...
 
 
 def _with_models(kind: Any) -> Any:
-    """A type with the models of the answers in it."""
+    """Replace the answers in a type with their models."""
     if is_typeddict(kind):
         return model_of(kind)
     if get_origin(kind) is list:

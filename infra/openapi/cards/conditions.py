@@ -1,6 +1,6 @@
-"""The conditions between the fields of a card action: as JSON Schema, and in words.
+"""The conditions between fields of a card action, as JSON Schema and as text.
 
-A field is present if it is neither null nor blank nor an empty list; ``Given`` is that in JSON Schema.
+A field is present if it is not null, blank or an empty list; ``Given`` is the JSON Schema for this.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ GIVEN_SCHEMA: Json = {
 }
 _GIVEN: Json = {"$ref": f"#/components/schemas/{GIVEN}"}
 BLOCKS = {"the description of a new holder": HOLDER_BLOCK, "the delivery and bulk block": DELIVERY_BLOCK}
-"""Names of groups of fields that are ignored together."""
+"""Names of field groups that are ignored together."""
 
 
 # -- JSON Schema
 
 
 def as_schemas(model: RequestModel) -> list[Json]:
-    """The schemas that a request has to fit besides its fields' own."""
+    """The schemas of a request's conditions, in addition to those of its fields."""
     return [_schema(model, condition) for condition in model.conditions]
 
 
@@ -57,7 +57,7 @@ def _holds(when: When) -> Json:
 
 
 def _not_ignored(model: RequestModel, whens: Iterable[When]) -> Iterator[Json]:
-    """Exclude ignored fields from a condition."""
+    """Restrict a condition to cases in which its fields are not ignored."""
     fields = {when.field for when in whens}
     yield from ({"not": _holds(ignores.when)} for ignores in model.ignored if fields & ignores.fields)
 
@@ -70,7 +70,7 @@ def _all(schemas: list[Json]) -> Json:
 
 
 def as_sentences(model: RequestModel) -> list[str]:
-    """The same in sentences, with the ignored fields."""
+    """The conditions as sentences, including ignored fields."""
     late = [_sentences_on_late_checks(model.late)] if model.late else []
     return [*map(_sentence, model.conditions), *map(_ignored_fields, model.ignored), *late]
 
@@ -97,7 +97,7 @@ def _sentences_on_late_checks(late: Late) -> str:
 
 
 def _name_blocks(fields: frozenset[str]) -> list[str]:
-    """Fields by their blocks, and the remaining ones."""
+    """The names of complete blocks, followed by the remaining fields."""
     named, left = [], set(fields)
     for name, block in BLOCKS.items():
         if left >= set(block):

@@ -1,4 +1,4 @@
-"""The document of the card API: one operation for all actions, and one for those of the simulator."""
+"""The card API document: one operation for all actions, and one for the simulator's."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SIMULATOR = "The same envelope and credentials. A decline is a success, with an
 
 
 def build() -> Json:
-    """The document."""
+    """Build the document."""
     schemas = CardSchemas()
     outside_prod = {"x-outside-prod-only": True}
     paths = {
@@ -112,7 +112,7 @@ def _answers(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
 
 
 def _webhooks(schemas: CardSchemas) -> Mapping[str, Json]:
-    """One operation for each type of event."""
+    """An operation for each event type."""
     return {
         name: {
             "post": webhooks.operation(

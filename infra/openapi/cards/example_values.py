@@ -1,4 +1,4 @@
-"""Values of the card API's examples."""
+"""Values for the card API's examples."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ EURO, GERMANY = 978, 276
 MOMENT = 1795253400
 """2026-11-21T09:30:00+00:00"""
 MIDNIGHT = 1795305600
-"""The end of that day."""
+"""The end of the same day."""
 LATER = MOMENT + 24 * 3600

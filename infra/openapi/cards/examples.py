@@ -1,4 +1,4 @@
-"""A valid example of every card action's request and answer, and of every event, made of their members' examples."""
+"""Valid examples of every card action's request and response and of every event, built from their members' examples."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ ERRORS: Mapping[str, Refused] = {
     "error_state": Refused(Status.FINAL),
     "error_reference": Refused(Status.REFERENCE_REUSED),
 }
-"""Errors that any action may have, with their messages."""
+"""Errors that any action may return, with their messages."""
 
 _CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
 _OF_HOLDER = ("holder_", "kyc_")
 _OF_DELIVERY = ("delivery_", "order_", "bulk_")
 _OF_ACTION: Mapping[str, Json] = {"getLimitsGroups": {"id": 211, "name": "Account Standard"}}
-"""Members of an answer that differ where several actions share its model."""
+"""Example values for an action that shares its response model with others."""
 
 
 def request(action: Action) -> Json:
@@ -46,7 +46,7 @@ def request(action: Action) -> Json:
 
 
 def more_requests(action: Action) -> Mapping[str, tuple[str, Json]]:
-    """Other useful requests of an action, with their titles."""
+    """Further useful requests of an action, with titles."""
     if action.name != "createCard":
         return {}
     virtual = _without(request(action), *_OF_DELIVERY) | {"card_virtual": VIRTUAL}
@@ -62,7 +62,7 @@ def _without(body: Json, *beginnings: str) -> Json:
 
 
 def answer(action: Action) -> Json:
-    """The body of a successful answer."""
+    """The body of a success response."""
     beside: Json = {"id": HOLDER_ID} if action.shape == "id" else {}
     beside |= {"paginator": {"total_items_count": 1}} if action.is_paged else {}
     beside |= {"has_more_records": "N"} if action.is_continued else {}
@@ -88,7 +88,7 @@ def _data(action: Action) -> Any:
 
 
 def _members(model: Model) -> Json:
-    """An object with all members that have an example; of requests without ``access_level``, which all may have."""
+    """An object with all members that have an example; requests omit ``access_level``, which every request accepts."""
     made: Json = {}
     for name in order_members(model):
         if name == "access_level" and not issubclass(model, AnswerModel):

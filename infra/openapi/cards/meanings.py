@@ -1,7 +1,7 @@
-"""Meanings of the card API's members: one sentence and one valid example for every name.
+"""The meaning of each member of the card API: one sentence and one valid example.
 
-A member is looked up as ``CreateCard.account_id`` (the model or one of its bases), then as ``account_id``. The examples
-name what the demonstration programme has. A member whose example is ``None`` is left out of examples.
+Lookup order: ``CreateCard.account_id`` (the model or one of its bases), ``account_id``. The examples use values of the
+demonstration programme. Members whose example is ``None`` are omitted from examples.
 """
 
 from __future__ import annotations

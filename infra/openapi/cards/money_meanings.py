@@ -1,4 +1,4 @@
-"""Meanings of the members of external payments, fees, limits and the simulator, in the form of ``meanings``."""
+"""Meanings of the members of external payments, fees, limits and the simulator, in the format of ``meanings``."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ _OF_ACCOUNT = "in minor units of the account's currency"
 _UNASKED = "The card, where there was no authorization: instead of `trans_link`"
 
 NETWORK: Mapping[str, tuple[str, Any]] = {
-    # uses of cards
+    # card use
     "_CardUse.pan": ("The card's number, instead of `card_id`", None),
     "_CardUse.transaction_type": ("What kind of transaction it is; one below 60", 0),
     "transaction_type": ("What kind of transaction it is", 0),
@@ -243,7 +243,7 @@ NETWORK: Mapping[str, tuple[str, Any]] = {
     "partial_approval": ("Whether a part of the amount would do", None),
     "force_response_code": ("Answer with this response code: nothing is looked at, and no wrong PIN counted", None),
     "SimulateAdvice.response_code": ("What the network has decided", "00"),
-    # what follows
+    # later messages
     "trans_link": ("Names the whole transaction, from authorization to clearing", TRANS_LINK),
     "SimulateClearing.trans_link": ("The authorization that it belongs to", TRANS_LINK),
     "SimulateClearing.card_id": (_UNASKED, None),
@@ -257,7 +257,7 @@ NETWORK: Mapping[str, tuple[str, Any]] = {
     "SimulateDispute.transaction_id": ("What the shop has collected", TRANSACTION_ID),
     "step": ("How far the dispute is", "opened"),
     "SimulateDispute.amount": (f"What is disputed, {_OF_ACCOUNT}; all of the transaction when absent", None),
-    # answers
+    # responses
     "authorize_id": ("The message", AUTHORIZE_ID),
     "response_code": ("How the issuer answers", "00"),
     "auth_code": ("The approval's code", "471082"),

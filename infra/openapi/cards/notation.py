@@ -1,4 +1,4 @@
-"""The types of fields in the specification's notation, as far as it has one."""
+"""Field types in the specification's notation, extended where it has none."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TYPES: Mapping[str, str] = {
     "object": "A JSON object",
     "number, text, list": "Those of JSON; in answers only",
 }
-"""The notation and its meanings."""
+"""The type notations and their meanings."""
 
 _FORMS = {"email": "email {}", "ipv4": "IPv4 {}", "date": "date", "": "IBAN"}
 _BARE: dict[type, str] = {int: "number", str: "text", Decimal: "number"}
@@ -50,7 +50,7 @@ _TEXTS = {
 
 
 def field_notation(field: FieldInfo) -> str:
-    """The type of a model's field."""
+    """The type notation of a model's field."""
     rule = rule_in(field)
     if rule is not None:
         return rule_notation(rule)
@@ -62,7 +62,7 @@ def field_notation(field: FieldInfo) -> str:
 
 
 def rule_notation(rule: rules.ValueRule) -> str:
-    """The type of a value with a rule. Raises: LookupError, for a rule without a notation."""
+    """The type notation of a rule. Raises: LookupError, if the rule has none."""
     return _NOTATIONS[type(rule)](rule)
 
 

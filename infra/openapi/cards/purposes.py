@@ -1,4 +1,4 @@
-"""Groups of the card actions, and rules that their fields do not show."""
+"""Groups of card actions, and rules that are not evident from their fields."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GROUPS: Mapping[str, str] = {
     "limit_flow": "Limits",
     "report_flow": "Reports",
 }
-"""The groups of actions of ``POST /api``, by the modules that carry them out."""
+"""The groups of ``POST /api`` actions, by the module that implements them."""
 
 _SHOWN = "It is shown as the mode of the credential says; where that is `absent`, the answer is 1103."
 _GROUP_ALLOWED = "The group has to be one that the programme allows (2005)."
@@ -177,23 +177,23 @@ FURTHER: Mapping[str, str] = {
     "check_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
     "check_password_length": f"`acs_password` has at most {LONGEST_BYTES} bytes in UTF-8 (2003).",
 }
-"""Sentences about checks between fields, by the name of the check."""
+"""Sentences about checks that span several fields, by the name of the check."""
 
 
 def group(action: Action) -> str:
-    """The group that an action belongs to. Raises: LookupError."""
+    """The group of an action. Raises: LookupError."""
     return _SIMULATOR if action.name in SIMULATOR_ACTIONS else GROUPS[action.handler.__module__.rpartition(".")[2]]
 
 
 def group_members() -> Mapping[str, list[Action]]:
-    """All actions by their groups, in the order of the table."""
+    """All actions by group, in the table's order."""
     every = [*ACTIONS.values(), *SIMULATOR_ACTIONS.values()]
     names = dict.fromkeys([*GROUPS.values(), _SIMULATOR])
     return {name: [action for action in every if group(action) == name] for name in names}
 
 
 def rules(action: Action) -> list[str]:
-    """The rules of an action's request besides its fields, sentence by sentence."""
+    """The rules for an action's request beyond its individual fields, as sentences."""
     model = action.request
     further = [FURTHER[check.__name__] for check in model.further]
     return [NOTES[action.name], *conditions.as_sentences(model), *_nullable_members(model), *further, *_repeats(action)]

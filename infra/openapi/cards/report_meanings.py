@@ -1,4 +1,4 @@
-"""Meanings of the members of reports and card events, in the form of ``meanings``."""
+"""Meanings of the members of reports and card events, in the format of ``meanings``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ REPORTS: Mapping[str, tuple[str, Any]] = {
         {"check_in": "2026-11-19", "nights": 2},
     ),
     "AddendumRecord.data": ("What was told", {"check_in": "2026-11-19", "nights": 2}),
-    # messages of the network
+    # network messages
     "CardActivityRecord.authorize_id": ("The message", AUTHORIZE_ID),
     "FinancialAuthorizeRecord.authorize_id": ("The message", AUTHORIZE_ID),
     "proc_code": ("The processing code: the transaction type and four zeros", 0),

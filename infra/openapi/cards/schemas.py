@@ -1,6 +1,7 @@
-"""The component schemas of the card API's document: one request and one response for each action.
+"""The component schemas of the card API document: one request and one response per action.
 
-Requests have the accepted forms (numbers also as digits, null as absent), answers the given ones.
+Request schemas describe all accepted forms (numbers also as strings, null for absent members), response schemas only
+the form that is sent.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Way = Literal["taken", "answered"]
 _SELF_EVIDENT = ("A whole number, also as a string of digits", "Printable text")
 _PLAIN: dict[type, str] = {int: "integer", str: "string", Decimal: "number"}
 _LONGEST_INLINE = 6
-"""Longer lists of values are components of their own."""
+"""Value lists longer than this become separate components."""
 ENVELOPE: Json = {
     "access_key": {
         "type": "string",
@@ -60,7 +61,7 @@ ENVELOPE: Json = {
         "examples": ["8b0e7a53-5e0c-4d0f-9d1e-3a7d3c1f6a20"],
     },
 }
-"""The members of every request besides its fields; ``access_level`` is one of its fields."""
+"""The members of every request besides its fields; ``access_level`` counts as a field."""
 _OPTIONAL = ("request_reference_id",)
 ERROR = "ErrorResponse"
 _DUPLICATED: Json = {
@@ -82,7 +83,7 @@ _MORE: Json = {"enum": ["Y", "N"], "description": "Whether there are rows after 
 
 
 def name_of(action: Action, kind: Literal["Request", "Response"]) -> str:
-    """The name of an action's schema: ``CreateHolderRequest``."""
+    """The name of an action's schema, e.g. ``CreateHolderRequest``."""
     return f"{action.name[0].upper()}{action.name[1:]}{kind}"
 
 
@@ -91,7 +92,7 @@ def reference(name: str) -> Json:
 
 
 def rule_in(field: FieldInfo) -> ValueRule | None:
-    """The rule of a model's field: that of ``Annotated[int, rule] | None`` as well."""
+    """The rule of a model's field, also if it is nested, as in ``Annotated[int, rule] | None``."""
     found = [*field.metadata, *(each for part in get_args(field.annotation) for each in _metadata(part))]
     return next((each for each in found if isinstance(each, ValueRule)), None)
 
@@ -101,14 +102,14 @@ def _metadata(annotation: Any) -> tuple[Any, ...]:
 
 
 def _names() -> dict[int, str]:
-    """Names of rules that many fields share, by identity."""
+    """The names of the rules in ``fields``, by identity."""
     return {
         id(rule): name for name, each in vars(fields).items() for rule in _metadata(each) if isinstance(rule, ValueRule)
     }
 
 
 class CardSchemas:
-    """The schemas of the document, each made at its first reference."""
+    """The schemas of the document, each built when first referenced."""
 
     def __init__(self) -> None:
         self._made: dict[str, Json] = {conditions.GIVEN: conditions.GIVEN_SCHEMA, ERROR: _error()}
@@ -118,7 +119,7 @@ class CardSchemas:
         return dict(sorted(self._made.items()))
 
     def request(self, action: Action) -> Json:
-        """A reference to the whole body of an action's request."""
+        """A reference to the request body of an action."""
         model = action.request
         own = self._properties(model, "taken")
         envelope = {**ENVELOPE, "action": {"const": action.name, **ENVELOPE["action"]}}
@@ -135,7 +136,7 @@ class CardSchemas:
         return self._add(name_of(action, "Request"), schema)
 
     def response(self, action: Action) -> Json:
-        """A reference to the whole body of an action's successful answer."""
+        """A reference to the success response body of an action."""
         properties: Json = {
             "status": {"const": "success", "description": "It was done"},
             "duplicated": _DUPLICATED,
@@ -210,7 +211,7 @@ class CardSchemas:
         return {"type": parts[0] if len(parts) == 1 else parts}
 
     def _shared_ref(self, rule: ValueRule, way: Way) -> Json:
-        """A reference to the component of a shared list of values; empty if the list is short."""
+        """A reference to the component of a shared value list; empty if the list is short."""
         name, schema = self._names.get(id(rule), ""), _rule_schema(rule, way)
         if not name or len(schema.get("enum", ())) <= _LONGEST_INLINE:
             return {}
@@ -224,7 +225,7 @@ class CardSchemas:
 
 
 def order_members(model: Model) -> list[str]:
-    """The model's own fields, then those of the blocks that it shares; as the specification's tables have them."""
+    """A model's own fields, followed by those of shared blocks, as in the specification's tables."""
     own = [name for name in model.__annotations__ if name in model.model_fields]
     return list(dict.fromkeys([*own, *model.model_fields])) if issubclass(model, Request) else list(model.model_fields)
 
@@ -235,13 +236,13 @@ def _required_members(model: Model) -> list[str]:
 
 def _rule_schema(rule: ValueRule, way: Way) -> Json:
     schema = rule.json_schema() if way == "taken" else rule.answer_schema()
-    # nobody has to be told which characters not to expect
+    # forbidden characters are irrelevant in responses
     left_out = {"pattern"} if way == "answered" and type(rule) is CharacterRule else set()
     return {key: _without_examples(value) for key, value in schema.items() if key not in {"examples", *left_out}}
 
 
 def _without_examples(value: Any) -> Any:
-    """Give members their own examples."""
+    """Remove examples at every depth; members have their own."""
     if isinstance(value, list):
         return [_without_examples(each) for each in value]
     if not isinstance(value, dict):

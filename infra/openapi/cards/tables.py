@@ -48,7 +48,7 @@ LISTS: Mapping[str, Mapping[Any, str]] = {
     "Authorization states": states.AUTHORIZATION_STATES,
     "Steps of a dispute": states.DISPUTE_STEPS,
 }
-"""The value lists. Fields that take only some of a list's values name them."""
+"""The value lists. Fields that accept only some values of a list enumerate them."""
 LIST_OF: Mapping[str, str] = {
     "duration": "Limit durations",
     "limits_tx_type_id": "Limit classes",
@@ -58,25 +58,25 @@ LIST_OF: Mapping[str, str] = {
     "FeeEntryRecord.transaction_type": "Transaction types",
     "FeeEntryRecord.entry_mode_type": "Entry modes",
 }
-"""Value lists of fields that also have a value for any, by field and perhaps model."""
+"""Value lists of fields that also accept a wildcard, by field or by model and field."""
 _YES = "yes"
 
 
 def status_codes() -> str:
-    """Every status code, and whether a repeat gets the same error."""
+    """All status codes, and whether the error is stored for repeats."""
     rows = [(f"`{status.value}`", status.meaning, _YES if status.is_kept else "no") for status in Status]
     return table(("Code", "Meaning", "Kept for repeats"), rows)
 
 
 def value_list(name: str) -> str:
-    """One value list, and the fields that have its values."""
+    """A value list, and the fields that use it."""
     used = ", ".join(f"`{field}`" for field in fields_with(name))
     text = table(("Value", "Meaning"), [(f"`{value}`", meaning) for value, meaning in LISTS[name].items()])
     return "\n\n".join(part for part in (f"Of {used}." if used else "", text) if part)
 
 
 def fields_with(name: str) -> list[str]:
-    """The fields of all actions and events that have the values of a list."""
+    """The fields of all actions and events that use a value list."""
     actions = (*ACTIONS.values(), *SIMULATOR_ACTIONS.values())
     models = [model for action in actions for model in (action.request, answer_of(action)) if model is not None]
     found = []
@@ -90,39 +90,39 @@ def fields_with(name: str) -> list[str]:
 
 
 def account_rules() -> str:
-    """Which action is possible in which account status."""
+    """The actions allowed in each account status."""
     return _rules(states.ACCOUNT_RULES, states.ACCOUNT_STATES)
 
 
 def card_rules() -> str:
-    """Which action is possible in which card status."""
+    """The actions allowed in each card status."""
     return _rules(states.CARD_RULES, states.CARD_STATES)
 
 
 def address_rules() -> str:
-    """Which action is possible in which status of an external payment address."""
+    """The actions allowed in each status of an external payment address."""
     return _rules(payment_states.ADDRESS_RULES, payment_states.ADDRESS_STATES)
 
 
 def mandate_rules() -> str:
-    """Which action is possible in which state of a mandate."""
+    """The actions allowed in each mandate state."""
     return _rules(payment_states.MANDATE_RULES, payment_states.MANDATE_STATES)
 
 
 def authorization_rules() -> str:
-    """Which action is possible in which state of an authorization."""
+    """The actions allowed in each authorization state."""
     return _rules(states.AUTHORIZATION_RULES, states.AUTHORIZATION_STATES)
 
 
 def dispute_rules() -> str:
-    """Which step is possible after which step of a dispute."""
+    """The dispute steps allowed after each step."""
     columns = ["never disputed", *(f"`{step}`" for step in states.DISPUTE_STEPS)]
     rows = [(f"`{step}`", *map(_passes, rule.values())) for step, rule in states.DISPUTE_RULES.items()]
     return table(("Step", *columns), rows)
 
 
 def payment_rules() -> str:
-    """Which action is possible in which state of its kind of payment."""
+    """The actions allowed in each state, by kind of payment."""
     columns = [f"`{state}`" for state in payment_states.PAYMENT_STATES]
     rows = []
     for action, rule in payment_states.PAYMENT_RULES.items():
@@ -143,7 +143,7 @@ def _passes(status: Status | None) -> str:
 
 
 def card_moves() -> str:
-    """The changes of status that changeCardStatus allows."""
+    """The status changes that changeCardStatus allows."""
     rows = [
         (f"`{before}`", ", ".join(f"`{after}`" for after in states.CARD_STATES_TO_SET if after in moves))
         for before, moves in states.CARD_MOVES.items()
