@@ -1,1 +1,1 @@
-"""Programme files: their form, and loading them into a stage."""
+"""Programme files: their format, and loading them into a stage."""

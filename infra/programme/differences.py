@@ -1,8 +1,8 @@
-"""Differences between a stored set-up and a file, and the times of the last change of groups' entries.
+"""Compares a stored configuration with a programme file, and keeps the timestamps of unchanged group entries.
 
-Differences are members by name, each with its present and its future value; ``None`` if absent. An entry of a group is
-a member of its own (``entries.CODE``, ``entries.ID`` or ``rules.ID``), and so is an exchange rate (``rates.978/826``),
-so only changed ones are listed. A load keeps the times of entries that stay.
+Differences map member names to pairs of old and new value; ``None`` means absent. Each entry of a group counts as a
+separate member (``entries.CODE``, ``entries.ID`` or ``rules.ID``), as does each exchange rate (``rates.978/826``), so
+that only changed ones are listed.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ Differences = dict[str, tuple[Any, Any]]
 
 
 def compare_members(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
-    """The differences of plain data."""
+    """Return the differences between two mappings."""
     names = dict.fromkeys([*before, *after])
     pairs = {name: (before.get(name), after.get(name)) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def compare_heads(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
-    """The differences of two programme managers' heads, as ``loading.readable_head`` gives them."""
+    """Return the differences between two programme managers' heads, as built by ``loading.readable_head``."""
     return compare_members(_flatten(before, "rates", before["rates"]), _flatten(after, "rates", after["rates"]))
 
 
 def compare_entries(before: Entry, after: Entry) -> Differences:
-    """The differences of an entry; of a group also those of its entries and their order."""
+    """Return the differences between two versions of an entry; for a group, including its entries and their order."""
     member = ENTRIES_OF.get(type(before))
     if member is None:
         return compare_members(members(before), members(after))
@@ -44,12 +44,12 @@ def compare_entries(before: Entry, after: Entry) -> Differences:
 
 
 def _flatten(plain: Mapping[str, Any], member: str, inner: Mapping[str, Any]) -> dict[str, Any]:
-    """Members with their parts in place of nested ones."""
+    """Replace a nested member with its individual parts."""
     return {**plain, member: None, **{f"{member}.{name}": each for name, each in inner.items()}}
 
 
 def _entry_members(entry: GroupEntry) -> dict[str, Any]:
-    """An entry as a file has it: without times of change and defaults."""
+    """Return an entry's members as in a file, without timestamps and defaults."""
     plain = members(entry)
     anyway = {each.name: each.default for each in fields(entry)} | {"updated_at": entry.updated_at}
     return {name: value for name, value in plain.items() if value != anyway[name]}
@@ -59,7 +59,9 @@ SomeEntry = TypeVar("SomeEntry", bound=GroupEntry)
 
 
 def keep_timestamps(found: Catalogue, wanted: Catalogue, now: int) -> Catalogue:
-    """A file's set-up with the times of the last change of groups' entries; ``now`` in Unix seconds."""
+    """Return the file's configuration with timestamps: unchanged group entries keep theirs, others get ``now`` (Unix
+    seconds).
+    """
     changed: dict[str, Any] = {}
     for kind, made in KINDS.items():
         if member := ENTRIES_OF.get(made):
@@ -72,9 +74,9 @@ def keep_timestamps(found: Catalogue, wanted: Catalogue, now: int) -> Catalogue:
 
 
 def by_name(entries: Iterable[SomeEntry]) -> dict[str, SomeEntry]:
-    """Entries by their identity in the next file, in order.
+    """Map entries, in order, to names that identify them across files.
 
-    That is the id of a limit or a rule, and a fee's code; the second fee of a code is ``CODE#2``.
+    The name is the id of a limit or rule, or the code of a fee; the second fee with the same code is ``CODE#2``.
     """
     named: dict[str, SomeEntry] = {}
     seen: Counter[str] = Counter()
@@ -95,7 +97,7 @@ def _keep_timestamps_of_group(member: str, before: Entry | None, group: Entry, n
 
 
 def _keep_timestamp(before: SomeEntry | None, entry: SomeEntry, now: int) -> SomeEntry:
-    """Compare as plain data, since a percentage that is written differently is shown differently."""
+    """Compare as plain data, because a percentage in another notation is displayed differently."""
     if before is not None and members(before) == members(entry) | {"updated_at": before.updated_at}:
         return before
     return replace(entry, updated_at=now)

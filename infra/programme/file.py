@@ -1,4 +1,4 @@
-"""Reads a programme file: its YAML, its form, and its consistency. Each fault has its place."""
+"""Reads a programme file: checks its YAML, format and consistency, and reports each error with its location."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from infra.programme.models import ALL, CredentialPart, ManagerPart, NamedPart, 
 
 
 class InvalidYaml(ValueError):
-    """The text is no YAML, or has a member twice; the message has the place, and quotes nothing."""
+    """The text is not valid YAML, or has a duplicate member. The message gives the location and quotes nothing."""
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without surprises: 036 is 36 and not an octal number, 0.86 is text and not a binary fraction."""
+    """A stricter YAML loader: 036 is 36, not octal, and 0.86 is text, not a binary float."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the base class has it so
 
@@ -53,7 +53,7 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _decimal)
 
 
 def parse_yaml(text: str) -> Any:
-    """The content of the text. Raises: InvalidYaml."""
+    """Parse YAML text. Raises: InvalidYaml."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
     except yaml.MarkedYAMLError as error:
@@ -65,7 +65,7 @@ def parse_yaml(text: str) -> Any:
 
 
 DEMO = Path(__file__).with_name("demo.yaml")
-"""The local stack's set-up."""
+"""The configuration of the local stack."""
 
 _SENTENCES = {
     "missing": "is missing",
@@ -80,7 +80,7 @@ _SENTENCES = {
 
 
 class InvalidProgramme(ValueError):
-    """A file that cannot be loaded; ``faults`` are sentences that begin with their place and quote nothing."""
+    """The file cannot be loaded. Each of ``faults`` is a sentence that starts with the location and quotes nothing."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -89,9 +89,9 @@ class InvalidProgramme(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WantedManager:
-    """A programme manager of a file; ``rights`` are its credentials' rights by name.
+    """A programme manager as configured in a file; ``rights`` maps credential names to rights.
 
-    Times of change are unknown: ``updated_at`` is 0.
+    Timestamps are unknown: ``updated_at`` is 0.
     """
 
     catalogue: Catalogue
@@ -99,7 +99,7 @@ class WantedManager:
 
 
 def read_programmes(text: str, stage: Stage) -> list[WantedManager]:
-    """The programme managers of a file, in its order. Raises: InvalidProgramme."""
+    """Return the programme managers of a file, in order. Raises: InvalidProgramme."""
     try:
         managers = ProgrammeFile.model_validate(parse_yaml(text)).programme_managers
     except InvalidYaml as error:
@@ -154,5 +154,5 @@ def _build_rights(credential: CredentialPart) -> Rights:
 
 
 def _normalize_key(pem: str | None) -> str | None:
-    """A public key in its stored form."""
+    """Convert a public key to its stored format."""
     return pem and signatures.public_pem(signatures.load_public_key(pem))

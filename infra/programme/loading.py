@@ -1,8 +1,8 @@
-"""Loads a programme file into a stage: first the differences, as data, then the writes.
+"""Loads a programme file into a stage: plans the changes, then writes them.
 
-A programme manager changes in one transaction, which raises the revision of its head, so one of two parallel loads is
-refused. If one transaction cannot hold everything, new entries go first, in transactions of their own, since nothing
-refers to them yet. What is changed or removed, and credentials, always are in the last one.
+Each programme manager changes in one transaction. It increments the revision of the head record, so that one of two
+concurrent loads is refused. If the changes do not fit into one transaction, new entries are written first in separate
+transactions, because nothing refers to them yet. Changes, removals and credentials are always in the last one.
 """
 
 from __future__ import annotations
@@ -26,30 +26,32 @@ from infra.programme.differences import compare_entries, compare_heads, compare_
 from infra.programme.file import WantedManager
 
 TOGETHER = 99
-"""A transaction holds a hundred operations, and the head is one of them."""
+"""DynamoDB's 100 operations per transaction, less one for the head."""
 MANAGER, CREDENTIAL, EVENTS_SECRET = "programme_manager", "credential", "events_secret"
 
 _THERE, _UNUSED = Attr("owner").exists(), Attr("used").not_exists()
 _STAYS = {"limit_group": "limit_type", "special_account": "currency"}
-"""Members that cannot change once an entry is used."""
+"""Members that cannot change while an entry is in use."""
 What = Literal["add", "change", "remove"]
 
 
 class EntryInUse(Exception):
-    """A used entry cannot be removed; the message names it, and nothing of the programme manager was changed."""
+    """An entry in use cannot be removed or changed in this way. The message names it; the programme manager is
+    unchanged.
+    """
 
 
 class LoadTooLarge(Exception):
-    """A load changes and removes more than one transaction can hold."""
+    """The load has more changes and removals than fit into one transaction."""
 
 
 class LoadConflict(Exception):
-    """Another load of the same programme manager won."""
+    """A concurrent load of the same programme manager succeeded first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """One difference. ``differences`` are the members that change, as the module of that name has them."""
+    """An addition, change or removal. For ``differences``, see the module of that name."""
 
     what: What
     kind: str
@@ -60,27 +62,29 @@ class PlannedChange:
 
     @property
     def title(self) -> str:
-        """Its subject, for people."""
+        """A readable name of the changed record."""
         own = "" if self.name == self.id else f" ({self.name})"
         return f"{self.kind.replace('_', ' ')} {self.id}{own}"
 
     @property
     def needs_unused(self) -> bool:
-        """Whether the entry must be unused: it is removed, or changes its type (a limit group)."""
+        """Whether the change requires an unused entry: a removal, or a change of a member in ``_STAYS``."""
         return self.kind in KINDS and (self.what == "remove" or _STAYS.get(self.kind) in self.differences)
 
     @property
     def goes_before(self) -> bool:
-        """Whether it may be written before the rest: nothing refers to a new entry yet."""
+        """Whether the change may be written early: true for new entries, because nothing refers to them yet."""
         return self.kind in KINDS and self.what == "add"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """The changes of one programme manager, as it was read.
+    """The planned changes of one programme manager.
 
-    ``secrets`` are those of its new credentials, by their names; ``changes`` are in the order of reading. With its
-    first Events URL it gets an ``events_secret`` for the signatures of its events.
+    Attributes:
+        found: the stored configuration.
+        secrets: the secrets of new credentials, by name.
+        events_secret: the new key that signs events, if this is the first Events URL.
     """
 
     found: SetUp
@@ -91,22 +95,22 @@ class LoadPlan:
 
     @property
     def refused_changes(self) -> list[PlannedChange]:
-        """The changes that used entries forbid."""
+        """The changes that are not allowed because their entries are in use."""
         return [each for each in self.changes if each.needs_unused and (each.kind, each.id) in self.found.used]
 
     def operations(self, *, before: bool) -> list[tuple[Operation, PlannedChange]]:
-        """The writes that may come before the rest, or the rest."""
+        """The writes that may go first if ``before``, otherwise the rest."""
         wanted = [each for each in self.changes if each.goes_before == before]
         return [(operation, each) for each in wanted for operation in each.operations]
 
 
 def make_plans(hub: Hub, wanted: Iterable[WantedManager]) -> list[LoadPlan]:
-    """The plans of a load. Raises: StoreError."""
+    """Plan a load. Raises: StoreError."""
     return [_make_plan(hub, each) for each in wanted]
 
 
 def check_plans(made: Iterable[LoadPlan]) -> None:
-    """Check that plans can be carried out. Raises: EntryInUse, LoadTooLarge."""
+    """Check that the plans can be executed. Raises: EntryInUse, LoadTooLarge."""
     for plan in made:
         if plan.refused_changes:
             raise _explain_in_use(plan, plan.refused_changes)
@@ -118,10 +122,10 @@ def check_plans(made: Iterable[LoadPlan]) -> None:
 
 
 def carry_out(hub: Hub, plan: LoadPlan) -> None:
-    """Carry out the plan; writes nothing if nothing changes.
+    """Execute a plan; an empty plan writes nothing.
 
     Raises:
-        EntryInUse: something came into use meanwhile; nothing was changed or removed.
+        EntryInUse: an entry has come into use since planning; nothing was changed or removed.
         LoadConflict, StoreError.
     """
     if not plan.changes:
@@ -137,7 +141,7 @@ def carry_out(hub: Hub, plan: LoadPlan) -> None:
 
 
 def load(hub: Hub, wanted: Iterable[WantedManager]) -> list[LoadPlan]:
-    """Load a file; answers the plans. Raises: EntryInUse, LoadTooLarge, LoadConflict, StoreError."""
+    """Load a file and return the plans. Raises: EntryInUse, LoadTooLarge, LoadConflict, StoreError."""
     made = make_plans(hub, wanted)
     check_plans(made)
     for plan in made:
@@ -192,7 +196,7 @@ def _changes_of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Planned
 
 
 def _update_entry(table: str, key: Item, before: Entry, entry: Entry, condition: ConditionBase) -> Update:
-    """The update of an entry that leaves its mark of use alone."""
+    """The update of an entry, which preserves its in-use mark."""
     different = compare_members(members(before), members(entry))
     new = {name: after for name, (_, after) in different.items() if after is not None}
     return Update(table, key, new, [name for name in different if name not in new], condition=condition)
@@ -220,7 +224,7 @@ def _changes_of_credentials(
 
 
 def readable_head(catalogue: Catalogue) -> dict[str, Any]:
-    """A programme manager's own members in readable form, with its key's short name."""
+    """Return a programme manager's own members for display, with the fingerprint of its key."""
     return head_members(catalogue) | {
         "events_encryption_key": _short_name(catalogue.events_encryption_key),
         "delivers_validation_values": catalogue.delivers_validation_values,
@@ -228,7 +232,7 @@ def readable_head(catalogue: Catalogue) -> dict[str, Any]:
 
 
 def readable_rights(rights: Rights) -> dict[str, Any]:
-    """A credential's rights in readable form, with its key's short name."""
+    """Return a credential's rights for display, with the fingerprint of its key."""
     return {
         "access_level": rights.access_level,
         "actions": "all" if rights.actions is None else sorted(rights.actions),
@@ -247,7 +251,7 @@ def _short_name(pem: str | None) -> str | None:
 def _transact(
     hub: Hub, plan: LoadPlan, revision: int, writes: Sequence[tuple[Operation, PlannedChange]], head: Mapping[str, Any]
 ) -> None:
-    """Take the head from a revision to the next in one transaction. Raises: EntryInUse, LoadConflict, StoreError."""
+    """Write in one transaction and increment the head's ``revision``. Raises: EntryInUse, LoadConflict, StoreError."""
     table, key = head_key(plan.catalogue.manager_id)
     as_found = Attr("revision").eq(revision) if revision else absent("owner")
     gone = [name for name, value in head.items() if value is None]

@@ -1,4 +1,4 @@
-"""The form of a programme file: members of its entries, with their types, lengths and ranges."""
+"""The format of a programme file: its members with types, lengths and ranges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chalicelib.foundation.fields.registries import country_numbers, minor_units
 
 ALL = "all"
 ENTRIES = 100
-"""The most entries of a group: it is one item, and so are the counters of all its limits."""
+"""The maximum number of entries per group: a group is one item, and so are the counters of all its limits."""
 
 
 def _check_printable(text: str) -> str:
@@ -88,17 +88,17 @@ MaybeRegion = Annotated[int, Field(ge=0, le=999_999_999)]
 Currencies = Annotated[list[Currency], Field(min_length=1), AfterValidator(_check_distinct)]
 MaybeIds = Annotated[list[Id], AfterValidator(_check_distinct)]
 Ids = Annotated[list[Id], Field(min_length=1), AfterValidator(_check_distinct)]
-"""Ids of other entries, the default first."""
+"""Ids of other entries, starting with the default."""
 
 
 class Part(BaseModel):
-    """The base of everything in the file: strict types, no unknown members."""
+    """The base class of all parts of the file: strict types, no unknown members."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class NamedPart(Part):
-    """An entry that other entries refer to by its id."""
+    """An entry that others refer to by its id."""
 
     id: Id
     name: Name
@@ -113,7 +113,7 @@ class RegionPart(NamedPart):
 
 
 class FeeEntryPart(Part):
-    """A price: ``fixed`` and ``percent`` of an amount together, not below ``minimum`` and not above ``maximum``."""
+    """A price: ``fixed`` plus ``percent`` of the amount, between ``minimum`` and ``maximum``."""
 
     code: FeeCode
     title: Name
@@ -136,7 +136,7 @@ class FeeGroupPart(NamedPart):
 
 
 class LimitEntryPart(Part):
-    """A limit. ``currency`` is that of its amount; ``transaction_currency`` restricts what it counts."""
+    """A limit. ``currency`` applies to its amount; ``transaction_currency`` restricts the transactions it counts."""
 
     id: Id
     name: Name | None = None
@@ -178,7 +178,7 @@ class UsageGroupPart(NamedPart):
 
 
 class RiskRulePart(NamedPart):
-    """A rule. ``currency`` is that of its amount."""
+    """A risk rule. ``currency`` applies to its amount."""
 
     transaction_type: TransactionType = values.ANY_TYPE
     entry_mode: EntryMode = values.ANY_TYPE
@@ -246,7 +246,7 @@ class CardProgrammePart(NamedPart):
 
 
 class ExchangeRatePart(Part):
-    """Units of the currency ``to`` for one unit of the currency ``of``, as a decimal number."""
+    """Units of the currency ``to`` per unit of the currency ``of``, as a decimal number."""
 
     of: Currency
     to: Currency
@@ -263,7 +263,7 @@ class ModesPart(Part):
 
 
 class CredentialPart(Part):
-    """A credential's rights. Its secret parts are made when it is loaded, and have no place in a file."""
+    """A credential's rights. Its secrets are generated when it is loaded and never appear in a file."""
 
     name: Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{0,39}$")]
     access_level: Level
@@ -279,7 +279,7 @@ class CredentialPart(Part):
 
 
 class ManagerPart(NamedPart):
-    """A programme manager with all its entries."""
+    """A programme manager and all its entries."""
 
     currencies: Currencies
     test_bins: Annotated[list[Bin], AfterValidator(_check_distinct)] = []
@@ -302,6 +302,6 @@ class ManagerPart(NamedPart):
 
 
 class ProgrammeFile(Part):
-    """The whole file."""
+    """A whole programme file."""
 
     programme_managers: Annotated[list[ManagerPart], Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""The consistency of a programme file: named entries exist, and no member contradicts another."""
+"""Consistency checks of a programme file: references exist, and members do not contradict each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from infra.programme import models
 
 T = TypeVar("T")
 Fault = tuple[str, str]
-"""A place and its fault."""
+"""A location and the error there."""
 
 _REFERENCES = {
     "product_ids": "product",
@@ -41,13 +41,13 @@ _LIMIT_TYPES = {
 
 
 def find_faults(managers: Sequence[models.ManagerPart], stage: Stage) -> Iterator[Fault]:
-    """The faults of a file; a place begins with ``programme_managers``."""
+    """Yield the errors in a file; each location starts with ``programme_managers``."""
     yield from _find_repeats("programme_managers", managers)
     yield from _check_each("programme_managers", managers, lambda manager: _wrong_manager(manager, stage))
 
 
 def _check_each(place: str, entries: Iterable[T], check: Callable[[T], Iterator[Fault]]) -> Iterator[Fault]:
-    """The faults of the entries of a list, by their places."""
+    """Check each entry of a list, and prefix the errors' locations with its position."""
     for position, entry in enumerate(entries):
         yield from ((f"{place}.{position}.{inner}", said) for inner, said in check(entry))
 
@@ -98,7 +98,7 @@ def _wrong_currency(manager: models.ManagerPart, member: str, number: int) -> It
 
 
 def _most_codes(group: models.FeeGroupPart) -> int:
-    """The largest number of codes that a transaction of one type may fall under."""
+    """Return the largest number of fee codes that can match one transaction type."""
     of_types = (
         [fee.code for fee in group.entries if fee.transaction_type in (values.ANY_TYPE, kind)]
         for kind in values.TRANSACTION_TYPES
@@ -164,7 +164,7 @@ def _wrong_rule(manager: models.ManagerPart, rule: models.RiskRulePart) -> Itera
 
 
 def _find_unpaired(**pair: int | None) -> Iterator[Fault]:
-    """The missing one of two members that need each other."""
+    """Yield an error if only one of two dependent members is present."""
     there = [name for name, value in pair.items() if value is not None]
     if len(there) == 1:
         yield from ((name, f"must be there when {there[0]} is") for name in pair if name not in there)

@@ -1,1 +1,1 @@
-"""The card API's protocol as data: fields, values, status codes, states, messages and the table of actions."""
+"""The card API's protocol as data: fields, values, status codes, states, messages and the action table."""

@@ -1,4 +1,4 @@
-"""Accounts: the seven actions (specification, Account operations) and the account record."""
+"""Messages of the seven account actions (specification, Account operations), and the account record."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ChangeAccountProgramId(Request):
 
 
 class GetAccounts(Request):
-    """getAccounts: show one account, or a card's accounts."""
+    """getAccounts: get one account, or a card's accounts."""
 
     conditions: ClassVar = (NeedsOne(("card_id", "account_id")),)
 
@@ -70,7 +70,7 @@ class CreatedAccount(Answer):
 
 
 class HolderAccountRecord(Answer):
-    """An account, as getHolderAccounts lists it; amounts are in minor units of its currency."""
+    """An account in the response of getHolderAccounts. Amounts are in minor units of its currency."""
 
     id: Id
     holder_id: Id
@@ -87,7 +87,7 @@ class HolderAccountRecord(Answer):
 
 
 class AccountRecord(HolderAccountRecord):
-    """An account; amounts are in minor units of its currency, ``date_updated`` in Unix seconds."""
+    """An account. Amounts are in minor units of its currency, ``date_updated`` in Unix seconds."""
 
     status_change_reason_code: fields.ReasonCode | None
     status_change_note: ANS[1, 255] | None

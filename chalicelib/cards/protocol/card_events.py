@@ -1,8 +1,8 @@
-"""Card events, sent to the Events URL of a programme manager's set-up (Standard Webhooks).
+"""Card events, sent to a programme manager's Events URL (Standard Webhooks).
 
-An event is ``type``, ``timestamp`` (when it happened) and ``data``. A row of ``EVENTS`` names a type, the model of its
-data, and when it is sent. The models are for documents and tests only. No event has card data, not even masked: read
-the named records by id. The validation value of 3-D Secure is sent only encrypted.
+An event has a ``type``, a ``timestamp`` (when it happened) and ``data``. ``EVENTS`` maps each type to its data model
+and trigger. The models serve documentation and tests only. Events contain no card data, not even masked: read the
+records by their ids. The 3-D Secure validation value is only sent encrypted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CardEventType = Literal[
 
 
 class CardCreatedEvent(Answer):
-    """A card was made or reissued; a reissue keeps ``card_id`` and has a new ``card_request_id``."""
+    """A card was created or reissued. A reissue keeps the ``card_id`` and gets a new ``card_request_id``."""
 
     card_id: Id
     card_request_id: Id
@@ -60,7 +60,7 @@ class CardStatusEvent(Answer):
 
 
 class CardAuthorizationEvent(Answer):
-    """The network asked for or reported something; a decline has the requested amounts."""
+    """The network sent a message about a card's use, or a hold expired. A decline has the requested amounts."""
 
     authorize_id: Id
     authorize_type: fields.AuthorizeType
@@ -99,7 +99,7 @@ class CardClearingEvent(Answer):
 
 
 class ReplacedGroup(Answer):
-    """A group that the new programme does not allow, and the programme's group that replaced it."""
+    """A group that the new programme does not allow, and its replacement."""
 
     group: fields.AccountGroup
     id_before: Id | None
@@ -107,7 +107,7 @@ class ReplacedGroup(Answer):
 
 
 class AccountProgramEvent(Answer):
-    """An account moved to another programme; it keeps the groups that this one allows."""
+    """An account moved to another programme. It keeps the groups that the new programme allows."""
 
     account_id: Id
     holder_id: Id
@@ -117,7 +117,7 @@ class AccountProgramEvent(Answer):
 
 
 class ExternalPaymentEvent(Answer):
-    """The present state of a payment, a direct debit or a return."""
+    """The current state of a payment, direct debit or return."""
 
     epm_transaction_id: Id
     kind: fields.KindOfPayment
@@ -148,7 +148,7 @@ class ExternalPaymentEvent(Answer):
 
 
 class MandateEvent(Answer):
-    """A creditor got or lost its mandate for an address."""
+    """A mandate for an address was created or cancelled."""
 
     epm_mandate_id: Id
     state: fields.MandateState
@@ -158,7 +158,7 @@ class MandateEvent(Answer):
 
 
 class ThreeDSecureEvent(Answer):
-    """An online shop waits for the cardholder's answer, which authenticationConfirm passes on."""
+    """An online shop is waiting for the cardholder's answer, to be submitted with authenticationConfirm."""
 
     auth_request_id: Id
     card_id: Id
@@ -176,7 +176,7 @@ class ThreeDSecureEvent(Answer):
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One type of event: the model of its ``data``, and when it is sent."""
+    """An event type's data model and trigger."""
 
     data: type[Answer]
     meaning: str

@@ -1,4 +1,4 @@
-"""Cards: the actions that make, reissue and change them (specification, Card operations)."""
+"""Messages of the card actions: create, reissue and change cards (specification, Card operations)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DELIVERY_MANDATORY = (
     "delivery_city",
     "order_shipping_method",
 )
-"""The mandatory fields of a physical card's order."""
+"""The mandatory fields of an order for a physical card."""
 
 BULK_MANDATORY = ("bulk_address_line_1", "bulk_country_ison", "bulk_zipcode", "bulk_city")
 
@@ -55,7 +55,7 @@ BULK_CONDITION = Needs(BULK_MANDATORY, (if_given("order_delivery_code"),))
 
 
 class WithDelivery(Request):
-    """The delivery of a physical card, alone or in bulk."""
+    """Delivery of a physical card, individually or in bulk."""
 
     delivery_title: ANS[1, 7] | None = None
     delivery_first_name: AS[1, 50] | None = None
@@ -84,21 +84,21 @@ class WithDelivery(Request):
 
 
 DELIVERY_BLOCK = tuple(name for name in WithDelivery.model_fields if name != "access_level")
-"""The delivery and bulk block; ignored for a virtual card."""
+"""The delivery and bulk block; ignored for virtual cards."""
 
 TRACK_NAME = 26
-"""The maximum length of both track data names together."""
+"""The maximum combined length of both track data names."""
 
 
 def check_track_names(values: Members) -> Iterator[Problem]:
-    """Check the length of both track data names together."""
+    """Check the combined length of both track data names."""
     if sum(len(values.get(name) or "") for name in ("track_data_first_name", "track_data_last_name")) > TRACK_NAME:
         reason = f"and track_data_last_name must have at most {TRACK_NAME} characters together"
         yield Problem("track_data_first_name", "length", reason)
 
 
 class WithEmbossing(WithDelivery):
-    """Printed and encoded data of a card."""
+    """Data printed on a card and encoded in it."""
 
     further: ClassVar[tuple[Check, ...]] = (check_track_names,)
 
@@ -113,18 +113,18 @@ def check_password_length(values: Members) -> Iterator[Problem]:
 
 
 def check_owners(values: Members) -> Iterator[Problem]:
-    """Check that each account has an owner."""
+    """Check that there is one owner per account."""
     accounts, owners = values.get("account_id"), values.get("account_owner_id")
     if accounts and owners and len(accounts) != len(owners):
         yield Problem("account_owner_id", "length", "must have as many entries as account_id")
 
 
 _OF_PHYSICAL = frozenset((*DELIVERY_BLOCK, "card_pin"))
-"""Fields that are ignored for a virtual card."""
+"""Fields that are ignored for virtual cards."""
 
 
 class CreateCard(WithHolder, WithEmbossing):
-    """createCard: make a virtual or physical card for a new or an existing holder, on new or existing accounts."""
+    """createCard: create a virtual or physical card for a new or existing holder, with new or existing accounts."""
 
     conditions: ClassVar = (
         Excludes("card_currency_ison", "account_id"),
@@ -163,7 +163,7 @@ class CreateCard(WithHolder, WithEmbossing):
 
 
 class ReissueCard(WithEmbossing):
-    """reissueCard: replace a card, with its number and PIN or new ones; virtual and physical may change."""
+    """reissueCard: replace a card, with its number and PIN or new ones. It may become virtual or physical."""
 
     conditions: ClassVar = (BULK_CONDITION,)
     ignored: ClassVar = (
@@ -189,13 +189,13 @@ class ReissueCard(WithEmbossing):
 
 
 class OfCard(Request):
-    """An action that names a card and nothing else."""
+    """An action whose only field is ``card_id``."""
 
     card_id: Id
 
 
 class ActivateCard(Request):
-    """activateCard: activate a card; all given card data have to match."""
+    """activateCard: activate a card. Any card data in the request must match."""
 
     card_id: Id
     card_request_id: Id | None = None
@@ -231,7 +231,7 @@ class ChangeCardSchemeAccountUpdatesStatus(Request):
 
 
 class ChangeCardStatus(Request):
-    """changeCardStatus: after activation; B is final."""
+    """changeCardStatus: change the status of an activated card; B is final."""
 
     card_id: Id
     status: fields.CardStatusToSet
@@ -258,7 +258,7 @@ class GetDesign(Request):
 
 
 class AuthenticationConfirm(Request):
-    """authenticationConfirm: pass on the cardholder's answer to a request of 3-D Secure."""
+    """authenticationConfirm: submit the cardholder's answer to a 3-D Secure request."""
 
     auth_request_id: Id
     confirmation_status: fields.ConfirmationStatus
@@ -267,7 +267,7 @@ class AuthenticationConfirm(Request):
 
 
 class CreateCardAcsMerchantWhitelistRule(Request):
-    """createCardAcsMerchantWhitelistRule: pass 3-D Secure without a question if all criteria match."""
+    """createCardAcsMerchantWhitelistRule: skip the 3-D Secure challenge if all criteria match."""
 
     conditions: ClassVar = (
         NeedsOne(("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")),

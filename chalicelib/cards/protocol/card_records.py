@@ -1,4 +1,6 @@
-"""Answers of the card actions. A credential's modes show card data plain, masked, encrypted, or not at all."""
+"""Responses of the card actions. The credential's modes determine whether card data is plain, masked, encrypted or
+absent.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,14 @@ from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson,
 from chalicelib.cards.protocol.message import Answer
 
 CardField = Literal["pan", "pin", "cvc2", "acs_password", "expiry"]
-"""Card data that each credential has a mode for."""
+"""Card data with a disclosure mode per credential."""
 CARD_FIELDS: tuple[CardField, ...] = get_args(CardField)
 
 PLAIN, MASKED, ENCRYPTED, ABSENT = MODES = ("plain", "masked", "encrypted", "absent")
 
 MINIMUM_KEY_BITS = 3072
 LONGEST_BYTES = MINIMUM_KEY_BITS // 8 - 2 * 32 - 2
-"""Bytes of UTF-8 that the shortest key can encrypt (RSA-OAEP with SHA-256): 318."""
+"""UTF-8 bytes that the smallest key can encrypt (RSA-OAEP with SHA-256): 318."""
 
 ANSWERED: Mapping[str, CardField] = {
     "pan": "pan",
@@ -27,20 +29,20 @@ ANSWERED: Mapping[str, CardField] = {
     "expiration": "expiry",
     "expiry_year": "expiry",
 }
-"""The members of answers for each; an expiry is a year and a month."""
+"""Response members and their card data fields. An expiry consists of year and month."""
 KEPT_SHORTLY = tuple(member for member, field in ANSWERED.items() if field != "expiry")
-"""Members that a stored answer loses after a day."""
+"""Members removed from a stored response after a day."""
 
 
 class Expiration(Answer):
-    """The month in which the card expires; if encrypted, each member by itself."""
+    """A card's expiry month. If encrypted, year and month are encrypted separately."""
 
     year: int | str
     month: int | str
 
 
 class CreatedCard(Answer):
-    """The new card; ``account_id`` is the first currency's."""
+    """The new card; ``account_id`` is the account in the first currency."""
 
     card_id: Id
     card_request_id: Id
@@ -76,13 +78,13 @@ class Pin(Answer):
 
 
 class AcsPassword(Answer):
-    """The password of 3-D Secure: plain or encrypted."""
+    """The 3-D Secure password: plain or encrypted."""
 
     acs_password: str
 
 
 class CardStatusAnswer(Answer):
-    """A card's status, and the reason of its last change."""
+    """A card's status, and the reason for its last change."""
 
     card_status: fields.CardStatus
     reason_code: fields.ReasonCode | None
@@ -90,7 +92,7 @@ class CardStatusAnswer(Answer):
 
 
 class CardDetails(Answer):
-    """A card, without its secrets."""
+    """A card without its secrets."""
 
     card_id: Id
     holder_id: Id
@@ -122,7 +124,7 @@ class CardDetails(Answer):
 
 
 class Design(Answer):
-    """A design of a programme; both names that the specification uses for its name."""
+    """A card design, with its name under both of the specification's member names."""
 
     card_design_id: Id
     card_design_name: ANS[1, 100]
@@ -130,6 +132,6 @@ class Design(Answer):
 
 
 class WhitelistRule(Answer):
-    """The new rule."""
+    """The new whitelist rule."""
 
     rule_id: Id

@@ -1,9 +1,9 @@
-"""The card API's field vocabulary: the specification's notations as types, so that a message reads like its table.
+"""The card API's field types, in the specification's notation, so that a message reads like its table there.
 
-``N[1, 20]`` is a number of 1 to 20 digits, ``N[4]`` of exactly four; ``Digits[3]`` the same where leading zeros count.
-``AN[1, 10]`` is ASCII letters and digits, ``ANS[1, 100]`` printable text, ``AS[1, 50]`` letters with the spaces and
-marks of names. ``ExtList[Id]`` is a list value. An enumerated field takes the values of a list of ``values``,
-``schemes`` or of one of the tables of states.
+``N[1, 20]`` is a number of 1 to 20 digits, ``N[4]`` of exactly four; ``Digits[3]`` is the same but keeps leading zeros.
+``AN[1, 10]`` is ASCII letters and digits, ``ANS[1, 100]`` printable text, ``AS[1, 50]`` letters, spaces and the
+punctuation of names. ``ExtList[Id]`` is a list value. Enumerated fields take their values from ``values``, ``schemes``
+or a state table.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.registries import country_numbers, currency_numbers
 
 ENTRIES = 10
-"""The most currencies, accounts or cards in one call."""
+"""The maximum number of currencies, accounts or cards per request."""
 PAGE = 100
-"""The most entries of a page."""
+"""The maximum number of entries per page."""
 OBJECT_BYTES = 2000
-"""The most bytes of an object with free members: a page of them is stored for repeats in one item."""
+"""The maximum size in bytes of a free-form object, so that a page of them fits into one item for repeats."""
 LIST_CHARACTERS = 65536
-"""The longest list."""
+"""The maximum length of a list in characters."""
 
 
 @dataclass(frozen=True)
 class _Notation:
-    """Make a type from bounds in brackets, or one bound for both."""
+    """Builds a field type from the bounds in brackets; a single number is both bounds."""
 
     kind: type
     rule: Callable[..., ValueRule]
@@ -60,7 +60,7 @@ class _Notation:
 
 @dataclass(frozen=True)
 class _ListNotation:
-    """A list value: an array, a string with commas, or one value; ``None`` when it is empty."""
+    """A list value: an array, a comma-separated string, or a single value; ``None`` if empty."""
 
     different: bool
 
@@ -87,7 +87,7 @@ Digits = _Notation(str, NumericIdRule)
 Range = _Notation(int, RangeRule)
 ExtList = _ListNotation(different=True)
 Beside = _ListNotation(different=False)
-"""A list whose entries belong to those of another list, so entries may repeat."""
+"""A list parallel to another list; entries may repeat."""
 
 FLAG = {0: "no", 1: "yes"}
 Id = Annotated[int, IntegerRule(1, 20)]
@@ -108,9 +108,9 @@ _NO_LETTER = f"!-&(-,/-@\\[-`{{-~\u00a1-\u00a9{UNPRINTABLE}"
 _ATOM = r"[^\x00- \x7f\"(),.:;<>@\[\\\]]+"
 _LABEL = r"(?!-)[^\x00-,./:-@\[-`{-\x7f]{1,63}(?<!-)"
 _EMAIL = re.compile(rf"(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?![0-9]+$){_LABEL}")
-"""A mailbox of RFC 5321 with a domain of two labels or more, with RFC 6531's letters of every script.
+"""An RFC 5321 mailbox with a domain of at least two labels and RFC 6531 international characters.
 
-Quoted names before the ``@`` and addresses in brackets after it are not taken.
+Quoted local parts and bracketed address literals are rejected.
 """
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -120,7 +120,10 @@ def _is_printable(text: str) -> bool:
 
 
 def _is_name(text: str) -> bool:
-    """Letters of every script with their marks, spaces, apostrophe, hyphen and dot; one letter at least."""
+    """Whether text consists of letters of any script, combining marks, spaces, apostrophes, hyphens and dots.
+
+    At least one letter is required.
+    """
     fits = _PLAIN_NAME.fullmatch(text) or all(
         character.isalpha() or character in " '\u2019.-" or category(character)[0] == "M" for character in text
     )
@@ -135,7 +138,7 @@ def _read_day(text: str) -> str | None:
 
 
 def _read_ipv4(text: str) -> str | None:
-    """Four decimal numbers from 0 to 255 without leading zeros."""
+    """Return a dotted decimal address without leading zeros; ``None`` for any other text."""
     try:
         return str(IPv4Address(text))
     except AddressValueError:
@@ -178,7 +181,7 @@ Iban = Annotated[
         described="An IBAN, without spaces",
     ),
 ]
-"""Lower-case letters are read as capitals."""
+"""An IBAN; lower-case letters are converted to upper case."""
 _PRINTABLE = str.isprintable, "printable text"
 _EMAIL_PATTERN = "^[^@ ]{1,64}@[^@ ]+[.][^@ ]+$"
 Email = Annotated[
@@ -198,7 +201,7 @@ _COUNTRY = "[0-9]{1,3}"
 
 
 def _read_country(text: str) -> str | None:
-    """A country's code with its leading zeros."""
+    """Return a country code padded with zeros to three digits; ``None`` if it is unknown."""
     return f"{int(text):03}" if re.fullmatch(_COUNTRY, text) and int(text) in country_numbers() else None
 
 

@@ -1,4 +1,4 @@
-"""Holders: the block of fields that registers one, and the four actions (specification, Holder operations)."""
+"""Messages of the four holder actions (specification, Holder operations), and the holder block."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOLDER_CONDITIONS: tuple[Condition, ...] = (
 
 
 class WithHolder(Request):
-    """The holder block: an existing holder, or the fields of a new one."""
+    """The holder block: the id of an existing holder, or the fields of a new one."""
 
     holder_id: Id | None = None
     holder_title: ANS[1, 7] | None = None
@@ -65,12 +65,12 @@ class WithHolder(Request):
 
 
 HOLDER_BLOCK = tuple(name for name in WithHolder.model_fields if name not in ("access_level", "holder_id"))
-"""Fields of a new holder in createAccount and createCard; ignored when ``holder_id`` names one."""
+"""Fields of a new holder in createAccount and createCard; ignored if ``holder_id`` is present."""
 HOLDER_IGNORED = (Ignores(frozenset(HOLDER_BLOCK), if_given("holder_id")),)
 
 
 class HolderFields(Request):
-    """The common fields of createHolder and updateHolder."""
+    """The fields that createHolder and updateHolder share."""
 
     business_name: ANS[1, 50] | None = None
     title: ANS[1, 7] | None = None
@@ -106,7 +106,7 @@ class CreateHolder(HolderFields):
 
 
 class UpdateHolder(HolderFields):
-    """updateHolder: replace the mandatory fields; an optional one stays when absent and is cleared by ``null``."""
+    """updateHolder: replace the mandatory fields. Absent optional fields are kept; ``null`` clears them."""
 
     emptied: ClassVar = frozenset(
         name for name, field in HolderFields.model_fields.items() if not field.is_required()
@@ -116,7 +116,7 @@ class UpdateHolder(HolderFields):
 
 
 class GetHolder(Request):
-    """getHolder: show a holder by its id, by one of its cards, or by both."""
+    """getHolder: get a holder by its id, by a card, or by both."""
 
     conditions: ClassVar = (NeedsOne(("holder_id", "card_id")),)
 
@@ -125,13 +125,13 @@ class GetHolder(Request):
 
 
 class GetHolderAccounts(Request):
-    """getHolderAccounts: list the accounts of a holder that the caller's level may see."""
+    """getHolderAccounts: list a holder's accounts, as far as the caller's level can see them."""
 
     holder_id: Id
 
 
 class HolderRecord(Answer):
-    """A holder; an ``email`` or ``ip_address`` that was stored before their forms were checked may have any form."""
+    """A holder. An ``email`` or ``ip_address`` stored before validation was introduced may be malformed."""
 
     id: Id
     title: ANS[1, 7] | None

@@ -1,4 +1,4 @@
-"""Rules of fields with several values: how each form is read, and its JSON Schema."""
+"""Validation rules and JSON Schemas for fields with multiple values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chalicelib.foundation.fields.problems import Kind, fault
 
 @dataclass(frozen=True, slots=True)
 class ListRule(ValueRule):
-    """A list of values: a JSON list, a string with commas, or a single value; empty counts as absent."""
+    """A list of values: a JSON array, a comma-separated string, or a single value. An empty list counts as absent."""
 
     entry: ValueRule
     most: int
@@ -56,7 +56,7 @@ class ListRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class SeriesRule(ValueRule):
-    """A string of comma-separated entries, each of one form; ``form`` checks and normalises one."""
+    """A string of comma-separated entries; ``form`` validates and normalises an entry."""
 
     longest: int
     form: Callable[[str], str | None]
@@ -86,7 +86,7 @@ class SeriesRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class TextsRule(ValueRule):
-    """A JSON list of printable texts, with a limit of characters together."""
+    """A JSON array of printable strings with a maximum total length in characters."""
 
     longest: int
 
@@ -113,7 +113,7 @@ class TextsRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class ObjectRule(ValueRule):
-    """A JSON object with free members, with a limit of bytes as compact JSON in UTF-8."""
+    """A free-form JSON object, limited in bytes as compact UTF-8 JSON."""
 
     longest: int
 

@@ -1,7 +1,7 @@
-"""Requests and answers as models, with the conditions between fields as data.
+"""Models of requests and responses, with conditions between fields declared as data.
 
-A request is read in one step: ignored fields are dropped, every field is checked by its type, every condition by the
-given fields, and all problems are reported at once, in the order of the model's fields.
+Reading a request drops ignored fields, validates each field by its type, evaluates the conditions on the remaining
+fields, and reports all problems at once, in the order of the model's fields.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ R = TypeVar("R", bound="Request")
 A = TypeVar("A", bound=Mapping[str, object])
 T = TypeVar("T")
 NULL = "null"
-"""Marks the type of a member of an answer that may be ``null``."""
+"""Marks the type of a response member that may be ``null``."""
 Members = Mapping[str, Any]
 
 Check = Callable[[Members], Iterator[Problem]]
-"""Finds problems between fields that are each valid; gets the values as they are meant."""
+"""Yields problems in combinations of valid fields; receives the parsed values."""
 
 ENVELOPE = frozenset(("access_key", "access_api_id", "access_api_key", "action", "api_version", "request_reference_id"))
-"""Members of every request besides its own fields and ``access_level``."""
+"""Members of every request, in addition to ``access_level`` and the action's fields."""
 _MEMBERS = 200
-"""More than any action has."""
+"""The maximum number of request members, well above the largest action."""
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The premise of a condition: ``field`` is present, is absent, or has a value."""
+    """A condition's premise: ``field`` is present, is absent, or has a value."""
 
     field: str
     value: int | None = None
@@ -63,13 +63,13 @@ def if_absent(field: str) -> When:
 
 
 def if_equal(field: str, value: int, default: int = 0) -> When:
-    """A condition on a number; an absent field counts as ``default``."""
+    """A premise that a number equals ``value``; an absent field counts as ``default``."""
     return When(field, value, default=default)
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """``fields`` are required when all of ``when`` hold."""
+    """``fields`` are required if all premises in ``when`` hold."""
 
     fields: tuple[str, ...]
     when: tuple[When, ...]
@@ -93,7 +93,7 @@ class NeedsOne:
 
 @dataclass(frozen=True, slots=True)
 class Excludes:
-    """``field`` must not be given beside ``other``."""
+    """``field`` and ``other`` are mutually exclusive."""
 
     field: str
     other: str
@@ -108,7 +108,7 @@ Condition = Needs | NeedsOne | Excludes
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """``fields`` are ignored when ``when`` holds."""
+    """``fields`` are ignored if ``when`` holds."""
 
     fields: frozenset[str]
     when: When
@@ -116,28 +116,28 @@ class Ignores:
 
 @dataclass(frozen=True, slots=True)
 class Late(Ignores):
-    """When ``when`` holds, ``fields`` are checked only once the record of the request is known."""
+    """If ``when`` holds, problems in ``fields`` are reported only after the stored record has been read."""
 
     def select(self, problems: Iterable[Problem], members: Members) -> list[Problem]:
-        """The ``problems`` that are reported later."""
+        """Return the ``problems`` to report later."""
         return [problem for problem in problems if problem.field in self.fields] if self.when.holds(members) else []
 
 
 class Request(Message):
     """The fields of an action.
 
-    Every action takes ``access_level``: it bounds the visible records of a read, and is the level of a new record.
+    All actions accept ``access_level``: reads see only records up to this level, and new records get it.
     """
 
     conditions: ClassVar[tuple[Condition, ...]] = ()
     ignored: ClassVar[tuple[Ignores, ...]] = ()
     emptied: ClassVar[frozenset[str]] = frozenset()
-    """Fields that ``null`` clears; elsewhere null counts as absent."""
+    """Fields that ``null`` clears; in other fields null counts as absent."""
     late: ClassVar[Late | None] = None
     further: ClassVar[tuple[Check, ...]] = ()
-    """Checks between fields that are each valid."""
+    """Checks on combinations of valid fields."""
     lists: ClassVar[tuple[str, ...]] = ()
-    """List values that conditions look at."""
+    """List fields used in conditions."""
 
     _problems: tuple[Problem, ...] = PrivateAttr(())
     _nulls: tuple[str, ...] = PrivateAttr(())
@@ -146,7 +146,7 @@ class Request(Message):
 
     @classmethod
     def read_fields(cls: type[R], body: Members) -> R:
-        """The fields of a whole request body. Raises: Refused, with every faulty field."""
+        """Read the action's fields from a request body. Raises: Refused, naming every invalid field."""
         if len(body) > _MEMBERS:
             raise refused_fields([Problem("", "unknown", f"the request has more than {_MEMBERS} fields")])
         members, nulls = cls._read_members(body)
@@ -165,7 +165,7 @@ class Request(Message):
 
     @classmethod
     def _validate(cls: type[R], members: Members) -> tuple[R | None, list[Problem]]:
-        """The request if each field is valid, and all problems."""
+        """Return the request, or ``None`` if a field is invalid, and all problems."""
         request: R | None = None
         problems: list[Problem] = []
         try:
@@ -178,22 +178,22 @@ class Request(Message):
         return request, problems
 
     def keep_notes(self, late: Sequence[Problem], nulls: Sequence[str]) -> None:
-        """Keep the problems that are reported later, and the fields to be cleared."""
+        """Store the deferred problems and the names of the fields to clear."""
         self._problems, self._nulls = tuple(late), tuple(sorted(self.emptied.intersection(nulls)))
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """The problems of the fields that ``late`` names, unless the record says that they do not count."""
+        """Deferred problems; they do not apply if the stored record makes their fields irrelevant."""
         return self._problems
 
     @property
     def nulls(self) -> Sequence[str]:
-        """The fields to be cleared, in alphabetical order."""
+        """The names of the fields to clear, in alphabetical order."""
         return self._nulls
 
     @classmethod
     def _read_members(cls, body: Members) -> tuple[dict[str, Any], list[str]]:
-        """The members of a body that count, and the names of those that are ``null``; an unknown one always counts."""
+        """Return the members to validate and the names of null fields; unknown members are always validated."""
         fields = cls.model_fields
         nulls = [name for name, value in body.items() if value is None and name in fields]
         members = {
@@ -208,30 +208,30 @@ class Request(Message):
 
     @classmethod
     def _unmet_conditions(cls, members: Members, faulty: frozenset[str]) -> list[Problem]:
-        """The broken conditions, except for fields that are ``faulty`` anyway."""
+        """Return the unmet conditions, except on fields that are already ``faulty``."""
         here = {name: value for name, value in members.items() if not cls._is_empty(name, value)}
         found = (problem for condition in cls.conditions for problem in condition.problems(here))
         return [problem for problem in found if problem.field not in faulty]
 
     @classmethod
     def _is_empty(cls, name: str, value: Any) -> bool:
-        """Whether a list value is empty, which counts as absent."""
+        """Whether ``value`` is an empty list value, which counts as absent."""
         return name in cls.lists and (value == [] or (isinstance(value, str) and not value.strip()))
 
     @classmethod
     def _valid_values(cls, members: Members, problems: Iterable[Problem]) -> dict[str, Any]:
-        """The valid fields of an invalid request, as they are meant."""
+        """Return the parsed values of an invalid request's valid fields."""
         faulty = {problem.field.partition(".")[0] for problem in problems}
         right = [name for name in cls.model_fields if name in members and name not in faulty]
         return {name: rule_in(cls.model_fields[name]).check(members[name]) for name in right}
 
     def members(self) -> dict[str, Any]:
-        """The fields that were given, as they are meant."""
+        """Return the parsed values of the fields that are present."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be written in UTF-8: JSON may have a lone surrogate, which pydantic rejects."""
+    """Whether a name can be encoded in UTF-8. JSON may contain lone surrogates, which pydantic rejects."""
     return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
@@ -240,24 +240,24 @@ def _faulty_fields(problems: Iterable[Problem]) -> frozenset[str]:
 
 
 def _sort_problems(model: type[Request], problems: list[Problem]) -> list[Problem]:
-    """Sorts fields as the specification's tables do: the action's own fields, then those of its blocks."""
+    """Sort problems by field in the specification's order: the action's own fields, then those of its blocks."""
     own = [name for name in model.__annotations__ if name in model.model_fields]
     places = {name: place for place, name in enumerate(dict.fromkeys([*own, *model.model_fields]))}
     return sorted(problems, key=lambda problem: places.get(problem.field.partition(".")[0], len(places)))
 
 
 class Answer(TypedDict):
-    """The ``data`` of an action's answer: an object, or an entry of a list.
+    """The ``data`` of a response: an object, or an entry of a list.
 
-    A member that is ``None`` is left out unless it is ``Nullable``.
+    Members that are ``None`` are omitted unless they are ``Nullable``.
     """
 
 
 Nullable = Annotated[T | None, NULL]
-"""The type of a member that is ``null`` where it has no value."""
+"""The type of a member that is ``null`` if it has no value."""
 
 
 def leave_out_none(answer: A, *nullable: str) -> A:
-    """An answer without the members that have no value, except for ``nullable`` ones."""
+    """Return the response without members that are ``None``, except ``nullable`` ones."""
     members = {name: value for name, value in answer.items() if value is not None or name in nullable}
     return cast(A, members)

@@ -1,4 +1,4 @@
-"""Fees and limits: the six actions (specification, Fee operations, Limit operations) and their entries."""
+"""Messages of the six fee and limit actions (specification, Fee operations, Limit operations), and their entries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chalicelib.cards.protocol.message import Answer, Needs, NeedsOne, Request, 
 
 
 class CreateCustomFee(Request):
-    """createCustomFee: take a fee from an account at once; amounts are in minor units."""
+    """createCustomFee: charge an account a fee immediately. Amounts are in minor units."""
 
     conditions: ClassVar = (
         NeedsOne(("card_id", "account_id")),
@@ -31,7 +31,7 @@ class CreateCustomFee(Request):
 
 
 class GetCardFees(Request):
-    """getCardFees: list a page of the entries of a card's fee group."""
+    """getCardFees: list a page of entries of a card's fee group."""
 
     card_id: Id
     paginator: Paginator
@@ -44,7 +44,7 @@ class GetFeesGroups(Request):
 
 
 class GetLimits(Request):
-    """getLimits: list a page of the entries of the limit group of a card, an account or a holder."""
+    """getLimits: list a page of limit group entries of a card, account or holder."""
 
     record_id: Id
     limit_type: LimitType
@@ -52,7 +52,7 @@ class GetLimits(Request):
 
 
 class GetLimitsStatus(GetLimits):
-    """getLimitsStatus: list the same entries with each one's remainder in the present window."""
+    """getLimitsStatus: list the entries of getLimits with their remainders in the current window."""
 
 
 class GetLimitsGroups(Request):
@@ -71,14 +71,14 @@ class CustomFee(Answer):
 
 
 class NamedGroup(Answer):
-    """A group that can be named by its id."""
+    """A group's id and name."""
 
     id: Id
     name: ANS[1, 100]
 
 
 class FeeEntryRecord(Answer):
-    """An entry of a fee group; prices, minimum and maximum in minor units of ``currency_ison``."""
+    """An entry of a fee group. Prices, minimum and maximum are in minor units of ``currency_ison``."""
 
     title: ANS[1, 100]
     transaction_type: N[1, 2]
@@ -97,7 +97,9 @@ class FeeEntryRecord(Answer):
 
 
 class LimitScope(Answer):
-    """The transactions that an entry of a limit group counts; 0 stands for any, 99 for any type and entry mode."""
+    """The transactions that a limit entry counts. 99 matches any transaction type or entry mode; elsewhere 0 matches
+    any.
+    """
 
     amount_currency_ison: CurrencyIson
     duration: N[1, 3]
@@ -116,7 +118,7 @@ class LimitScope(Answer):
 
 
 class LimitEntryRecord(LimitScope):
-    """An entry of a limit group: a number of transactions, their sum, and their countries."""
+    """An entry of a limit group: bounds on the number of transactions, their sum, and their countries."""
 
     name: ANS[1, 100] | None
     count: N[1, 9] | None
@@ -125,7 +127,7 @@ class LimitEntryRecord(LimitScope):
 
 
 class LimitStatusRecord(LimitScope):
-    """An entry of a limit group with its remainder until ``date_valid``, in Unix seconds."""
+    """A limit group entry with its remainder; ``date_valid`` is the window's end in Unix seconds."""
 
     name: ANS[1, 100] | None
     original_count: N[1, 9] | None

@@ -1,4 +1,4 @@
-"""External payments: the eleven actions (specification, External payment operations) and their records."""
+"""Messages of the eleven external payment actions (specification, External payment operations), and their records."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class _Assignment(Request):
 
 
 class AssignExternalPaymentAddress(_Assignment):
-    """assignExternalPaymentAddress: have the provider open an address for an account."""
+    """assignExternalPaymentAddress: have the provider open an address for a holder's account."""
 
     account_id: Id
 
 
 class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
-    """assignExternalPaymentAddressForSpecialAccount: the same for an account of the programme manager's own."""
+    """assignExternalPaymentAddressForSpecialAccount: have the provider open an address for a special account."""
 
     special_account_id: Id
 
 
 class CancelExternalPaymentMandate(Request):
-    """cancelExternalPaymentMandate: end a mandate and reject its open collections."""
+    """cancelExternalPaymentMandate: cancel a mandate. Its pending direct debits are rejected at their cut-off."""
 
     epm_mandate_id: Id
     reason: fields.ReasonCode
 
 
 class ChangeDDExternalPaymentStatus(Request):
-    """changeDDExternalPaymentStatus: decide whether a direct debit is paid, before its cut-off."""
+    """changeDDExternalPaymentStatus: before the cut-off, set whether a direct debit is to be paid."""
 
     epm_transaction_id: Id
     should_pay: Flag
@@ -60,7 +60,7 @@ class GetAccountExternalPaymentAddresses(Request):
 
 
 class ChangeExternalPaymentAddressStatus(Request):
-    """changeExternalPaymentAddressStatus: B is final."""
+    """changeExternalPaymentAddressStatus: change an address's status; B is final."""
 
     epm_address_id: Id
     status: fields.AddressStatus
@@ -69,13 +69,13 @@ class ChangeExternalPaymentAddressStatus(Request):
 
 
 def check_amount(members: Members) -> Iterator[Problem]:
-    """Refuse an amount of zero."""
+    """Reject an amount of zero."""
     if members.get("amount") == 0:
         yield Problem("amount", "value", "must be more than 0")
 
 
 class TransferToExternalPayment(Request):
-    """transferToExternalPayment: pay from an address; the amount is in minor units of the address's currency."""
+    """transferToExternalPayment: pay from an address. The amount is in minor units of the address's currency."""
 
     conditions: ClassVar = (
         Needs(("destination_sort_code",), (if_given("destination_account_number"),)),
@@ -101,7 +101,7 @@ class TransferToExternalPayment(Request):
 
 
 class InboundReturn(Request):
-    """inboundReturn: send back a payment in that is no direct credit."""
+    """inboundReturn: send back a payment in, except a Bacs direct credit."""
 
     epm_transaction_id: Id
     reason: fields.ReasonCode | None = None
@@ -109,7 +109,7 @@ class InboundReturn(Request):
 
 
 class DirectDebitReturn(Request):
-    """directDebitReturn: take back a collected direct debit."""
+    """directDebitReturn: reclaim a collected direct debit."""
 
     returned_epm_transaction_id: Id
     reason: fields.DirectDebitReason
@@ -125,7 +125,7 @@ class DirectCreditReturn(Request):
 
 
 class AddressRecord(Answer):
-    """An external payment address: others pay to it and collect from it."""
+    """An external payment address, which receives payments and direct debits."""
 
     id: Id
     access_level: Level
@@ -151,7 +151,7 @@ class AddressRecord(Answer):
 
 
 class AddressWithStatus(AddressRecord):
-    """An external payment address with its status, and the reason of its last change."""
+    """An external payment address with its status, and the reason for its last change."""
 
     status: fields.AddressStatus
     status_change_reason_code: fields.ReasonCode | None
@@ -159,7 +159,7 @@ class AddressWithStatus(AddressRecord):
 
 
 class OwnBankAccount(Answer):
-    """An address of this service as a payment shows it; missing numbers are empty."""
+    """The address of this service in a payment; missing numbers are empty strings."""
 
     id: Id
     account_number: str
@@ -180,7 +180,9 @@ class OtherBankAccount(Answer):
 
 
 class TransferRecord(Answer):
-    """A payment that the provider was asked for; amounts in minor units, ``created_at`` in Unix seconds, as digits."""
+    """A payment submitted to the provider. Amounts are in minor units; ``created_at`` is Unix seconds as a digit
+    string.
+    """
 
     id: Id | None
     external_transaction_reference: N[1, 15] | None
@@ -195,6 +197,6 @@ class TransferRecord(Answer):
 
 
 class TransferWithDestination(TransferRecord):
-    """The same with its destination."""
+    """A payment submitted to the provider, with its destination."""
 
     destination_bank_account_address: list[OtherBankAccount] | None

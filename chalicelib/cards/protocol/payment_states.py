@@ -1,6 +1,6 @@
-"""The states of external payment addresses, payments and mandates, and the actions that each allows.
+"""States of external payment addresses, payments and mandates, and the actions allowed in each.
 
-As in ``states``: one table that the flows, the documentation and the tests share. ``None`` lets an action pass.
+As in ``states``, the service, the documentation and the tests share these tables. ``None`` means allowed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ PENDING, SETTLED, REJECTED, RETURNED = "P", "S", "J", "R"
 LIVE, CANCELLED = "A", "C"
 
 RESULTS = {"settled": SETTLED, "rejected": REJECTED, "returned": RETURNED}
-"""What a provider reports of a payment that went out, with the state that follows."""
+"""The results that a provider reports for a payment out, and the resulting states."""
 RESULT_RULES: Mapping[str, Mapping[str, Status | None]] = {
     "settled": {"P": None, "S": None, "J": Status.WRONG_STATE, "R": Status.ALREADY_RETURNED},
     "rejected": {"P": None, "S": Status.WRONG_STATE, "J": None, "R": Status.ALREADY_RETURNED},
     "returned": {"P": Status.WRONG_STATE, "S": None, "J": Status.WRONG_STATE, "R": None},
 }
-"""By result, then by the state of the payment out; repeating a result changes nothing."""
+"""By result, then by the state of the payment out. Repeating a result changes nothing."""
 RESULT_MEANINGS = {result: PAYMENT_STATES[state] for result, state in RESULTS.items()}
 
 PaymentKind = Literal["out", "in", "debit", "return"]
@@ -40,14 +40,14 @@ ADDRESS_RULES: Mapping[str, Rule] = {
     "transferToExternalPayment": {"A": None, "S": Status.WRONG_STATE, "B": Status.WRONG_STATE},
     "simulateMandate": {"A": None, "S": Status.WRONG_STATE, "B": Status.WRONG_STATE},
 }
-"""By action, then by the address's state; the same status once more succeeds, except for B."""
+"""By action, then by the address's state. Setting the current status again succeeds, except for B."""
 
 MANDATE_RULES: Mapping[str, Rule] = {"cancelExternalPaymentMandate": {"A": None, "C": Status.ALREADY_CANCELLED}}
 """By action, then by the mandate's state."""
 
 
 def _only_from(kind: PaymentKind, state: str) -> Mapping[tuple[PaymentKind, str], Status | None]:
-    """A rule that one kind of payment passes in one state; returned payments have a refusal of their own."""
+    """A rule that allows one kind of payment in one state. Returned payments get an error code of their own."""
     return {
         (each, letter): Status.ALREADY_RETURNED if letter == RETURNED else Status.WRONG_STATE
         for each in PAYMENT_KINDS
@@ -62,4 +62,4 @@ PAYMENT_RULES: Mapping[str, Mapping[tuple[PaymentKind, str], Status | None]] = {
     "changeDDExternalPaymentStatus": _only_from("debit", PENDING),
     "simulateDirectDebit": _only_from("debit", PENDING),
 }
-"""By action, then by the payment's kind and state. The scheme decides which inbound payments are direct credits."""
+"""By action, then by the payment's kind and state. The scheme determines which payments in are direct credits."""

@@ -1,6 +1,6 @@
-"""The web interface's view of a programme manager's cards: internal actions, which nobody else calls.
+"""Internal actions of the web interface's cards area.
 
-They answer public data, gathered for one page, the latest first; ``at`` is in Unix milliseconds.
+Each returns public data for one page, newest first; ``at`` is in Unix milliseconds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.payment_messages import AddressRecord
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, TransactionRecord
 
 CARDS, ACCOUNTS = 20, 4
-"""The cards of a page, and the accounts of each: all of them are read together."""
+"""Cards per page and accounts per card, which are read in one batch."""
 LIST_CARDS, SHOW_CARD, LIST_ACTIVITY = "listCards", "showCard", "listActivity"
 
 
@@ -27,9 +27,9 @@ class ListCards(Request):
 
 
 class ShowCard(Request):
-    """showCard: show a card with its holder, its first accounts, and the latest rows of their lists.
+    """showCard: get a card with its holder, its first accounts, and their latest rows.
 
-    ``item_count`` is how many of activity and transactions, ``balance_count`` of how many movements the balances.
+    ``item_count`` limits activity and transactions; ``balance_count`` limits the movements with their balances.
     """
 
     card_id: Id
@@ -38,9 +38,9 @@ class ShowCard(Request):
 
 
 class ListActivity(Request):
-    """listActivity: list the latest messages of the network about a card or all cards, or those before one of them.
+    """listActivity: list the latest network messages about one or all cards, or those before a given message.
 
-    A message is named by its time (Unix milliseconds) and its number.
+    A message is identified by its time (Unix milliseconds) and its id.
     """
 
     conditions: ClassVar = (
@@ -55,7 +55,7 @@ class ListActivity(Request):
 
 
 class NumberedCard(CardDetails):
-    """A card with its masked number and the name of its programme."""
+    """A card with its masked number and its programme's name."""
 
     pan: str | None
     program_name: str
@@ -68,7 +68,7 @@ class HeldAccount(AccountRecord):
 
 
 class ListedCard(NumberedCard):
-    """A card of the list, with its first accounts and the number of further ones."""
+    """A card in the list, with its first accounts and the number of further ones."""
 
     holder_name: str
     accounts: list[HeldAccount]
@@ -76,20 +76,20 @@ class ListedCard(NumberedCard):
 
 
 class DatedMessage(CardActivityRecord):
-    """A message of the network."""
+    """A network message with its time."""
 
     at: int
 
 
 class DatedTransaction(TransactionRecord):
-    """A transaction; ``direction`` is credit or debit."""
+    """A transaction with its time; ``direction`` is credit or debit."""
 
     at: int
     direction: str
 
 
 class DatedBalances(Answer):
-    """An account's balance after a movement."""
+    """An account's balances after a movement."""
 
     at: int
     settled: int
@@ -105,7 +105,7 @@ class AccountOverview(HeldAccount):
 
 
 class AuthorizationSummary(Answer):
-    """The authorization of messages or transactions."""
+    """The authorization behind network messages and transactions."""
 
     trans_link: str
     state: str
@@ -118,7 +118,7 @@ class AuthorizationSummary(Answer):
 
 
 class CardOverview(Answer):
-    """A card with its records; ``entries`` are names of entries of the set-up, by kind."""
+    """A card with its related records; ``entries`` maps kinds of configuration entries to their names."""
 
     card: NumberedCard
     entries: dict[str, str]

@@ -1,4 +1,4 @@
-"""Reports: the four actions (specification, Report operations), the addendums that feed one, and their records.
+"""Messages of the four report actions (specification, Report operations) and simulateAddendum, and their records.
 
 Amounts are in minor units, ``transmission_time`` and ``date_imported`` in Unix seconds.
 """
@@ -18,14 +18,14 @@ _SPANS = (("date_from", "date_to"), ("date_imported_from", "date_imported_to"))
 
 
 def check_dates(members: Members) -> Iterator[Problem]:
-    """Refuse a span that ends before it begins."""
+    """Reject a period that ends before it starts."""
     for first, last in _SPANS:
         if members.get(first) is not None and members.get(last) is not None and members[first] > members[last]:
             yield Problem(last, "value", f"must not be before {first}")
 
 
 class ReportRequest(Request):
-    """A page of a list: a number of rows, after the row ``last_id`` if it is given."""
+    """A page of a list: ``item_count`` rows, starting after the row ``last_id`` if present."""
 
     further: ClassVar = (check_dates,)
 
@@ -34,7 +34,7 @@ class ReportRequest(Request):
 
 
 class GetCardsActivity(ReportRequest):
-    """getCardsActivity: list the network's messages about a card, or about all cards."""
+    """getCardsActivity: list the network messages about one or all cards."""
 
     card_id: Id | None = None
     date_from: N[1, 11]
@@ -42,7 +42,7 @@ class GetCardsActivity(ReportRequest):
 
 
 class GetFinancialAuthorizes(ReportRequest):
-    """getFinancialAuthorizes: list a card's approved messages that move money once they are cleared."""
+    """getFinancialAuthorizes: list a card's approved messages, without inquiries."""
 
     card_id: Id
     date_from: N[1, 11]
@@ -50,7 +50,7 @@ class GetFinancialAuthorizes(ReportRequest):
 
 
 class GetTransactions(ReportRequest):
-    """getTransactions: list what was booked on a card, an account, or a card on an account."""
+    """getTransactions: list the transactions of a card, an account, or a card on an account."""
 
     conditions: ClassVar = (
         NeedsOne(("card_id", "account_id")),
@@ -65,7 +65,7 @@ class GetTransactions(ReportRequest):
 
 
 class GetFinancialDetailAddendums(ReportRequest):
-    """getFinancialDetailAddendums: list the network's later details of transactions."""
+    """getFinancialDetailAddendums: list details that the network reported after the transactions."""
 
     date_imported_from: N[1, 11]
     date_imported_to: N[1, 11]
@@ -73,7 +73,7 @@ class GetFinancialDetailAddendums(ReportRequest):
 
 
 class SimulateAddendum(Request):
-    """simulateAddendum: the network reports details of a transaction."""
+    """simulateAddendum: the network reports additional details of a transaction."""
 
     transaction_id: N[1, 11]
     addendum_type: ANS[1, 50]
@@ -81,7 +81,7 @@ class SimulateAddendum(Request):
 
 
 class CardActivityRecord(Answer):
-    """A message of the network about a card, approved or declined."""
+    """A network message about a card, approved or declined."""
 
     authorize_id: Id
     proc_code: N[1, 6]
@@ -138,7 +138,7 @@ class CardActivityRecord(Answer):
 
 
 class FinancialAuthorizeRecord(Answer, total=False):
-    """An approved message that moves money once it is cleared; with fees that nothing else shows."""
+    """An approved network message that moves money when cleared. It includes only fees that no other member shows."""
 
     authorize_id: Id
     proc_code: N[1, 6]
@@ -186,7 +186,7 @@ class FinancialAuthorizeRecord(Answer, total=False):
 
 
 class TransactionRecord(Answer, total=False):
-    """A transaction of an account; dates are digits of year, month and day."""
+    """A transaction of an account; dates have the form YYMMDD."""
 
     transaction_id: Id
     mti: N[4]
@@ -258,7 +258,7 @@ class TransactionRecord(Answer, total=False):
 
 
 class AddendumRecord(Answer):
-    """The network's later details of a transaction; ``date_imported`` in Unix seconds."""
+    """Additional details of a transaction from the network; ``date_imported`` is in Unix seconds."""
 
     id: Id
     transaction_id: Id
@@ -268,6 +268,6 @@ class AddendumRecord(Answer):
 
 
 class NewAddendum(Answer):
-    """The addendum as the reports name it."""
+    """The id of the new addendum, as used in reports."""
 
     id: Id

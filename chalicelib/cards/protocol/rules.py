@@ -1,7 +1,7 @@
-"""The rules behind the card API's field types: how a value is checked, and its JSON Schema.
+"""Validation rules and JSON Schemas behind the card API's field types.
 
-A number comes as a JSON number or as a string of digits and becomes an ``int`` (or, where leading zeros count, digits);
-its length counts digits. Nothing here quotes a value.
+A number may be a JSON number or a string of digits. It becomes an ``int``, or a string of digits if leading zeros
+matter. Its length is the number of digits. Error messages never quote a value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 class ValueRule:
-    """A value that passes ``check``, which returns its meaning."""
+    """Validates a value; ``check`` returns the parsed value."""
 
     __slots__ = ()
 
@@ -28,11 +28,11 @@ class ValueRule:
         raise NotImplementedError
 
     def json_schema(self) -> Json:
-        """The JSON Schema of an accepted value."""
+        """The JSON Schema of a request value."""
         raise NotImplementedError
 
     def answer_schema(self) -> Json:
-        """The JSON Schema of an answered value."""
+        """The JSON Schema of a response value."""
         return self.json_schema()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -43,7 +43,7 @@ _DIGITS = re.compile(r"[0-9]*")
 
 
 def digits_of(value: Any, shortest: int, longest: int, what: str = "digits") -> str:
-    """The digits of a JSON number or of a string of digits, within bounds of length."""
+    """Return the digits of a JSON number or a digit string, and check their number."""
     text = str(value) if type(value) is int and value >= 0 else value
     if type(text) is not str or not _DIGITS.fullmatch(text):
         fault("type", "must be a whole number")
@@ -52,7 +52,7 @@ def digits_of(value: Any, shortest: int, longest: int, what: str = "digits") -> 
 
 
 def text_of(value: Any, shortest: int, longest: int) -> str:
-    """A string with bounds of length."""
+    """Return a string, and check its length."""
     if type(value) is not str:
         fault("type", "must be a string")
     _check_length(value, shortest, longest, "characters")
@@ -68,7 +68,7 @@ def _check_length(text: str, shortest: int, longest: int, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class IntegerRule(ValueRule):
-    """A whole number with bounds of its digits."""
+    """An integer with a minimum and maximum number of digits."""
 
     shortest: int
     longest: int
@@ -94,7 +94,7 @@ class IntegerRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NumericIdRule(ValueRule):
-    """A number that is an identifier: its digits, with leading zeros."""
+    """A numeric identifier, as a string that keeps leading zeros."""
 
     shortest: int
     longest: int
@@ -119,7 +119,7 @@ class NumericIdRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class RangeRule(ValueRule):
-    """A whole number between two values, with at most the given digits, or those of the higher value."""
+    """An integer in a range. ``digits`` limits its digits; by default, to the number of digits in ``highest``."""
 
     lowest: int
     highest: int
@@ -151,7 +151,7 @@ class RangeRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class PaginatorRule(ValueRule):
-    """A page of a list: ``item_count`` entries from the zero-based ``offset`` on."""
+    """A page of a list: ``item_count`` entries from the zero-based ``offset``."""
 
     most: int
     digits: int
@@ -186,7 +186,7 @@ class PaginatorRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class OneOfRule(ValueRule):
-    """One of some numbers, each with a meaning."""
+    """One of several numbers, each with a meaning."""
 
     meanings: Mapping[int, str]
     digits: int = 1
@@ -214,9 +214,10 @@ class OneOfRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CodeWordRule(ValueRule):
-    """One of some strings, each with a meaning; ``length`` is the length of all, or of the longest.
+    """One of several strings, each with a meaning, of exactly ``length`` characters.
 
-    With ``shortest`` they may be shorter, a number counts as its digits, and case does not matter.
+    If ``shortest`` is set, it is the minimum length and ``length`` the maximum, numbers are accepted, and case is
+    ignored.
     """
 
     meanings: Mapping[str, str]
@@ -243,7 +244,7 @@ class CodeWordRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CodeRule(ValueRule):
-    """A numeric ISO code of three digits, with or without its leading zeros."""
+    """A three-digit numeric ISO code, with or without leading zeros."""
 
     registry: Callable[[], Mapping[int, str]]
     called: str
@@ -266,7 +267,7 @@ class CodeRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class CharacterRule(ValueRule):
-    """A string with bounds of length whose characters belong to a class; ``allowed`` is the fast check."""
+    """A string with a minimum and maximum length, of permitted characters only; ``allowed`` tests them."""
 
     shortest: int
     longest: int
@@ -295,9 +296,9 @@ class CharacterRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class FormRule(CharacterRule):
-    """Text of a form named ``called``: ``read`` returns its meaning, or ``None`` if it has another form.
+    """A string in a specific format, named ``called`` in messages.
 
-    ``format`` is JSON Schema's name for it.
+    ``read`` returns the normalised value, or ``None`` if the format is wrong; ``format`` is its name in JSON Schema.
     """
 
     read: Callable[[str], str | None]
@@ -319,7 +320,7 @@ class FormRule(CharacterRule):
 
 
 def capitalize(text: str) -> str:
-    """Text with a capital first letter."""
+    """Return the text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 

@@ -1,4 +1,4 @@
-"""Methods of external payments with their currencies, schemes with their largest amounts, SEPA's countries."""
+"""External payment methods with their currencies, schemes with their maximum amounts, and the SEPA countries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMES: Mapping[int, Mapping[str, int | None]] = {
     UK: {FPS: 100_000_000, BACS: 2_000_000_000, CHAPS: None},
     SEPA: {SCTINST: 10_000_000, SCT: 99_999_999_999},
 }
-"""By method: the schemes, with the largest amount of one payment in minor units; ``None`` is no maximum."""
+"""By method: the schemes and their maximum amounts per payment in minor units; ``None`` if unlimited."""
 SCHEME_NAMES = {
     FPS: "Faster Payments",
     BACS: "Bacs direct credit",
@@ -22,11 +22,11 @@ SCHEME_NAMES = {
     SCT: "SEPA Credit Transfer",
 }
 DIRECT_CREDITS = frozenset((BACS,))
-"""The schemes whose payments are returned as direct credits."""
+"""Schemes whose payments are returned as direct credits."""
 RETURNS_WITH_REASON = frozenset((SCTINST, SCT))
-"""The schemes that need a reason for a return."""
+"""Schemes that require a reason for a return."""
 DEFAULT_SCHEMES: Mapping[int, tuple[str, ...]] = {UK: (FPS, CHAPS), SEPA: (SCTINST, SCT)}
-"""The default order of schemes."""
+"""By method: the schemes to try, in order, if the request names none."""
 
 BRITAIN = 826
 SEPA_COUNTRIES: Mapping[str, int] = {
@@ -73,15 +73,15 @@ SEPA_COUNTRIES: Mapping[str, int] = {
     "SM": 674,
     "VA": 336,
 }
-"""The first letters of IBANs of the Single Euro Payments Area, and the countries' numbers (ISO 3166-1)."""
+"""SEPA countries by IBAN prefix, as numeric codes (ISO 3166-1)."""
 
 
 def choose_scheme(method: int, schemes: Sequence[str], amount: int) -> str | None:
-    """The first of the requested schemes, or of the default ones, that the method has and that takes the amount."""
+    """Return the first requested or default scheme that belongs to the method and allows the amount, or ``None``."""
     taking = [name for name, limit in SCHEMES[method].items() if limit is None or amount <= limit]
     return next((name for name in schemes or DEFAULT_SCHEMES[method] if name in taking), None)
 
 
 def country_of(iban: str | None) -> int | None:
-    """The country of an account, by number: Britain's without an IBAN, ``None`` when its IBAN is not of SEPA."""
+    """Return the numeric country code of an account: the UK without an IBAN, ``None`` for an IBAN outside SEPA."""
     return SEPA_COUNTRIES.get(iban[:2]) if iban else BRITAIN

@@ -1,4 +1,4 @@
-"""The sandbox's simulator: a card network, an access control server, other banks and the payment provider."""
+"""Messages of the sandbox simulator: a card network, an access control server, other banks and the payment provider."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chalicelib.foundation.fields.problems import Problem
 
 
 class AtMerchant(Request):
-    """The merchant and place of a card's use."""
+    """The merchant and location of a card's use."""
 
     mcc: Digits[4] | None = None
     merchant_name: ANS[1, 100] | None = None
@@ -24,7 +24,7 @@ class AtMerchant(Request):
 
 
 class SimulateAuthentication(AtMerchant):
-    """simulateAuthentication: an online shop asks for 3-D Secure."""
+    """simulateAuthentication: an online shop requests 3-D Secure authentication."""
 
     card_id: Id
     amount: N[1, 15]
@@ -33,14 +33,14 @@ class SimulateAuthentication(AtMerchant):
 
 
 def check_total_amount(members: Members) -> Iterator[Problem]:
-    """Add amount and cashback, which are one amount for the network."""
+    """Check the sum of amount and cashback, which the network sends as one amount."""
     amount, cashback = members.get("amount"), members.get("cashback_amount")
     if isinstance(amount, int) and isinstance(cashback, int) and amount + cashback > MOST_AMOUNT:
         yield Problem("cashback_amount", "length", "must have at most 15 digits together with amount")
 
 
 class _CardUse(AtMerchant):
-    """The network's message about a card's use; amounts in minor units of ``currency_ison``."""
+    """A network message about a card's use. Amounts are in minor units of ``currency_ison``."""
 
     conditions: ClassVar = (NeedsOne(("card_id", "pan")), Excludes("pan", "card_id"))
     further: ClassVar = (check_total_amount,)
@@ -61,19 +61,19 @@ class _CardUse(AtMerchant):
 
 
 class SimulateAuthorization(_CardUse):
-    """simulateAuthorization: the network asks whether the card may be used."""
+    """simulateAuthorization: the network requests an authorization."""
 
     force_response_code: fields.ResponseCode | None = None
 
 
 class SimulateAdvice(_CardUse):
-    """simulateAdvice: the network reports its own decision; it is never declined."""
+    """simulateAdvice: the network reports its own decision, which is never declined."""
 
     response_code: fields.ResponseCode
 
 
 class SimulateIncrement(Request):
-    """simulateIncrement: the shop asks for more."""
+    """simulateIncrement: the shop increases the authorized amount."""
 
     further: ClassVar = (check_amount,)
 
@@ -82,7 +82,7 @@ class SimulateIncrement(Request):
 
 
 class SimulateReversal(Request):
-    """simulateReversal: the shop gives up the approved amount, or ``amount`` of it."""
+    """simulateReversal: the shop reverses an authorization, or ``amount`` of it."""
 
     further: ClassVar = (check_amount,)
 
@@ -97,7 +97,7 @@ class SimulateExpiry(Request):
 
 
 class SimulateClearing(AtMerchant):
-    """simulateClearing: the shop collects, with an authorization or without one."""
+    """simulateClearing: the shop collects money, with or without an authorization."""
 
     conditions: ClassVar = (NeedsOne(("trans_link", "card_id")), Excludes("card_id", "trans_link"))
     further: ClassVar = (check_amount,)
@@ -114,7 +114,7 @@ class SimulateRefund(SimulateClearing):
 
 
 class SimulateDispute(Request):
-    """simulateDispute: the holder disputes a transaction, and wins or loses."""
+    """simulateDispute: the holder disputes a transaction, or wins or loses the dispute."""
 
     further: ClassVar = (check_amount,)
 
@@ -124,7 +124,7 @@ class SimulateDispute(Request):
 
 
 class Authentication(Answer):
-    """The outcome; ``validation_value`` is the cardholder's one-time value."""
+    """The outcome; ``validation_value`` is the cardholder's one-time code."""
 
     outcome: str
     auth_request_id: Id | None
@@ -133,7 +133,7 @@ class Authentication(Answer):
 
 
 class Authorization(Answer):
-    """The issuer's answer; a decline is a success with another ``response_code`` than 00."""
+    """The issuer's response. A decline is also a success, with a ``response_code`` other than 00."""
 
     authorize_id: Id
     trans_link: ANS[1, 36]
@@ -150,7 +150,7 @@ class Authorization(Answer):
 
 
 class Balances(Answer):
-    """The account's balances afterwards; 0 for an account that the caller may not see."""
+    """The account's balances after the action; 0 if the caller cannot see the account."""
 
     available_balance: int
     settled_balance: int
@@ -166,7 +166,7 @@ class Released(Answer):
 
 
 class Cleared(Answer):
-    """The transaction, and the amount released from its authorization."""
+    """The transaction, and the amount released from the authorization's hold."""
 
     transaction_id: Id
     trans_link: ANS[1, 36]
@@ -177,7 +177,7 @@ class Cleared(Answer):
 
 
 class Disputed(Answer):
-    """The dispute, and the account's balances with it."""
+    """The dispute, and the account's balances after the step."""
 
     dispute_id: Id
     reserved_balance: int
@@ -199,7 +199,7 @@ class SimulateInboundPayment(Request):
 
 
 class SimulateMandate(Request):
-    """simulateMandate: a creditor may collect from an address."""
+    """simulateMandate: a creditor gets a mandate to collect from an address."""
 
     epm_address_id: Id
     creditor_name: ANS[1, 70]
@@ -207,7 +207,7 @@ class SimulateMandate(Request):
 
 
 class SimulateDirectDebit(Request):
-    """simulateDirectDebit: a creditor announces a collection, or the cut-off of one that was announced passes."""
+    """simulateDirectDebit: a creditor announces a direct debit, or an announced one reaches its cut-off."""
 
     conditions: ClassVar = (
         NeedsOne(("epm_mandate_id", "epm_transaction_id")),
@@ -231,7 +231,7 @@ class SimulateOutboundResult(Request):
 
 
 class InboundPayment(Answer):
-    """The outcome; ``reason`` in place of ``transaction_id`` if it was bounced."""
+    """The outcome. A bounced payment has a ``reason`` and no ``transaction_id``."""
 
     epm_transaction_id: Id
     transaction_id: Id | None
@@ -242,13 +242,13 @@ class InboundPayment(Answer):
 
 
 class NewMandate(Answer):
-    """The mandate."""
+    """The new mandate."""
 
     epm_mandate_id: Id
 
 
 class Collection(Answer):
-    """The direct debit; ``cut_off`` in Unix seconds, ``reason`` when it was rejected."""
+    """The direct debit; ``cut_off`` is in Unix seconds, ``reason`` is present if it was rejected."""
 
     epm_transaction_id: Id
     state: fields.PaymentState
@@ -259,7 +259,7 @@ class Collection(Answer):
 
 
 class OutboundResult(Answer):
-    """The payment afterwards; ``transaction_id`` is left out when nothing was booked."""
+    """The payment after the result; ``transaction_id`` is omitted if nothing was booked."""
 
     state: fields.PaymentState
     transaction_id: Id | None

@@ -1,6 +1,6 @@
-"""The states of accounts, cards, PINs, authorizations and disputes: the actions that each allows, or their refusals.
+"""States of accounts, cards, PINs, authorizations and disputes, with the actions that each allows or refuses.
 
-One table that the flows, the documentation and the tests share. ``None`` lets an action pass.
+The service, the documentation and the tests share these tables. ``None`` means allowed.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ PIN_STATES = {0: "ok", 1: "blocked"}
 PIN_OK, PIN_IS_BLOCKED = 0, 1
 
 PIN_TRIES = 3
-"""Consecutive wrong PINs that block the PIN, unless the programme says otherwise."""
+"""Consecutive wrong PINs after which the PIN is blocked, unless the programme overrides this."""
 MISMATCHES_A_DAY = 5
-"""Wrong card data at activateCard, and wrong CVC2s, that are checked in one UTC day."""
+"""The maximum number of wrong CVC2s, and of activateCard requests with wrong card data, per UTC day."""
 
 DECLINED_BY_CARD = {"N": "78", "T": "62", "R": "59", "L": "41", "S": "43", "E": "54", "B": "46"}
-"""The network's response code for a card in each state but A."""
+"""Response codes by card state; A is not declined."""
 DECLINED_BY_ACCOUNT = {"S": "62", "R": "62", "C": "46"}
 DECLINED_BY_NUMBER = {"L": "41", "S": "43"}
-"""For a replaced number, by the state of its card then; 14 for all others."""
+"""Response codes for a replaced number, by the card's state at the time; 14 for other states."""
 
 Rule = Mapping[str, Status | None]
 
 
 def _unless_final(**others: Status | None) -> Rule:
-    """A rule over all states of a card: as given, and else allowed, except in B."""
+    """A rule for all card states: B is final, ``others`` are refused as specified, and the rest are allowed."""
     return {state: Status.FINAL if state == BLOCKED else others.get(state) for state in CARD_STATES}
 
 
@@ -87,7 +87,7 @@ CARD_MOVES: Mapping[str, frozenset[str]] = {
     "S": frozenset("SB"),
     "E": frozenset("B"),
 }
-"""changeCardStatus: the states that each state may be changed to; any other is ``WRONG_STATE``."""
+"""changeCardStatus: the states reachable from each state; any other is ``WRONG_STATE``."""
 
 _ON_LIVE_ACCOUNT = {"A": None, "S": Status.ACCOUNT_STATUS, "R": None, "C": Status.ACCOUNT_STATUS}
 _ON_ACTIVE_ACCOUNT = _ON_LIVE_ACCOUNT | {"R": Status.ACCOUNT_STATUS}
@@ -106,15 +106,15 @@ ACCOUNT_RULES: Mapping[str, Rule] = {
     "directCreditReturn": _ON_ACTIVE_ACCOUNT,
     "directDebitReturn": dict.fromkeys(ACCOUNT_STATES),
 }
-"""By action, then by the account's state; createCard puts a new card on an account."""
+"""By action, then by the account's state. createCard adds a new card to an account."""
 
 PAYING_ACCOUNT = ("A",)
-"""The states in which an account pays direct debits."""
+"""States in which an account pays direct debits."""
 CREDITED_ACCOUNT = ("A", "R")
-"""The states in which an account accepts payments in; in others they are bounced."""
+"""States in which an account accepts payments in; otherwise they are bounced."""
 
 LIVE_ACCOUNT = ("A", "R")
-"""The states in which an account accepts new cards."""
+"""States in which an account accepts new cards."""
 
 AUTHORIZATION_STATES = {
     "D": "declined",
@@ -135,7 +135,7 @@ AUTHORIZATION_RULES: Mapping[str, Mapping[str, Status | None]] = {
     "simulateClearing": dict.fromkeys(AUTHORIZATION_STATES),
     "simulateRefund": dict.fromkeys(AUTHORIZATION_STATES),
 }
-"""By action, then by the authorization's state: a clearing is always booked, a refund bounded by the clearing."""
+"""By action, then by the authorization's state. A clearing is always booked; a refund is limited by the clearing."""
 
 DISPUTE_STEPS = {
     "opened": "the holder has got the money back, which is reserved",
@@ -149,4 +149,4 @@ DISPUTE_RULES: Mapping[str, Mapping[str | None, Status | None]] = {
     DISPUTE_WON: _IF_OPENED,
     DISPUTE_LOST: _IF_OPENED,
 }
-"""By step, then by the dispute's present step; ``None``: never disputed."""
+"""By step, then by the dispute's current step; ``None`` if there is no dispute yet."""

@@ -1,4 +1,4 @@
-"""The ``status_code`` of every error, and the exception that carries one."""
+"""The ``status_code`` values of errors, and the exception for refused requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chalicelib.foundation.fields.problems import Kind, Problem
 
 
 class Status(IntEnum):
-    """The codes; ``meaning`` is the documentation's text, and the default message."""
+    """Status codes; ``meaning`` is the default message and appears in the documentation."""
 
     meaning: str
 
@@ -84,7 +84,7 @@ class Status(IntEnum):
 
     @property
     def is_kept(self) -> bool:
-        """Whether a repeat gets the same error: errors of stored state do, errors of the request do not."""
+        """Whether a repeat gets the same error: true for errors from stored state, false for errors in the request."""
         return 3000 <= self < 8000
 
 
@@ -103,11 +103,11 @@ _LONGEST = 10_000
 
 
 class Refused(Exception):
-    """A request that is answered with an error.
+    """The request is refused with an error response.
 
     Attributes:
-        status: the error's code.
-        message: a sentence for the caller, which names fields and never quotes a value but an unknown action's name.
+        status: the status code.
+        message: a sentence for the caller. It names fields, but quotes no value except an unknown action's name.
     """
 
     def __init__(self, status: Status, message: str = "") -> None:
@@ -117,13 +117,13 @@ class Refused(Exception):
 
 
 def require_permitted(status: Status | None) -> None:
-    """Raises: Refused, with the status from a table of states; ``None`` permits."""
+    """Check a status from a state table; ``None`` means allowed. Raises: Refused, with this status."""
     if status is not None:
         raise Refused(status)
 
 
 def refused_fields(problems: Sequence[Problem]) -> Refused:
-    """Every faulty field in one sentence; the first one's kind gives the code."""
+    """Build an error that lists every invalid field; the first problem determines the code."""
     told: list[str] = []
     left = _LONGEST
     for problem in problems:
@@ -136,16 +136,19 @@ def refused_fields(problems: Sequence[Problem]) -> Refused:
 
 
 def refused_field(field: str, kind: Kind, reason: str) -> Refused:
-    """One field that contradicts the stored record or the programme."""
+    """Build an error for a field that conflicts with the stored record or the programme."""
     return refused_fields([Problem(field, kind, reason)])
 
 
 LONGEST = 50
-"""The characters of the name that are shown."""
+"""The maximum number of characters of an unknown action's name to quote."""
 
 
 def unknown_action(name: str, here: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    """The message for ``name``, which is no action ``here``; ``elsewhere`` says where others are called."""
+    """Build the message for an action ``name`` not among ``here``.
+
+    ``elsewhere`` maps actions of other URLs to a hint on where to call them.
+    """
     said = f'there is no action "{_replace_unprintable(name[:LONGEST])}"'
     if name in elsewhere:
         return f"{said} here: {elsewhere[name]}"
@@ -157,13 +160,13 @@ def unknown_action(name: str, here: Iterable[str], elsewhere: Mapping[str, str])
 
 
 def _replace_unprintable(text: str) -> str:
-    """ASCII's printable characters, and question marks in place of all others."""
+    """Replace everything but printable ASCII with question marks."""
     return "".join(character if " " <= character <= "~" else "?" for character in text)
 
 
 def _find_nearest(name: str, known: Iterable[str]) -> str | None:
-    """The most similar name, whatever its case, or ``None``."""
-    from difflib import get_close_matches  # few requests need it
+    """Return the most similar name, ignoring case, or ``None``."""
+    from difflib import get_close_matches  # rarely needed
 
     names = {each.lower(): each for each in known}
     return next((names[found] for found in get_close_matches(name.lower(), names, n=1)), None)

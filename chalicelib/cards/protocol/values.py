@@ -1,11 +1,11 @@
-"""The value lists of the interface (those that it calls "not shown" are this project's)."""
+"""The value lists of the card API. Lists that the specification marks "not shown" are this project's own."""
 
 from __future__ import annotations
 
 API_VERSION = "1.2"
 
 LONGEST_VALIDITY = 300
-"""The most months from now to an expiry (specification, Limits)."""
+"""The maximum validity of a card in months from today (specification, Limits)."""
 
 YES, NO = 1, 0
 
@@ -13,7 +13,7 @@ HOLDER_TYPES = {0: "personal", 1: "business"}
 PERSONAL, BUSINESS = 0, 1
 
 ACCOUNT_GROUPS = {"limit_group_id": "limits", "fee_group_id": "fees", "risk_group_id": "risk rules"}
-"""The groups of an account, as its record names them."""
+"""The group members of an account record."""
 
 LIMIT_TYPES = {1: "card", 2: "account", 3: "holder"}
 LIMIT_OF_CARD, LIMIT_OF_ACCOUNT, LIMIT_OF_HOLDER = 1, 2, 3
@@ -33,9 +33,9 @@ LIMIT_CLASSES = {
     EXTERNAL_DEBITS: "external payments out and direct debits",
     MONEY_IN: "everything that brings money",
 }
-"""``limits_tx_type_id``: the kinds of transactions that an entry of a limit group counts."""
+"""``limits_tx_type_id``: the classes of transactions that a limit entry can count."""
 MOST_COUNT, MOST_AMOUNT, MOST_COUNTRIES = 999_999_999, 999_999_999_999_999, 999
-"""The remainder of an unset bound: the largest number of its field."""
+"""The remainder without a bound: the maximum value of the field."""
 ANY_REGION, DOMESTIC, WITHIN_REGION, BETWEEN_REGIONS = 0, 1, 2, 3
 REGION_TYPES = {
     ANY_REGION: "anywhere",
@@ -73,7 +73,7 @@ REASONS = {
     19: "account closed",
     20: "resolved",
 }
-"""``reason_code`` of a status: this project's list, one for each usual cause."""
+"""``reason_code`` of a status change: this project's list of the usual causes."""
 OF_RISK_RULE, OF_DISPUTE = 11, 12
 
 TRANSACTION_TYPES = {
@@ -100,20 +100,20 @@ TRANSACTION_TYPES = {
     64: "return that debits the holder",
     70: "fee",
 }
-"""The first two digits of the processing code; from 60 on this project's own."""
+"""The first two digits of the processing code. Types from 60 are this project's own."""
 CARD_TRANSACTION_TYPES = {number: meaning for number, meaning in TRANSACTION_TYPES.items() if number < 60}
 """The types of card transactions."""
 PURCHASE, CREDIT_ADJUSTMENT, DEBIT_ADJUSTMENT, REFUND = 0, 2, 19, 20
 EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT, FEE = 60, 61, 62, 70
 RETURN_CREDIT, RETURN_DEBIT = 63, 64
 RETURN_TYPES = {"credit": RETURN_CREDIT, "debit": RETURN_DEBIT}
-"""The type of an external payment's return, by its effect on the holder's account."""
+"""Transaction types of external payment returns, by their effect on the holder's account."""
 RETURNS = frozenset(RETURN_TYPES.values())
-"""Returns: they cost nothing and count in no limit."""
+"""Types of returns, which are free and do not count towards limits."""
 EXTERNAL_TYPES = frozenset((EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT)) | RETURNS
 """The types of external payments."""
 CREDIT_TYPES = frozenset((2, 20, 21, 22, 26, EXTERNAL_IN, RETURN_CREDIT))
-"""The types that credit the holder. Every other booked type debits."""
+"""The types that credit the holder. Every other booked type is a debit."""
 INQUIRY_TYPES = frozenset((30, 39))
 """The types that move no money."""
 TYPES_OF_CLASS = {
@@ -122,9 +122,9 @@ TYPES_OF_CLASS = {
     EXTERNAL_DEBITS: frozenset((EXTERNAL_OUT, DIRECT_DEBIT)),
     MONEY_IN: CREDIT_TYPES - RETURNS,
 }
-"""The types that the classes of ``LIMIT_CLASSES`` count; ``ANY_DEBIT`` counts every debit."""
+"""The types that each class of ``LIMIT_CLASSES`` counts; ``ANY_DEBIT`` counts every debit."""
 ANY_TYPE = 99
-"""In an entry of a fee or limit group: any transaction type, or any entry mode. Elsewhere 0 stands for any."""
+"""Matches any transaction type or entry mode in a fee or limit entry. For other members, 0 matches any."""
 
 ENTRY_MODES = {
     0: "unknown",
@@ -161,12 +161,12 @@ RESPONSE_CODES = {
     "1A": "further authentication required",
     "N7": "wrong CVC2",
 }
-"""The response codes of answers to the network (ISO 8583)."""
+"""Response codes sent to the network (ISO 8583)."""
 
 PRESENTMENT, CHARGEBACK, FEE_COLLECTION, EXTERNAL_PAYMENT = 1240, 1442, 1740, 1200
-"""``mti``, the message types (ISO 8583) of transactions; external payments are shown as financial requests."""
+"""``mti``: message types of transactions (ISO 8583); external payments count as financial requests."""
 FIRST_PRESENTMENT, FURTHER_PRESENTMENT, FIRST_CHARGEBACK = 200, 205, 450
-"""``function_code`` (ISO 8583, field 24): the purpose of such a message."""
+"""``function_code``: the purpose of a message (ISO 8583, field 24)."""
 
 APPROVED, APPROVED_IN_PART = "00", "10"
 APPROVALS = (APPROVED, APPROVED_IN_PART)
@@ -181,9 +181,9 @@ AUTHORIZE_TYPES = {
 }
 """``authorize_type``: this project's list."""
 ADVICE_REASONS = {ADVICE: 1, EXPIRY: 2}
-"""``advice_reason_code``: the network decided in the issuer's place; a hold expired."""
+"""``advice_reason_code``: 1 for a decision made by the network on the issuer's behalf, 2 for an expired hold."""
 HOLD_SECONDS = 7 * 24 * 3600
-"""Seconds that an authorization or increment is held for its clearing."""
+"""Seconds after which the hold of an authorization or increment expires."""
 
 ECI_INDICATORS = {
     0: "not authenticated (Mastercard)",
@@ -214,11 +214,11 @@ SECURITY_CHECKS = (
 )
 
 FRICTIONLESS, CHALLENGE, REJECTED = "frictionless", "challenge", "rejected"
-"""Outcomes of an authentication: no question, a question to the cardholder, the card may not be used."""
+"""Outcomes of an authentication: no challenge, a challenge to the cardholder, or a card that cannot be used."""
 
 EPM_TYPES = {1: "sort code and account number", 2: "IBAN"}
 MOST_ADDRESSES = 50
-"""The most external payment addresses of an account: they are read together."""
+"""The maximum number of external payment addresses per account, which are read in one batch."""
 CUT_OFF_SECONDS = 24 * 3600
 """Seconds from a direct debit's announcement to its cut-off."""
 ACCOUNT_TYPES = {1: "an account of a holder", 2: "a special account of the programme manager"}
@@ -253,6 +253,6 @@ DIRECT_DEBIT_REASONS = {
     "MS02": "not specified, by the payer",
     "MS03": "not specified, by the bank",
 }
-"""ARUDD's reasons (Bacs) and those of SEPA."""
+"""Reason codes of Bacs (ARUDD) and SEPA."""
 NUMBERED_DEBIT_REASONS = {int(code): text for code, text in DIRECT_DEBIT_REASONS.items() if code.isdigit()}
-"""Reasons that have a number."""
+"""The numeric reason codes."""
