@@ -25,9 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def update(folder: Path, texts: dict[Path, str], check: bool) -> list[Path]:
-    """Write ``texts`` and delete all other files in ``folder``. Returns the files that differ; ``check``
-    changes nothing.
-    """
+    """Write ``texts`` to ``folder`` and delete other files there, unless ``check``. Returns the files that differ."""
     stale = [file for file, text in texts.items() if not file.exists() or file.read_text("utf-8") != text]
     strange = [file for file in folder.rglob("*") if file.is_file() and file not in texts]
     if not check:

@@ -37,9 +37,7 @@ from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, W
 from infra.openapi.models import model_of
 
 Caller = Literal["client", "consent", "consent or client", "token client", "anybody"]
-"""The required credentials: a Client ID, a Client ID with a bearer, either, those of the token endpoints,
-or none.
-"""
+"""The credentials that a call requires; ``token client`` means those of the token endpoints."""
 
 
 class RequestPlace(Message):

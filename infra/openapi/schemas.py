@@ -13,8 +13,10 @@ from infra.openapi.models import Model, alias, example, meaning, module_of, name
 
 Json = dict[str, Any]
 Way = Literal["body", "texts", "sent"]
-"""Where members occur: in a body, where optional ones may be null; as text in a query or form; or in a body that
-the service sends, where defaults are filled in and nulls omitted.
+"""Where a model's members occur.
+
+``body``: in a body, where optional members may be null. ``texts``: as text in a query or form. ``sent``: in a body
+that the service sends, with defaults filled in and nulls omitted.
 """
 
 _SELF_EVIDENT = (PRINTABLE_TEXT, LETTERS_ONLY)

@@ -56,9 +56,7 @@ def oauth_error(refusal: Refusal) -> OauthError | FrontDoorError:
 
 
 def as_refusal(error: Exception) -> Refusal:
-    """Convert a view's exception into a refusal. Unexpected errors are logged and their details hidden from
-    the caller.
-    """
+    """Convert a view's exception into a refusal. Unexpected errors are logged, not shown to the caller."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, UnreadableBody):

@@ -64,8 +64,9 @@ def _unreadable_reply(reply: Reply, what: str) -> BankFailed:
 
 
 def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFailed:
-    """The failure for an error response: a refusal if it has an error code or the status ``error``, unless the HTTP
-    status leaves the outcome unknown.
+    """The failure for an error response.
+
+    It is a refusal if it has an error code or the status ``error``, unless the HTTP status leaves the outcome unknown.
     """
     code, text = answer.get(form.code), answer.get(form.text)
     said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional_errors(answer)])
@@ -82,7 +83,7 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFa
 
 
 def _additional_errors(answer: dict[str, Any]) -> Iterator[str]:
-    """The additional errors of a version 2 bank's error."""
+    """The additional errors in an error of a version 2 bank."""
     more = answer.get("additionalErrors")
     for each in more if isinstance(more, list) else ():
         if isinstance(each, dict):
@@ -90,7 +91,7 @@ def _additional_errors(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm) -> dict[str, Any]:
-    """Rename known members to snake_case and make identifiers text; repeated members are logged."""
+    """Convert known members to snake_case and identifiers to strings; log members present in both spellings."""
     repeated: list[str] = []
     found = normalise(webhook.answer, answer, spell=form.spell, repeated=repeated)
     if repeated:

@@ -126,16 +126,16 @@ class BankClient:
         return reply
 
     def _retry_after(self, reply: Reply) -> int | None:
-        """The seconds of ``Retry-After``, if a rate-limiting or failing bank sends it."""
+        """The seconds in ``Retry-After``, if a rate-limiting or failing bank sends it."""
         if reply.status != TOO_MANY_REQUESTS and reply.status < SERVER_ERROR:
             return None
         seconds = reply.retry_after(self.clock.time())
         return None if seconds is None else min(seconds, _LONGEST_WAIT)
 
     def redact_secrets(self, failure: BankFailed, outgoing: PreparedRequest) -> BankFailed:
-        """Mask the request's token and API key in a failure's detail, then truncate it.
+        """Mask the request's token and API key in a failure's detail, then truncate the detail.
 
-        Truncating first could leave part of a secret that no longer matches.
+        Truncating first could cut a secret, and the remainder would not be recognised.
         """
         text, token = failure.detail, outgoing.headers.get("X-Auth-Token")
         for key in (token, outgoing.headers["X-Api-Key"]):
@@ -166,7 +166,7 @@ class BankClient:
         return PreparedRequest(bank.bic, path, f"{bank.domain}{path}", body, headers)
 
     def require_closed(self, bank: Bank, webhook: Webhook) -> None:
-        """Check that the bank's circuit is closed, before a payment uses up any claim. Raises: BankFailed."""
+        """Check that calls to the bank are not paused, before any claim is made. Raises: BankFailed."""
         try:
             self.breaker.require_closed(bank.bic)
         except CircuitOpen as error:

@@ -32,8 +32,8 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
 def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:
     """Remove accounts that the PSU did not approve from a response.
 
-    An account is withheld if it has identifiers of a kind that the consent lists, but none of them is in the consent.
-    All other accounts are passed on: the decision is left to the bank.
+    An account is withheld if it has identifiers of a kind listed in the consent, but none of them matches. All other
+    accounts are passed on: the decision is left to the bank.
     """
     if webhook.account_id is None:
         return answer
@@ -60,7 +60,7 @@ def _is_approved(consent: Consent, account: Mapping[str, Any], id_member: str) -
 
 
 def _compare_identifiers(consent: Consent, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
-    """For each kind of identifier that both consent and account have, whether the account's is in the consent."""
+    """For each kind of identifier in both consent and account, whether the account's is listed in the consent."""
     ibans, ids, numbers = (consent.accounts.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
     iban, account_id = account.get("iban"), account.get(id_member)
     if ibans and isinstance(iban, str) and iban:

@@ -1,7 +1,7 @@
 """The authorization flow, from a TPP's request to a consent or a cancellation (specification, Flows).
 
 ``authorize`` returns a URL at the bank to the TPP. The bank passes this URL to ``initiate`` to get the TPP's details
-and scopes. After the PSU's decision, the bank calls ``save_consent`` or sends the PSU to the cancel URL.
+and scopes. After the PSU's decision, the bank calls ``save_consent`` or redirects the PSU to the cancel URL.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punc
 
 
 class UnknownCancelUrl(LookupError):
-    """A cancel URL that this service did not issue, or whose client can no longer be redirected to."""
+    """An invalid cancel URL: not issued by this service, or its client is inactive or has dropped the Callback URL."""
 
 
 @dataclass(frozen=True, slots=True)

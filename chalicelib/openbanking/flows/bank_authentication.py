@@ -19,9 +19,7 @@ from chalicelib.openbanking.records.banks import Banks
 
 @dataclass(frozen=True, slots=True)
 class BankAuthentication:
-    """Authenticates banks. With ``explains``, in sandboxes, a signature refusal describes the verified bytes
-    and keys.
-    """
+    """Authenticates banks; with ``explains``, signature refusals describe the verified bytes and keys (sandboxes)."""
 
     banks: Banks
     explains: bool

@@ -40,7 +40,8 @@ class BankNotifications:
         """Notify a bank of an ended consent.
 
         Raises:
-            Undeliverable: without the bank's own text; final if the bank no longer has the consent.
+            Undeliverable: without the bank's own text; final for HTTP 404 and 410, or if the consent or its bank is
+                gone.
         """
         delivery = dispatch.delivery
         item = self.store.get(*consent_key(delivery.consent_id or ""))

@@ -56,7 +56,7 @@ class ConsentExpiry:
         return len(recorded)
 
     def _record_events(self, item: Item, client: Client | None) -> RecordedDeliveries | None:
-        """Record a consent's due events; ``None`` if none is due or another run was faster.
+        """Record a consent's due events; ``None`` if none is due or a concurrent run was first.
 
         A run after the expiry records both events, so that every TPP receives the same sequence.
         """

@@ -49,9 +49,7 @@ class RelayRequestSender:
     payment_status: PaymentStatus
 
     def send(self, dispatch: Dispatch) -> Delivered:
-        """Send the request to the bank. Raises: Undeliverable; final if the bank or this service refused the
-        request.
-        """
+        """Send the request to the bank. Raises: Undeliverable, final if the bank or this service refused it."""
         delivery = dispatch.delivery
         try:
             answer = self._send(delivery, jsontext.loads(dispatch.body))
@@ -163,9 +161,7 @@ class PaymentOrderSender:
         )
 
     def _read_caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
-        """The client, and the caller if the order has a consent. Raises: Undeliverable, if either is no longer
-        valid.
-        """
+        """The client and, for an order with a consent, the caller. Raises: Undeliverable, if no longer valid."""
         part, attempt = members.get("bearer"), members["attempt"]
         keys = [(CONSENTS, {"consent_id": delivery.consent_id, "part": part})] if part else []
         try:
@@ -210,7 +206,7 @@ def _read_client_and_consent(
     or_spent: bool = False,
     spent_by: str = "",
 ) -> tuple[Client, Consent | None, list[Item | None]]:
-    """The client of an accepted call, possibly inactive, its valid consent, and the items under ``keys``.
+    """An accepted call's client (possibly inactive), its valid consent, and the items under ``keys``.
 
     A one-time consent may be spent: by any attempt with ``or_spent``, otherwise only by the attempt ``spent_by``.
 

@@ -126,8 +126,7 @@ class PaymentExecution:
     def release_attempt(
         self, caller: Caller | None, request_claim: RequestIdClaim | None, attempt: str, kept: Sequence[Operation]
     ) -> None:
-        """Release the claims of an ``attempt`` that never reached the bank, and write ``kept`` in the same
-        transaction.
+        """Release the claims of an ``attempt`` that never reached the bank, and write ``kept`` with them.
 
         This frees the X-Request-Id and restores a one-time consent, unless the consent has ended in the meantime.
 

@@ -88,9 +88,7 @@ class PaymentInitiation:
         claim: IdempotencyKeyClaim | None,
         bic: Callable[[], str],
     ) -> PaymentOrder | BankAnswer | DeferredRequest:
-        """The same as ``authorize`` for a payment without a bearer, at the bank that ``bic`` returns. Raises:
-        Refusal.
-        """
+        """Like ``authorize``, but without a bearer; ``bic`` returns the bank's BIC. Raises: Refusal."""
         client, found = self.tpp_authentication.authenticate_client_and_read(credentials, [claim.key] if claim else [])
         known = self._find_outcome(claim, found[0]) if claim else None
         if known is not None:
@@ -108,8 +106,7 @@ class PaymentInitiation:
         """Send the payment to the bank; a repeat with the same key returns the first response.
 
         Raises:
-            Refusal: nothing was sent, or the bank failed; the message then states whether the bank may have the
-                payment.
+            Refusal: nothing was sent, or the bank failed and the message states whether it may have the payment.
         """
         request = build_bank_request(order, members)
         outgoing = self.execution.prepare(order, request, request_id, psu_address)
@@ -130,7 +127,7 @@ class PaymentInitiation:
     def accept(
         self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
     ) -> BankAnswer | DeferredRequest:
-        """Accept the payment for deferred execution; the claims of ``initiate`` are made together with the delivery.
+        """Accept the payment for deferred execution. One transaction writes the claims and the delivery.
 
         Raises:
             Refusal: nothing will be sent.

@@ -56,8 +56,8 @@ class PaymentOrder:
 
     @property
     def claims_before_sending(self) -> bool:
-        """Whether a claim is needed before the bank is called: for the caller's own X-Request-Id, a key or a
-        one-time consent.
+        """Whether the caller's own X-Request-Id, a key or a one-time consent must be claimed before calling the
+        bank.
         """
         return self.required_request_claim.is_callers or self.claim is not None or self.one_time_caller is not None
 
@@ -81,9 +81,7 @@ def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:
 
 
 def _fill_in_schemes(order: PaymentOrder, request: dict[str, Any]) -> None:
-    """Set each payment's scheme: the requested one or its currency's default, if the bank offers it. Raises:
-    Refusal.
-    """
+    """Set each payment's scheme: the requested one or its currency's default. Raises: Refusal, if not offered."""
     possible = possible_schemes(order.version.schemes, order.call.kind, order.bank.schemes)
     for part, currency in order.webhook.scheme_places(request):
         part["payment_scheme"] = scheme(part.get("payment_scheme"), currency, possible)

@@ -121,8 +121,10 @@ class PaymentStatus:
     def get_status(
         self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
     ) -> BankAnswer:
-        """A payment's status: queried from the bank or, in versions without queries, as last reported. Raises:
-        Refusal.
+        """A payment's status, queried from the bank or, in versions without queries, as last reported.
+
+        Raises:
+            Refusal.
         """
         if not payment.version.answers_status_queries:
             return BankAnswer(_reported_status(payment), 0)

@@ -50,7 +50,7 @@ class InitAuthorization(Message):
 
 
 class SaveConsent(Message):
-    """``/bank/consent``: the PSU has approved the request; the approved accounts."""
+    """``/bank/consent``: the PSU's approval, with the approved scopes and accounts."""
 
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
     request_url: AN[16384]
@@ -99,7 +99,7 @@ class RevokeTokenV2(_Camel, RevokeToken):
 
 
 class PaymentsStatusV2(_Camel, PaymentsStatus):
-    """``/bank/v2/payments/status``; accepts codes and also numbers, because the specification's table has N."""
+    """``/bank/v2/payments/status``; accepts codes, and numbers because the specification's table has N."""
 
     payment_status: Annotated[int | str, status_validator(CODES)]
 

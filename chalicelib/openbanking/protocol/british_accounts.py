@@ -38,9 +38,7 @@ def read_account(text: str) -> BritishAccount | None:
 
 
 def read_approved_account(text: str) -> BritishAccount:
-    """Parse an account of a stored consent. Older consents may have other formats, of which only the digits
-    are used.
-    """
+    """Parse an account of a stored consent. In older consents, only the digits count."""
     found = read_account(text)
     if found is not None:
         return found

@@ -95,7 +95,7 @@ class FaultRow:
 
 
 class Fault(Enum):
-    """Every reason for refusing a request, with its codes (decisions of this project map the two tables)."""
+    """All reasons for refusing a request, with their codes in both tables (paired by the decisions of this project)."""
 
     INTERNAL = FaultRow(4002, "INTERNAL_SERVER_ERROR")
     UNKNOWN = FaultRow(4000, "INTERNAL_SERVER_ERROR")
@@ -142,9 +142,7 @@ FrontDoorError = Literal[
 ]
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope"]
-"""The challenge of a refusal: for a client secret, or for a bearer token, the latter optionally with an
-RFC 6750 §3.1 error.
-"""
+"""What a refusal asks for: the client secret, or a bearer token, possibly with an RFC 6750 §3.1 error."""
 
 
 @dataclass(frozen=True, slots=True)

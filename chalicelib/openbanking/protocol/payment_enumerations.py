@@ -55,7 +55,7 @@ def is_payment_id(value: object) -> TypeGuard[str]:
 
 
 def is_confirmation_url(value: object, *, local: bool) -> bool:
-    """Whether a PSU's browser may be sent to ``value``: an https URL, or also an http URL in the local stage."""
+    """Whether a PSU's browser may be sent to ``value``: an https URL or, in the local stage, an http URL."""
     try:
         parts = urlsplit(value) if isinstance(value, str) else None
         return bool(parts and parts.scheme in (("https", "http") if local else ("https",)) and parts.hostname)

@@ -43,7 +43,7 @@ class Version:
     """A version of the bank protocol.
 
     Attributes:
-        number: the version number with which banks are registered and which records store.
+        number: the version number in bank registrations and records.
         prefix: the path of its bank-facing API, relative to ``/bank`` (specification, Endpoints).
         spell: converts a snake_case member to the spelling used in its banks' calls and the responses to them.
         signature_required: whether its banks must sign every call (specification, Authentication).

@@ -18,7 +18,7 @@ TPP_ERRORS: ErrorForm[Error] = v2.VERSION.errors
 
 
 def version_below(route: str) -> Version | None:
-    """The version to whose bank-facing API a route belongs; ``None`` for ``/bank`` itself and all other routes."""
+    """The version whose bank-facing API contains ``route``; ``None`` for ``/bank`` itself and all other routes."""
     if route == BANK_ROOT:
         return None
     found = [version for version in VERSIONS.values() if f"{route}/".startswith(f"{version.base}/")]

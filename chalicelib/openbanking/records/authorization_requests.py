@@ -184,9 +184,7 @@ class AuthorizationRequests:
     def update_to_cancel(
         self, authorization: AuthorizationRequest, error: str, description: str
     ) -> tuple[AuthorizationRequest, Update]:
-        """The cancelled request, and the conditional write that cancels it; the write fails if the request is not
-        open.
-        """
+        """The cancelled request, and the write that cancels it, which fails unless the request is open."""
         ended = replace(authorization, status="cancelled", error=error, error_description=description)
         changes = {name: getattr(ended, name) for name in ("status", "error", "error_description")}
         key = authorization_key(authorization.authorization_id)

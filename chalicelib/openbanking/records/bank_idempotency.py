@@ -61,9 +61,7 @@ class BankIdempotency:
         return jsontext.loads(self._vault.unseal(item["answer"], claim.name))
 
     def put_answer(self, claim: BankIdempotencyClaim, answer: Mapping[str, object]) -> Put:
-        """The write that stores a response, for the request's own transaction; fails if a response is already
-        stored.
-        """
+        """The write that stores a response, for the request's transaction; fails if one is already stored."""
         now = self._clock.time()
         item = {
             "claim": claim.name,
@@ -74,8 +72,13 @@ class BankIdempotency:
         return Put(TABLE, item, absent("claim") | Attr("expires_at").lte(now))
 
     def store_answer(self, claim: BankIdempotencyClaim, answer: A) -> A:
-        """Store a response outside a transaction. Returns the stored one if a concurrent request was first.
-        Raises: Refusal.
+        """Store a response on its own.
+
+        Returns:
+            The stored response, which is a concurrent request's if that one was first.
+
+        Raises:
+            Refusal.
         """
         operation = self.put_answer(claim, answer)
         try:

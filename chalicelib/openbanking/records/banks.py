@@ -55,8 +55,9 @@ class Banks:
     # -- for requests
 
     def find(self, bic: str, *, active: bool = True) -> Bank | None:
-        """The bank with this BIC, only if active unless ``active`` is false. An 8-character BIC also matches the
-        head office, XXX.
+        """The bank with this BIC, or ``None``; inactive banks are returned only if ``active`` is false.
+
+        An 8-character BIC also identifies the head office, XXX.
         """
         cached = self._read_cached(bic)
         return cached.bank if cached and (cached.bank.active or not active) else None
@@ -226,7 +227,7 @@ def bank_key(bic: str) -> tuple[str, Item]:
 
 
 def spellings(bic: str) -> tuple[str, ...]:
-    """The BICs that identify the same bank, because 8 characters also mean the head office; none for an invalid BIC."""
+    """The equivalent forms of a BIC, since 8 characters mean the head office, XXX; empty for an invalid BIC."""
     if len(bic) not in (8, 11):
         return ()
     if len(bic) == 8:

@@ -38,7 +38,8 @@ class Client:
     """A TPP. Banks show ``registration_number`` and ``title`` to PSUs.
 
     The first of ``callback_urls`` is the default. ``secrets`` and ``event_secrets`` are ordered from oldest to newest,
-    at most two each. Event secrets exist from the first ``events_url`` on. Every change increments ``revision``.
+    at most two each. A client has event secrets once an ``events_url`` has been set. Every change increments
+    ``revision``.
     """
 
     client_id: str
@@ -172,7 +173,7 @@ def client_key(client_id: str) -> tuple[str, Item]:
 
 
 def change_key(client_id: str, revision: int) -> tuple[str, Item]:
-    """The table and key of the change that led to a revision; it is longer than any Client ID."""
+    """The table and key of the change that led to a revision; the key is longer than any Client ID."""
     return TABLE, {"client_id": f"{client_id}/change/{revision:0{CLIENT_ID_LENGTH}}"}
 
 

@@ -227,11 +227,11 @@ class Clients:
     def rotate_events_secret(
         self, client_id: str, overlap: int, *, owner: str | None = None, secret: str | None = None
     ) -> Registered:
-        """Create a new events secret; for ``overlap`` seconds events are signed with the old one, too.
+        """Create a new events secret; for ``overlap`` seconds, events are signed with both secrets.
 
-        Without an overlap, for a leaked secret, the old one is dropped immediately. At most two are in use: one still
-        in the overlap of an earlier rotation is dropped. A request repeated with the same ``secret`` within ten minutes
-        returns that secret again, with ``repeated`` set.
+        Without an overlap, which is meant for leaked secrets, the old one is dropped immediately. At most two are in
+        use: one still in the overlap of an earlier rotation is dropped. A request repeated with the same ``secret``
+        within ten minutes returns that secret again, with ``repeated`` set.
 
         Raises:
             UnknownClient.
@@ -352,7 +352,7 @@ class Clients:
                 )
 
     def _callback_urls(self, urls: Sequence[str]) -> tuple[str, ...]:
-        """Validate Callback URLs; the default if there are none. Raises: InvalidClient."""
+        """Validate Callback URLs; an empty list means the default one. Raises: InvalidClient."""
         checked = tuple(
             self._check_address("callback_url", url, "callback_urls") for url in urls or [self.default_callback]
         )

@@ -40,8 +40,9 @@ Accounts = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """A PSU's consent. Times are Unix seconds; ``accounts`` may have ``ibans``, ``account_ids``,
-    ``account_numbers``.
+    """A PSU's consent. Times are in Unix seconds.
+
+    ``accounts`` may contain ``ibans``, ``account_ids`` and ``account_numbers``.
     """
 
     consent_id: str
@@ -75,9 +76,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The state of a consent's credentials: authorization code, current and previous refresh token, latest
-    token pair.
-    """
+    """The state of a consent's credentials: the code, the refresh tokens and the latest token pair."""
 
     consent_id: str
     redirect_uri: str
@@ -125,7 +124,7 @@ def grant_key(consent_id: str) -> tuple[str, Item]:
 
 
 def token_key(kind: Literal["access", "refresh"], credential: OpaqueToken) -> tuple[str, Item]:
-    """The table and key of a token. Both kinds contain a consent and a token id; access tokens also contain a BIC."""
+    """The table and key of a token, from the consent and token ids in its credential."""
     return TABLE, {"consent_id": credential.ids[0], "part": f"{kind}#{credential.ids[1]}"}
 
 
@@ -266,9 +265,7 @@ class Consents:
 
 
 def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
-    """The index members for a new consent's first event: ``consent.expired`` if the consent is too short for
-    an announcement.
-    """
+    """The index members for a new consent's first event; a short consent skips ``consent.expiring``."""
     announced_at = valid_until - EXPIRING_SECONDS
     event, at = ("consent.expiring", announced_at) if announced_at >= now else ("consent.expired", valid_until)
     return {"notify": event, NOTIFY.time: at, **NOTIFY.entry(consent_id)}

@@ -28,10 +28,10 @@ RUNNING_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKeyClaim:
-    """One attempt at a request: ``name`` is the key of the stored outcome, ``attempt`` distinguishes concurrent
-    attempts.
+    """One attempt at a request.
 
-    ``consent_id`` is the request's consent, if any: a spent bearer can only repeat its own payment.
+    ``name`` is the key of the stored outcome; ``attempt`` distinguishes concurrent attempts. ``consent_id`` is the
+    request's consent, if any: a spent bearer can only repeat its own payment.
     """
 
     name: str
