@@ -133,7 +133,7 @@ def answer_to_bank(name: str, version: Version) -> type[Message]:
 
 
 def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
-    """The webhooks for a TPP's call, by version; only versions that support it."""
+    """The webhooks for a TPP's call, by version, for the versions that support it."""
     found = {version.number: version.webhook(call) for version in VERSIONS.values()}
     return {number: webhook for number, webhook in found.items() if webhook is not None}
 

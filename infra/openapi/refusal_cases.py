@@ -1,7 +1,7 @@
 """An example of every refusal.
 
 The refusals come from the protocol's table, and from flows and models that process an invalid request or a bank
-failure. Each case adds when the refusal occurs.
+failure. Each case states when its refusal occurs.
 """
 
 from __future__ import annotations

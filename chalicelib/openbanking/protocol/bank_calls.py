@@ -99,7 +99,7 @@ class RevokeTokenV2(_Camel, RevokeToken):
 
 
 class PaymentsStatusV2(_Camel, PaymentsStatus):
-    """``/bank/v2/payments/status``; accepts codes, and numbers because the specification's table has N."""
+    """``/bank/v2/payments/status``; accepts codes, but also numbers, because the specification gives the type as N."""
 
     payment_status: Annotated[int | str, status_validator(CODES)]
 

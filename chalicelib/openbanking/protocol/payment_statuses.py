@@ -94,4 +94,4 @@ CODES = Statuses(
     other="RCVD",
     first="RCVD",
 )
-"""Version 2: ISO 20022 codes. Banks may also report numbers, because the specification's table has N."""
+"""Version 2: ISO 20022 codes. Banks may also report numbers, because the specification gives the type as N."""

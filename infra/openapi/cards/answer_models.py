@@ -39,7 +39,7 @@ def data_of(event: CardEventType) -> Model:
 
 @cache
 def model_of(answer: Any) -> Model:
-    """The model of an ``Answer``; its bases are the models of the answers that it extends."""
+    """The model of an ``Answer``. Its bases are the models of the ``Answer`` classes that it extends."""
     bases = tuple(model_of(base) for base in answer.__orig_bases__ if base is not Answer)
     inherited = {name for base in bases for name in base.model_fields}
     types = get_type_hints(answer, include_extras=True)
@@ -62,7 +62,7 @@ def _field(kind: Any) -> tuple[Any, Any]:
 
 
 def _with_models(kind: Any) -> Any:
-    """Replace the answers in a type with their models."""
+    """Replace each ``Answer`` in a type with its model."""
     if is_typeddict(kind):
         return model_of(kind)
     if get_origin(kind) is list:

@@ -92,7 +92,7 @@ def reference(name: str) -> Json:
 
 
 def rule_in(field: FieldInfo) -> ValueRule | None:
-    """The rule of a model's field, also if it is nested, as in ``Annotated[int, rule] | None``."""
+    """The rule of a model's field, including a nested one, as in ``Annotated[int, rule] | None``."""
     found = [*field.metadata, *(each for part in get_args(field.annotation) for each in _metadata(part))]
     return next((each for each in found if isinstance(each, ValueRule)), None)
 
