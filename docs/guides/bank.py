@@ -28,7 +28,7 @@ IS_V2, API_KEY, HUB = os.environ["VERSION"] == "2", os.environ["API_KEY"], os.en
 OWN = f"http://127.0.0.1:{sys.argv[1]}"
 KEY = load_pem_private_key(Path(".local/bank.pem").read_bytes(), None)
 
-# A bank has a database; here everything is gone at the end.
+# A real bank has a database; this data is lost on exit.
 ACCOUNT = {"name": "Current account", "iban": "DE89370400440532013000", "currency": "EUR"}
 BOOKED = [
     {
@@ -40,18 +40,18 @@ BOOKED = [
     }
     for day in range(1, 6)
 ]
-CONSENTS: set[str] = set()  # access tokens that are in force
+CONSENTS: set[str] = set()  # valid access tokens
 PAYMENTS: dict[str, dict] = {}  # orders and their statuses, by payment_id
-TAKEN: dict[str, dict] = {}  # answers to orders by X-Request-Id, since the same order may come twice
+TAKEN: dict[str, dict] = {}  # responses to orders by X-Request-Id, because an order may be repeated
 DECISIONS: dict[str, tuple[str, str, Callable[[bool], str]]] = {}
-"""What PSUs have to decide, by the secret in the page's address: title, text, and what happens then."""
+"""Pending decisions of PSUs by the secret in the page's URL: title, text, and callback."""
 
 PAGE = """<!doctype html><title>Example Bank</title><h1>{}</h1><p>{}</p><form method="post" action="/decide/{}">
 <button name="decision" value="yes">Yes</button> <button name="decision" value="no">No</button></form>"""
 
 
 class Refused(Exception):
-    """A webhook is refused: HTTP status, code of version 1, code of version 2, and why."""
+    """A refused webhook: HTTP status, version 1 code, version 2 code, and reason."""
 
 
 NOT_THE_HUB = Refused(401, 4200, "WRONG_CREDENTIALS", "the API key or the signature is wrong")
@@ -59,11 +59,11 @@ NO_CONSENT = Refused(401, 4202, "AUTHENTICATION_REQUIRED", "the consent is not i
 NOT_OFFERED = Refused(404, 4001, "RESOURCE_UNKNOWN", "this bank does not offer that")
 
 
-# -- What PSUs decide, and what the bank reports to the hub
+# -- PSU decisions and calls to the hub
 
 
 def call_hub(path: str, **members: object) -> dict:
-    """Sign and send a call. A repeat has the same id and the same bytes, so the hub does nothing twice."""
+    """Sign and send a call. A retry has the same id and body, so the hub processes it once."""
     body = json.dumps({(camel_case(name) if IS_V2 else name): value for name, value in members.items()}).encode()
     signature = b64encode(KEY.sign(body, PKCS1v15(), SHA256())).decode()
     headers = {"X-Api-Key": API_KEY, "X-Request-Id": str(uuid.uuid4()), "X-Signature": signature}
@@ -85,14 +85,14 @@ def snake_case(name: str) -> str:
 
 
 def ask_psu(title: str, text: str, decide: Callable[[bool], str]) -> str:
-    """Keep a question for a PSU; answers the secret of its page."""
+    """Store a question for a PSU. Returns the secret of its page."""
     secret = secrets.token_urlsafe()
     DECISIONS[secret] = (title, text, decide)
     return secret
 
 
 def receive_psu(request_url: str) -> str:
-    """The PSU arrives at the Authorization URL; a real bank signs the PSU in first, with strong authentication."""
+    """Receive a PSU at the Authorization URL. A real bank first signs the PSU in, with strong authentication."""
     asked = call_hub("init_authorization", request_url=request_url)
     consent = {"request_url": request_url, "scopes": asked["scopes"], "ibans": [ACCOUNT["iban"]], "account_ids": ["1"]}
     decide = partial(decide_consent, consent, asked["cancel_url"])
@@ -100,7 +100,7 @@ def receive_psu(request_url: str) -> str:
 
 
 def decide_consent(consent: dict, cancel_url: str, approved: bool) -> str:
-    """Save what the PSU approved; answers where to send the browser."""
+    """Save the consent if the PSU approved it. Returns the URL to redirect the browser to."""
     if not approved:
         return cancel_url
     saved = call_hub("consent", **consent)
@@ -109,7 +109,7 @@ def decide_consent(consent: dict, cancel_url: str, approved: bool) -> str:
 
 
 def decide_payment(payment_id: str, confirmed: bool) -> str:
-    """Book or cancel a payment and report its status; answers where to send the browser."""
+    """Book or cancel a payment and report its status. Returns the URL to redirect the browser to."""
     payment = PAYMENTS[payment_id]
     version_2, version_1 = ("ACSC", 4) if confirmed else ("CANC", 3)
     payment["status"] = version_2 if IS_V2 else version_1
@@ -120,11 +120,11 @@ def decide_payment(payment_id: str, confirmed: bool) -> str:
     return f"{back}{'&' if '?' in back else '?'}{urlencode(query)}"
 
 
-# -- What the hub asks the bank
+# -- Webhooks
 
 
 def is_the_hubs(body: bytes, signature: str) -> bool:
-    """Whether a published key of the hub verifies; a bank may keep the keys for 60 seconds."""
+    """Whether a signature is valid under one of the hub's published keys, which a bank may cache for 60 seconds."""
     published = requests.get(f"{HUB}/bank/public_key", timeout=5).content
     for pem in re.findall(rb"-----BEGIN.+?-----END PUBLIC KEY-----", published, re.DOTALL):
         with suppress(InvalidSignature):
@@ -134,13 +134,13 @@ def is_the_hubs(body: bytes, signature: str) -> bool:
 
 
 def list_booked(asked: dict) -> dict:
-    """A page of version 1. The last page has fewer payments than the limit; a page after it has none."""
+    """A page of payments in version 1. The last page has fewer payments than the limit; pages after it are empty."""
     limit, page = asked["record_count"], asked["current_page"]
     return {"payments": BOOKED[(page - 1) * limit : page * limit], "paginator": {"limit": limit, "current_page": page}}
 
 
 def take_payment(order: dict) -> dict:
-    """Take an order that the PSU has to confirm. A direct payment comes without a consent, and goes the same way."""
+    """Accept an order for the PSU to confirm. A direct payment has no consent, but is processed in the same way."""
     payment_id, money = secrets.token_hex(8), order.get("instructed_amount", order)
     PAYMENTS[payment_id] = {"order": order, "status": "RCVD" if IS_V2 else 1}
     payee = order.get("creditor_name") or order.get("receiver_name") or "the payee"
@@ -193,7 +193,7 @@ class Bank(BaseHTTPRequestHandler):
         return self.send(status, json.dumps(answer), "Content-Type: application/json")
 
     def answer(self, body: bytes) -> dict:
-        """Answer a webhook. Raises: Refused."""
+        """Respond to a webhook. Raises: Refused."""
         head = self.headers
         if not compare_digest(head.get("X-Api-Key", "").encode(), API_KEY.encode()) or not is_the_hubs(
             body, head.get("X-Signature", "")
@@ -216,7 +216,7 @@ class Bank(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, *_: object) -> None:
-        """One line a webhook is enough."""
+        """Disable request logging: ``do_POST`` prints one line per webhook."""
 
 
 HTTPServer(("127.0.0.1", int(sys.argv[1])), Bank).serve_forever()

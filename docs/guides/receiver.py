@@ -1,4 +1,4 @@
-"""A receiver of events: verifies each and prints it. SECRET=whsec_… .venv/bin/python docs/guides/receiver.py PORT."""
+"""A receiver that verifies and prints events. SECRET=whsec_… .venv/bin/python docs/guides/receiver.py PORT."""
 
 import json
 import os
@@ -7,26 +7,26 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-seen = set()  # in earnest a table that outlives the process
+seen = set()  # in production, a persistent table
 
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))  # the bytes as they came: they are what is signed
+        body = self.rfile.read(int(self.headers["Content-Length"]))  # the raw body, which the signature covers
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
             event = Webhook(os.environ["SECRET"]).verify(body, headers)
         except WebhookVerificationError:
             self.send_error(400)
             return
-        if headers["webhook-id"] not in seen:  # an event may come more than once
+        if headers["webhook-id"] not in seen:  # an event may be repeated
             seen.add(headers["webhook-id"])
             print("verified", event["type"], json.dumps(event["data"]), flush=True)
         self.send_response(204)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Only events are printed."""
+        """Log nothing: only events are printed."""
 
 
 if len(sys.argv) != 2 or not sys.argv[1].isdecimal() or not os.environ.get("SECRET"):

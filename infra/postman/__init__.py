@@ -1,1 +1,1 @@
-"""The Postman collection: the documents' requests in an order that runs, with a running stack's data."""
+"""The Postman collection: the requests of the OpenAPI documents in executable order, with a running stack's data."""

@@ -1,6 +1,6 @@
-"""The folder of the card API: one request for each action, in an order that runs.
+"""The folder for the card API: at least one request for each action, in executable order.
 
-What an answer names goes into the collection's variables, where later requests find it.
+Ids in responses are stored in collection variables for later requests.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Step:
     """One request.
 
     Attributes:
-        action: its name.
-        members: added to the example's, or replacing them.
-        without: beginnings of members of the example to leave out.
-        kept: the variables that the answer fills, each with the way to its value.
-        name: of the request, if not the action's.
+        action: the name of the action.
+        members: added to the members of the example, or replacing them.
+        without: prefixes of example members to omit.
+        kept: the variables to set from the response, each with the path to its value.
+        name: the request's name, if not the action's.
     """
 
     action: str
@@ -181,7 +181,7 @@ STEPS = (
 
 
 def requests(document: Json) -> Iterator[PostmanRequest]:
-    """The requests of the folder."""
+    """The requests in the folder."""
     for step in STEPS:
         yield _request(document, step)
 

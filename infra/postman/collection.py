@@ -1,7 +1,7 @@
-"""A Postman collection (format 2.1) of the documents' requests: a folder for each party at each bank.
+"""A Postman collection (format 2.1) of the documented requests: a folder for each party at each bank.
 
-A stack's data are the collection's variables. Banks' calls are signed over their exact bytes, so their values are
-written out.
+The data of the stack are collection variables, except in calls from banks: these are signed over their exact bytes
+and therefore contain literal values.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def build(
     banks: Mapping[int, BankFixtures],
     credential: Mapping[str, str],
 ) -> Json:
-    """The collection.
+    """Build the collection.
 
     Args:
         documents: the OpenAPI documents by name.
-        base: where the stack answers.
+        base: the base URL of the stack.
         credential: the three parts of a programme manager's credential.
     """
     variables = {"base_url": base, "client_id": client_id}
@@ -74,7 +74,7 @@ def build(
 
 
 def environment(base: str, client_id: str) -> Json:
-    """The collection's environment: the service's address and the credentials."""
+    """The collection's environment: the base URL and the client ID."""
     values = {"base_url": base, "client_id": client_id}
     return {
         "name": "Causeway, local stack",
@@ -95,7 +95,7 @@ def _public(tpp: Json, bank: Json) -> Iterator[PostmanRequest]:
 
 
 class _TppRequests:
-    """The TPP's requests at one bank, in an order that runs: the end of a consent comes last."""
+    """The TPP's requests at one bank in executable order: the consent is revoked last."""
 
     def __init__(self, document: Json, bank: BankFixtures) -> None:
         self._document = document
@@ -144,7 +144,7 @@ class _TppRequests:
         return PostmanRequest(operation, method, self._place(path), headers, asked, tuple(others), content, name)
 
     def _place(self, path: str) -> str:
-        """A path with its parameters filled in."""
+        """The path with variables in place of its parameters."""
         return re.sub(r"\{(.+?)\}", rf"{{{{\1_{self._bank.version}}}}}", path)
 
     def _front_door(self) -> PostmanRequest:
@@ -170,7 +170,7 @@ class _TppRequests:
 
 
 class _BankRequests:
-    """The bank's calls, signed; request ids are fixed, so a repeat gets the same success again."""
+    """The bank's signed calls. Their request ids are fixed, so running them again returns the same success."""
 
     def __init__(self, document: Json, bank: BankFixtures, base: str) -> None:
         self._document = document
@@ -203,7 +203,7 @@ class _BankRequests:
 
 
 def _resolve_ref(document: Json, parameter: Json) -> Json:
-    """The parameter of a reference."""
+    """Resolve a ``$ref`` to a parameter."""
     name = parameter.get("$ref", "").rpartition("/")[2]
     found: Json = document["components"]["parameters"][name] if name else parameter
     return found

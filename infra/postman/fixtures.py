@@ -1,6 +1,6 @@
 """Data for the requests: consents, accounts and payments at both demonstration banks of a running stack.
 
-The examples of the OpenAPI documents name made-up tokens, addresses and payments; a scene has real ones for them.
+Examples in the OpenAPI documents contain made-up tokens, URLs and payments, which these real values replace.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ Json = dict[str, Any]
 
 
 class PreparationFailed(Exception):
-    """The stack did not answer as expected; the message quotes it."""
+    """The stack sent an unexpected response, which the message quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class BankFixtures:
-    """Data of one bank. Each token has its own consent, so using one does not affect the others.
+    """Data of one bank. Each token belongs to a different consent, so using one does not affect the others.
 
     Attributes:
         access_token: a bearer with every scope.
-        refresh_token: of another consent.
-        authorization_code: of another one, not redeemed yet.
-        bank_token: the bank's token of another one, which may be revoked.
-        request_url: an open authorization request.
-        cancel_secret: the end of another one's cancel address.
-        payment_id: of a payment that has been initiated.
-        request_id: of a call that is answered later.
-        listed_payment_id: of a payment in the account's list; version 1 only.
+        refresh_token: of a second consent.
+        authorization_code: of a third request, not yet exchanged.
+        bank_token: the bank's token of another consent, for revocation.
+        request_url: the URL of an open authorization request.
+        cancel_secret: the last segment of another request's ``cancel_url``.
+        payment_id: of an initiated payment.
+        request_id: of a deferred call.
+        listed_payment_id: of a payment in the account's history; version 1 only.
         api_key: the bank's.
         signing_key: the bank's private key, PEM.
-        day: yesterday, which performance can be reported for.
+        day: yesterday, a valid day for a performance report.
     """
 
     version: int
@@ -76,7 +76,7 @@ class BankFixtures:
     day: str
 
     def placeholders(self) -> dict[str, str]:
-        """The attribute with the real value for each value of the examples."""
+        """Maps each placeholder in the examples to the attribute that contains the real value."""
         names = {_example(model, member): name for name, (model, member) in _MADE_UP.items()}
         cancel_url = _example(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")
         account = _ACCOUNTS[self.version]
@@ -108,7 +108,9 @@ def _example(model: Model, member: str) -> str:
 
 
 def prepare(stack: Mapping[str, Any]) -> dict[int, BankFixtures]:
-    """Be the TPP and the PSU at both banks of a running stack, whose environment this process has.
+    """Act as the TPP and the PSU at both banks of a running stack; the process must have the stack's environment.
+
+    Returns the data by protocol version.
 
     Raises:
         PreparationFailed, NavigationFailed.
@@ -118,7 +120,7 @@ def prepare(stack: Mapping[str, Any]) -> dict[int, BankFixtures]:
 
 
 class _Tpp:
-    """The stack's client."""
+    """Makes calls as the stack's client."""
 
     def __init__(self, stack: Mapping[str, Any]) -> None:
         self._base: str = stack["base_url"]
@@ -126,7 +128,7 @@ class _Tpp:
         self._hub = bootstrap.Hub(Settings.from_environment(stack["environment"]))
 
     def prepare_bank(self, bank: Mapping[str, Any]) -> BankFixtures:
-        """Prepare the data of one bank."""
+        """Create the data for one bank."""
         version, bic = bank["api_version"], bank["bic"]
         bearer = self._tokens(bic, list(VERSIONS[version].scopes))["access_token"]
         few = [next(iter(VERSIONS[version].scopes))]

@@ -1,4 +1,4 @@
-"""A request of the collection, and its Postman form."""
+"""A request in the collection, and its Postman format."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class PostmanRequest:
     """One request.
 
     Attributes:
-        query, off: parameters that are sent, and that are not.
-        script: further tests of the answer, in JavaScript.
+        query, off: the enabled parameters with their values, and the names of the disabled ones.
+        script: additional tests of the response, in JavaScript.
     """
 
     operation: Json
@@ -29,7 +29,7 @@ class PostmanRequest:
     script: tuple[str, ...] = ()
 
     def item(self) -> Json:
-        """The request in Postman's form, with a test of its status."""
+        """The request in Postman's format, with a test of the status."""
         status = "202" if "Prefer" in self.headers else min(self.operation["responses"])
         sent = [{"key": name, "value": str(value)} for name, value in self.query.items()]
         left = [{"key": name, "value": "", "disabled": True} for name in self.off]

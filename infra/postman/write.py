@@ -18,7 +18,11 @@ TARGET = stackfile.ROOT / "build"
 
 
 def write(target: Path) -> list[Path]:
-    """Write both files for the running stack. Raises: PreparationFailed, NavigationFailed, RequestException."""
+    """Write both files for the running stack. Returns their paths.
+
+    Raises:
+        PreparationFailed, NavigationFailed, RequestException.
+    """
     from infra.postman.collection import build, environment
     from infra.postman.fixtures import PreparationFailed, prepare
 
@@ -40,7 +44,7 @@ def write(target: Path) -> list[Path]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command. Returns the exit code."""
     from infra.postman.fixtures import PreparationFailed
 
     command.parser("infra.postman", __doc__).parse_args(arguments)

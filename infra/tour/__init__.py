@@ -1,1 +1,1 @@
-"""The tour: plays a TPP and a PSU against a running stack, and prints every request and answer."""
+"""The tour: plays a TPP and a PSU against a running stack, and prints every request and response."""

@@ -4,7 +4,7 @@ from infra import command
 
 
 def main() -> int:
-    """Run the tour; the late import lets Ctrl-C print one line from the first moment."""
+    """Run the tour. The import is late so that Ctrl-C prints one line from the start."""
     from infra.tour import play
 
     return play.main()

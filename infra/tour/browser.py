@@ -1,4 +1,4 @@
-"""A very small browser: loads pages, fills in their forms and submits them. It runs no script."""
+"""A minimal browser: loads pages, fills in forms and submits them. It runs no scripts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import requests
 
 
 class NavigationFailed(Exception):
-    """The page does not let the PSU go on."""
+    """The page does not let the PSU continue."""
 
 
 @dataclass
 class Form:
-    """A form: its fields with their values, its check boxes, and its button's label."""
+    """A form: its fields and their values, its check boxes, and the label of its button."""
 
     method: str
     action: str
@@ -27,7 +27,7 @@ class Form:
 
 @dataclass
 class BrowserPage:
-    """A loaded page: address, title, forms, the texts of elements with an id, and of headers."""
+    """A loaded page: its URL, title and forms, the texts of elements by id, and the texts of each ``<header>``."""
 
     url: str
     status: int
@@ -37,11 +37,15 @@ class BrowserPage:
     headers: list[list[str]]
 
     def text_after(self, text: str) -> list[str]:
-        """The rest of the page's first header that begins with ``text``."""
+        """The texts that follow ``text`` in the first ``<header>`` that starts with it; empty if there is none."""
         return next((rest for first, *rest in self.headers if first == text), [])
 
     def form(self, holds: str, *, filled: bool = False) -> Form:
-        """The first form with a field of that name, or with that value in it. Raises: NavigationFailed."""
+        """The first form with a field or check box named ``holds``; with ``filled``, the field must have a value.
+
+        Raises:
+            NavigationFailed: there is none.
+        """
         for candidate in self.forms:
             names = candidate.fields.keys() | {name for name, _ in candidate.boxes}
             if holds in names and (candidate.fields.get(holds) or not filled):
@@ -97,7 +101,7 @@ class _Reader(HTMLParser):
 
 
 class Browser:
-    """Follows redirects until one leads to ``stops_at``, where the PSU is back at the TPP."""
+    """Follows redirects until one leads to ``stops_at``, where the PSU returns to the TPP."""
 
     def __init__(self, stops_at: str, watch: Callable[[str, str, int, str], None]) -> None:
         self._session = requests.Session()
@@ -106,13 +110,13 @@ class Browser:
         self._watch = watch
 
     def open(self, url: str) -> BrowserPage | str:
-        """Load a page; answers it, or the address below ``stops_at`` that it led to."""
+        """Load a page. Returns the page, or the URL if a redirect led to ``stops_at``."""
         return self._load("GET", url, None)
 
     def submit(
         self, page: BrowserPage, form: Form, fields: Mapping[str, str] | None = None, boxes: bool = False
     ) -> BrowserPage | str:
-        """Submit a form with ``fields`` filled in and, with ``boxes``, all its boxes ticked."""
+        """Submit a form with the values in ``fields``; with ``boxes``, all check boxes are ticked."""
         sent = list((form.fields | dict(fields or {})).items()) + (form.boxes if boxes else [])
         return self._load(form.method, urljoin(page.url, form.action), sent)
 
@@ -136,10 +140,10 @@ class Browser:
 
 
 def approve_consent(browser: Browser, redirect_url: str) -> str:
-    """Be a PSU of a demonstration bank who approves everything; answers the callback address with the code.
+    """Approve everything as a PSU of a demonstration bank. Returns the callback URL with the code.
 
     Raises:
-        NavigationFailed: on a page that is not part of that way.
+        NavigationFailed: an unexpected page was reached.
     """
     page = _page(browser.open(redirect_url))
     page = _page(browser.submit(page, page.form("password", filled=True)))
@@ -151,10 +155,10 @@ def approve_consent(browser: Browser, redirect_url: str) -> str:
 
 
 def confirm_payment(browser: Browser, confirmation_url: str) -> str:
-    """Be a PSU of a demonstration bank who confirms a payment; answers the callback address with its outcome.
+    """Confirm a payment as a PSU of a demonstration bank. Returns the callback URL with the payment's outcome.
 
     Raises:
-        NavigationFailed: on a page that is not part of that way.
+        NavigationFailed: an unexpected page was reached.
     """
     page = browser.open(confirmation_url)
     while isinstance(page, BrowserPage):
@@ -169,7 +173,7 @@ def confirm_payment(browser: Browser, confirmation_url: str) -> str:
 
 
 def open_signed_in(browser: Browser, url: str) -> BrowserPage:
-    """Load a demonstration bank's page as the approving PSU; signs in if needed. Raises: NavigationFailed."""
+    """Load a page of a demonstration bank as the approving PSU, signing in if necessary. Raises: NavigationFailed."""
     page = _page(browser.open(url))
     if any("password" in form.fields for form in page.forms):
         page = _page(browser.submit(page, page.form("password", filled=True)))

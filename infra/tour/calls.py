@@ -1,4 +1,4 @@
-"""Calls of a TPP and of a programme manager, each shown with its answer."""
+"""API clients for a TPP and a programme manager that print each request and response."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from chalicelib.cards.protocol.values import API_VERSION
 from infra.tour.guide import Guide
 
 SECONDS = 15.0
-"""Long enough for a delivery's second attempt, after 5 seconds."""
+"""Maximum wait; long enough for the second attempt of a delivery, which follows after 5 seconds."""
 _PAUSE = 0.25
 
 _Seen = TypeVar("_Seen")
 
 
 class TourFailed(Exception):
-    """The tour cannot go on; the message is one sentence."""
+    """The tour cannot continue; the message is one sentence."""
 
 
 def wait_for(look: Callable[[], _Seen], complaint: str) -> _Seen:
-    """Poll until there is a result. Raises: TourFailed, with ``complaint``."""
+    """Poll ``look`` until it returns a true value. Raises: TourFailed, with ``complaint``, after ``SECONDS``."""
     deadline = time.monotonic() + SECONDS
     while not (seen := look()):
         if time.monotonic() >= deadline:
@@ -39,7 +39,7 @@ _SHOWN = ("Location", "Preference-Applied")
 
 
 class TppCalls:
-    """One client's calls of a stack at ``base``."""
+    """Calls one client's TPP API on the stack at ``base``."""
 
     def __init__(self, base: str, client_id: str, guide: Guide) -> None:
         self._base = base
@@ -58,14 +58,14 @@ class TppCalls:
         headers: Mapping[str, str] | None = None,
         silent: bool = False,
     ) -> Any:
-        """Make a call; returns the body of the answer. Raises: TourFailed, if its status is not ``expected``."""
+        """Make a call. Returns the response body. Raises: TourFailed, if the status is not ``expected``."""
         return self._answer(method, path, body, bearer, expected, headers, silent).json()
 
     def call_later(self, method: str, path: str, body: Mapping[str, Any] | None = None, bearer: str = "") -> Any:
-        """Make a deferred call; answers its outcome, fetched with the same bearer.
+        """Make a deferred call and wait for it. Returns its outcome, fetched with the same bearer.
 
         Raises:
-            TourFailed.
+            TourFailed: the call failed, or did not finish in time.
         """
         accepted = self._answer(method, path, body, bearer, 202, {"Prefer": "respond-async"})
         place = urljoin(self._base, accepted.headers["Location"]).removeprefix(self._base)
@@ -104,7 +104,9 @@ _CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
 
 
 class CardCalls:
-    """Requests of a stack at ``base`` with ``credential``, which has its three parts; shown if there is a ``guide``."""
+    """Calls the card API on the stack at ``base`` with the three parts of ``credential``; prints the calls to
+    ``guide``, if any.
+    """
 
     def __init__(self, base: str, credential: Mapping[str, str], guide: Guide | None) -> None:
         self._base = base
@@ -115,21 +117,23 @@ class CardCalls:
 
     @property
     def unprinted(self) -> CardCalls:
-        """The same caller with other words for its requests."""
+        """The same client without output."""
         return CardCalls(self._base, self._credential, None)
 
     def ask(self, action: str, refused: Status | None = None, *, silent: bool = False, **members: Any) -> Any:
-        """Call an action; answers the envelope. ``silent`` if the same body was shown before. Raises: TourFailed."""
+        """Call an action. Returns the envelope. ``silent`` abbreviates a body that was printed before. Raises:
+        TourFailed.
+        """
         return self._post("/api", action, refused, members, silent=silent)
 
     def simulate(self, action: str, **members: Any) -> Any:
-        """Call an action of the simulator. Raises: TourFailed."""
+        """Call a simulator action. Returns the envelope. Raises: TourFailed."""
         return self._post("/simulator", action, None, members)
 
     def _post(
         self, path: str, action: str, refused: Status | None, members: Mapping[str, Any], *, silent: bool = False
     ) -> Any:
-        """The envelope. Raises: TourFailed, unless it is a success, or the error that is expected."""
+        """Returns the envelope. Raises: TourFailed, unless it is a success or, with ``refused``, that error."""
         asked = {"action": action, "api_version": API_VERSION, **members}
         if self._guide:
             self._guide.request("PM", "POST", f"{self._base}{path}", "(the same body)" if silent else asked)

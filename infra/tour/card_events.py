@@ -1,4 +1,4 @@
-"""Card events: a programme manager of the tour's own, and its Events URL."""
+"""Card events, received at the Events URL of a programme manager created for the tour."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _AMOUNT = 4590
 
 
 class CardEventsTour:
-    """Card events of a stack at ``base``, each received and verified."""
+    """Triggers card events on the stack at ``base``, and receives and verifies each one."""
 
     def __init__(self, base: str, hub: Hub, guide: Guide) -> None:
         self._base = base
@@ -46,7 +46,7 @@ class CardEventsTour:
         self._guide = guide
 
     def play(self, like: Catalogue) -> int:
-        """Play a card's first steps, at a programme manager set up ``like`` another; answers the number of events.
+        """Play a card's first steps for a new programme manager set up like ``like``. Returns the number of events.
 
         Raises:
             TourFailed.
@@ -62,7 +62,7 @@ class CardEventsTour:
 
     @contextmanager
     def _load_manager(self, like: Catalogue, receiver: EventReceiver) -> Iterator[CardCalls]:
-        """A new programme manager's caller; at the end its events stop."""
+        """A client for a new programme manager, whose Events URL is removed on exit."""
         number = _NUMBERS + secrets.randbelow(_NUMBERS)
         made = replace(like, manager_id=number, name=f"Guided Tour {number}", events_url=receiver.url)
         (plan,) = loading.load(self._hub, [WantedManager(made, _RIGHTS)])
@@ -105,6 +105,6 @@ class CardEventsTour:
         self._expect_event(receiver, "card.status_changed", **number)
 
     def _expect_event(self, receiver: EventReceiver, name: str, **members: Any) -> None:
-        """Wait for an event, and show it. Raises: TourFailed."""
+        """Wait for an event and print it. Raises: TourFailed."""
         event = receiver.wait_for_event(name, **members)
         self._guide.event(event.type, event.message_id, event.data)

@@ -1,4 +1,4 @@
-"""A programme manager's tour of the card API: a holder, a card, its activation, PIN, secrets and end, and money."""
+"""The tour of the card API for a programme manager: a holder, a card from activation to blocking, and payments."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _ADDRESS = {"address_line_1": "Riverside 12", "zipcode": "10115", "city": "Berli
 
 
 class CardTour:
-    """One programme manager's requests of a stack at ``base``, each shown with its answer.
+    """Plays a programme manager on the stack at ``base``, and prints each request and response.
 
-    ``credential`` has the three parts of a credential that may do everything, ``catalogue`` is its set-up.
+    ``credential`` has the three parts of a credential with all rights, ``catalogue`` is the manager's configuration.
     """
 
     def __init__(self, base: str, credential: Mapping[str, str], catalogue: Catalogue, guide: Guide) -> None:
@@ -61,7 +61,7 @@ class CardTour:
     # -- chapters
 
     def _accounts(self, holder_id: int) -> Mapping[int, int]:
-        """The holder's accounts, by their currencies."""
+        """The holder's account ids by currency."""
         self._guide.step("The holder has the accounts")
         accounts = self._ask("getHolderAccounts", holder_id=holder_id)["data"]
         if [account["currency_ison"] for account in accounts] != list(self._programme().currencies):
@@ -124,7 +124,7 @@ class CardTour:
     # -- requests
 
     def _verify_pin(self, card_id: int, pin: str) -> str:
-        """The network's answer to a verification with a PIN."""
+        """The response code of a PIN verification through the card network."""
         asked: dict[str, Any] = {
             "card_id": card_id,
             "transaction_type": 39,
@@ -135,10 +135,10 @@ class CardTour:
         code: str = self._simulate("simulateAuthorization", **asked)["data"]["response_code"]
         return code
 
-    # -- what is asked for
+    # -- request members
 
     def _programme(self) -> CardProgramme:
-        """The first programme of physical cards."""
+        """The first programme that issues physical cards."""
         return next(each for each in self._catalogue.card_programmes.values() if each.physical)
 
     def _holder(self) -> dict[str, Any]:
@@ -178,14 +178,14 @@ _BOOKSHOP = {"destination_account_name": "Lantern Books", "destination_iban": "D
 
 
 class MoneyTour:
-    """External payments of one account in EUR without fees."""
+    """External payments of an account in EUR without fees."""
 
     def __init__(self, calls: CardCalls, guide: Guide) -> None:
         self._calls = calls
         self._guide = guide
 
     def play(self, account_id: int) -> None:
-        """Play external payments, from an IBAN to a direct debit. Raises: TourFailed."""
+        """Play external payments, from assigning an IBAN to paying a direct debit. Raises: TourFailed."""
         guide, calls, euro = self._guide, self._calls, METHOD_CURRENCIES[SEPA]
         guide.step("The account in EUR gets its own IBAN")
         asked: dict[str, Any] = {"account_id": account_id, "epm_method_id": SEPA, "currency_ison": euro}
@@ -226,7 +226,7 @@ class MoneyTour:
         self._balances(paid, available=left, settled=left)
 
     def _balances(self, answer: Mapping[str, Any], *, available: int, settled: int) -> None:
-        """Show the balances of an answer. Raises: TourFailed, if they are wrong."""
+        """Print the balances in a response. Raises: TourFailed, if they are wrong."""
         found = answer["available_balance"], answer["settled_balance"]
         if found != (available, settled):
             raise TourFailed(f"the balances are {found} instead of {(available, settled)}")

@@ -1,4 +1,4 @@
-"""The tour's output: a line for each step with its outcome, or every request, answer, event and page in full."""
+"""The tour's output: one line per step, or every request, response, event and page in full."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STEP_WIDTH = 80
 _MOST_OUTCOMES = 2
 _LONGEST_FINDING = 60
 _TELLING = ("response_code", "funds_available", "transaction_status", "payment_status")
-"""Members of an answer that tell a step's outcome, the most telling first."""
+"""Response members that summarise a step's outcome, the most informative first."""
 _COUNTED = ("accounts", "balances", "payments")
 _SECRETS = ("access_token", "refresh_token", "authorization_code", "token", "events_secret")
 
@@ -38,7 +38,7 @@ class Guide:
         print(f"\n{self.colour('bold', text)}\n{self.colour('dim', '─' * len(text))}")
 
     def finish(self, text: str) -> None:
-        """Print the end of a chapter."""
+        """Print the closing line of a chapter."""
         print(f"\n{self.colour('green', text)}")
 
     def step(self, text: str) -> None:
@@ -66,21 +66,21 @@ class Guide:
         print(_indent(data))
 
     def command(self, text: str, made: Any) -> None:
-        """Print a command of the operator, and its result."""
+        """Print an operator command and its result."""
         print(f"  {self.colour('magenta', 'OPERATOR')} {PYTHON} -m infra.admin {text}")
         print(_indent(made))
 
     def line(self, what: str, said: str, after: str, *, good: bool) -> None:
-        """Print a step, its answer, and the state afterwards."""
+        """Print a step, its result, and the state afterwards."""
         mark = self.colour("green", "✓") if good else self.colour("red", "✗")
         print(f"  {mark} {what} {self.colour('green' if good else 'red', f'{said:<42}')} {self.colour('dim', after)}")
 
     def print_row(self, text: str) -> None:
-        """Print a line of a list."""
+        """Print a row of a list."""
         print(f"    {text}")
 
     def print_finding(self, text: str) -> None:
-        """Print the text of the PSU's page."""
+        """Print a finding, such as the text of a PSU's page."""
         print(f"    {self.colour('green', text)}")
 
     def page(self, method: str, url: str, status: int, title: str) -> None:
@@ -95,7 +95,7 @@ class Guide:
 
 
 class BriefGuide(Guide):
-    """Prints a line for each step, with its outcome at the end."""
+    """Prints one line per step, ending with its outcome."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ class BriefGuide(Guide):
         self._add("✓" if good else "✗")
 
     def print_row(self, text: str) -> None:
-        """Print nothing: lists are left out."""
+        """Print nothing: lists are omitted."""
 
     def print_finding(self, text: str) -> None:
         self._add(text if len(text) <= _LONGEST_FINDING else text.partition(":")[0])
@@ -145,7 +145,7 @@ class BriefGuide(Guide):
             self._outcomes.append(outcome)
 
     def _end_step(self) -> None:
-        """A step's outcome: its findings, or its outcomes, counted if there are many."""
+        """Print the last outcomes of the step, with counts for repeated ones."""
         if self._outcomes is None:
             return
         counts = Counter(self._outcomes)
@@ -157,7 +157,7 @@ class BriefGuide(Guide):
 
 
 def _describe_answer(status: int, body: Any) -> str:
-    """An answer in a few words: its refusal, or its telling members."""
+    """A response in a few words: the error, or its most informative member."""
     if not isinstance(body, dict):
         return str(status)
     if "status_code" in body:
@@ -181,7 +181,7 @@ def _indent(body: Any) -> str:
 
 
 def _json_lines(value: Any) -> list[str]:
-    """JSON in lines; a part that fits stays on one line."""
+    """Pretty-printed JSON lines; a value that fits stays on one line."""
     whole = json.dumps(value, ensure_ascii=False)
     if len(whole) <= _WIDTH or not isinstance(value, dict | list) or not value:
         return [whole]
@@ -209,7 +209,7 @@ def _shorten(text: str) -> str:
 
 
 def format_amount(amount: int, currency: int, *, signed: bool = False) -> str:
-    """An amount in minor units of a currency (ISO 4217, numeric) as ``12.50 EUR``."""
+    """Format an amount in minor units of a currency (ISO 4217, numeric), e.g. ``12.50 EUR``."""
     digits = minor_units()[currency]
     whole, rest = divmod(abs(amount), 10**digits)
     sign = "-" if amount < 0 else "+" if signed else ""

@@ -1,4 +1,4 @@
-"""A TPP and a PSU at one bank: consent, accounts, payments, the end of the consent, and events."""
+"""A TPP and a PSU at one bank: consent, accounts, payments, revocation, and events."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SCOPES = {
 }
 _STATUSES = ("payment_status", "transaction_status")
 _ACTIVE, _ENDED = "Revoke", "Revoked"
-"""The cell beside an application in a bank's list of consents: a button, or its state."""
+"""The cell next to a TPP in the bank's list of consents: a button, or the state of the consent."""
 _FETCHED_LATER = ", and fetches the answer later"
 _RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
 
 
 class BankTour:
-    """One client's journey through one bank after the other."""
+    """The journey of one client, played at one bank at a time."""
 
     def __init__(self, base: str, client: Client, receiver: EventReceiver, guide: Guide) -> None:
         self._base = base
@@ -42,7 +42,7 @@ class BankTour:
         self._call, self._call_later = calls.call, calls.call_later
 
     def bank(self, bank: Mapping[str, Any]) -> None:
-        """The whole journey at one bank, as the stack's file describes it. Raises: TourFailed, NavigationFailed."""
+        """Play the journey at ``bank``, an entry of the stack file. Raises: TourFailed, NavigationFailed."""
         guide = self._guide
         bic, version = bank["bic"], bank["api_version"]
         guide.chapter(f"{bank['name']} ({bic}, version {version})")
@@ -70,7 +70,7 @@ class BankTour:
         self._revocation(bank, tokens)
 
     def _revocation(self, bank: Mapping[str, Any], tokens: Mapping[str, Any]) -> None:
-        """The TPP ends the consent; the bank and the TPP itself are told."""
+        """The TPP ends the consent; the bank and the TPP are notified."""
         guide, title = self._guide, self._client.title
         browser, place = Browser(self._client.callback_url, guide.page), f"{bank['domain']}/consents"
 
@@ -94,12 +94,12 @@ class BankTour:
         guide.print_finding(f"{title}: {_ENDED.lower()}")
 
     def _expect_event(self, type_: str, **members: Any) -> None:
-        """Wait for an event, and show it. Raises: TourFailed."""
+        """Wait for an event and print it. Raises: TourFailed."""
         event = self._receiver.wait_for_event(type_, **members)
         self._guide.event(event.type, event.message_id, event.data)
 
     def _accounts(self, version: int, bearer: str) -> Mapping[str, Any]:
-        """Read the PSU's accounts; answers the first one."""
+        """Read the PSU's accounts. Returns the first account."""
         guide = self._guide
         guide.step("The TPP reads the accounts; the hub asks the bank by a signed webhook")
         accounts = self._call("GET", "/tpp/accounts", bearer=bearer)["accounts"]
@@ -152,7 +152,7 @@ class BankTour:
         self._confirm(self._call("POST", "/tpp/direct_payment_initiation", order), "", bic)
 
     def _confirm(self, taken: Mapping[str, Any], bearer: str, bic: str = "") -> None:
-        """The PSU confirms; the TPP asks for the status, and receives the event."""
+        """The PSU confirms the payment; the TPP queries its status and receives the event."""
         back = confirm_payment(Browser(f"{self._base}/payments/callback", self._guide.page), taken["confirmation_url"])
         if _query(back).get("payment_id") != taken["payment_id"]:
             raise TourFailed("the payment that came back is not the one that was initiated")
@@ -165,7 +165,7 @@ class BankTour:
 
 
 def payment_requests(version: int, account: Mapping[str, Any], callback: str) -> dict[str, dict[str, Any]]:
-    """A single, a bulk and a direct payment in the version's form."""
+    """A single, a bulk and a direct payment in the given version's format."""
     currency = account["currency"]
     if version == 1:
         receiver = {"receiver_name": "Oak Street Books", "receiver_iban": _RECEIVERS[currency], "currency": currency}

@@ -1,6 +1,6 @@
-"""A card in use: approvals and declines, clearings, a refund, a dispute, and reports that add up.
+"""A card in use: approvals, declines, clearings, a refund, a dispute, and reports that reconcile.
 
-Each step is one line, with amounts in whole units.
+Each step is printed as one line, with amounts in major units.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STANDARD_USES, _NO_CASH, _STANDARD_RISK, _STRICT = 601, 602, 401, 404
 
 
 class NetworkTour:
-    """The demonstration programme's card with one account in EUR; ``order`` has createCard's members for that."""
+    """Uses a demonstration card with one account in EUR; ``order`` contains the members of its createCard request."""
 
     def __init__(self, calls: CardCalls, guide: Guide, order: Mapping[str, Any]) -> None:
         self._calls = calls.unprinted
@@ -41,7 +41,7 @@ class NetworkTour:
         self._order = order
 
     def play(self) -> None:
-        """Play the card's life from its order to the reports. Raises: TourFailed."""
+        """Play the card from its order to its reports. Raises: TourFailed."""
         guide = self._guide
         guide.chapter("The card network")
         guide.step("The holder gets another card")
@@ -72,7 +72,7 @@ class NetworkTour:
         till.line(_FUNDS, EURO, f"Meadow Ltd to {opened['iban']}", "arrived", came["data"])
 
     def _spend(self, till: Till, made: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The amounts held afterwards, by shop."""
+        """Make purchases. Returns the authorizations that are still held, by shop."""
         guide = self._guide
         guide.step("Approved amounts are held: the available balance falls, the booked one stays")
         held = {

@@ -31,7 +31,7 @@ _GREETING = "The tour plays a TPP, a bank's customer and a programme manager. It
 
 
 def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
-    """Play the tour against the stack of ``hub``. Raises: TourFailed, NavigationFailed."""
+    """Play the tour on a running stack; ``hub`` uses the same stack. Raises: TourFailed, NavigationFailed."""
     with listen() as receiver, _client(hub.openbanking.clients, stack, receiver, guide) as client:
         tour = BankTour(stack["base_url"], client, receiver, guide)
         for bank in stack["banks"]:
@@ -46,7 +46,7 @@ def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
 
 @contextlib.contextmanager
 def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide) -> Iterator[Client]:
-    """A client whose events go to the tour; at the end it loses its Events URL and is deactivated."""
+    """A client whose events are sent to the tour; on exit its Events URL is removed and it is deactivated."""
     title, owner = f"Guided Tour {secrets.token_hex(2)}", stack["user"]["email"]
     guide.chapter("A client of the tour's own")
     guide.step("The operator registers a client with an Events URL that the tour listens at")
@@ -66,14 +66,14 @@ def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver,
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Play the tour on the running stack, or on one of its own; answers the exit code."""
+    """Play the tour on the running stack, or on a temporary one. Returns the exit code."""
     from infra.local import background
 
     parser = command.parser("infra.tour", __doc__)
     parser.add_argument("--detail", action="store_true", help="show every request, answer, event and page")
     detail = parser.parse_args(arguments).detail
     print(_GREETING if detail else f"{_GREETING} DETAIL=1 shows every request and answer.")
-    logging.disable()  # what the tour has to say it prints
+    logging.disable()  # the tour prints its own messages
     try:
         running = stackfile.find_running()
         if running is not None:

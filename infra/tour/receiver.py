@@ -1,4 +1,4 @@
-"""A receiver of events that verifies each with the library of Standard Webhooks."""
+"""An event receiver that verifies signatures with the Standard Webhooks library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from infra.tour.calls import TourFailed
 
 @dataclass(frozen=True, slots=True)
 class ReceivedEvent:
-    """An event whose signature was verified; ``message_id`` is the same when it is sent again."""
+    """An event with a verified signature; repeats have the same ``message_id``."""
 
     message_id: str
     type: str
@@ -30,8 +30,8 @@ class EventReceiver:
     """Receives events at ``url``.
 
     Attributes:
-        secret: of the events' signatures (``whsec_…``), known once the ``url`` is registered.
-        count: events without repeats.
+        secret: the signing secret (``whsec_…``); set it once ``url`` is registered.
+        count: the number of distinct events.
     """
 
     def __init__(self, url: str) -> None:
@@ -40,11 +40,11 @@ class EventReceiver:
         self.count = 0
         self._known: set[str] = set()
         self._lock = threading.Lock()
-        self._arrivals: SimpleQueue[ReceivedEvent | None] = SimpleQueue()  # None is one that cannot be trusted
+        self._arrivals: SimpleQueue[ReceivedEvent | None] = SimpleQueue()  # None: an event that failed verification
         self._waiting: list[ReceivedEvent] = []
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> int:
-        """One request, its ``headers`` by their lower-case names; answers the HTTP status."""
+        """Process a request, with ``headers`` by lower-case name. Returns the HTTP status."""
         try:
             told = Webhook(self.secret).verify(body, dict(headers))
             event = ReceivedEvent(headers["webhook-id"], told["type"], told["data"])
@@ -60,10 +60,10 @@ class EventReceiver:
         return 204
 
     def wait_for_event(self, type_: str, **members: Any) -> ReceivedEvent:
-        """Wait for an event of a type with these members in its data; other events stay for later.
+        """Wait for an event of a type whose data contain these members; other events are kept for later calls.
 
         Raises:
-            TourFailed: it did not come, or one came that was not signed with the receiver's secret.
+            TourFailed: no such event arrived in time, or a signature was invalid.
         """
         deadline = time.monotonic() + calls.SECONDS
         while True:
@@ -82,7 +82,7 @@ class EventReceiver:
 
 @contextmanager
 def listen() -> Iterator[EventReceiver]:
-    """A receiver on a free port of this machine."""
+    """Run a receiver on a free local port."""
     door = _ReceiverServer(("127.0.0.1", 0), _Handler)
     door.receiver = EventReceiver(f"http://127.0.0.1:{door.server_port}/events")
     threading.Thread(target=door.serve_forever, args=(0.05,), name="receiver", daemon=True).start()
@@ -109,4 +109,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the tour shows events in its own order."""
+        """Log nothing: the tour prints the events."""

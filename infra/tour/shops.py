@@ -1,4 +1,4 @@
-"""Shops of the tour, played by the simulator, with one line for each use of the card."""
+"""The shops of the tour, played by the simulator; each card use prints one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PURCHASE, CASH = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """A shop, its merchant category code, its country and currency, and how it reads cards."""
+    """A shop: its merchant category code, country and currency, and how it reads cards."""
 
     name: str
     mcc: str
@@ -29,7 +29,7 @@ class Shop:
 
     @property
     def members(self) -> dict[str, Any]:
-        """Its members in messages of the network."""
+        """The shop's members in network messages."""
         return {
             "mcc": self.mcc,
             "merchant_name": self.name,
@@ -51,10 +51,10 @@ MACHINE = Shop("Cash machine", "6011")
 
 
 class Till:
-    """Shops' messages about one card; ``account`` is the account's currency.
+    """Sends the shops' messages for one card, whose account has the currency ``account``.
 
     Attributes:
-        answered: how often each response code was the answer to a message of the network.
+        answered: the number of responses to network messages, by response code.
     """
 
     def __init__(self, calls: CardCalls, guide: Guide, card_id: int, account: int) -> None:
@@ -65,7 +65,7 @@ class Till:
         self._account = account
 
     def pay(self, shop: Shop, amount: int, note: str, expected: str = APPROVED, **members: Any) -> Any:
-        """Ask for an authorization, and show the answer. Raises: TourFailed, unless it is the expected one."""
+        """Request an authorization and print the response. Raises: TourFailed, if its code is not ``expected``."""
         asked = {"transaction_type": PURCHASE, "amount": amount, "currency_ison": shop.currency}
         asked |= {"entry_mode_type": shop.entry_mode} | shop.members | self._card | members
         answer = self._simulate("simulateAuthorization", **asked)
@@ -79,7 +79,7 @@ class Till:
         return answer
 
     def advise(self, shop: Shop, amount: int, note: str) -> Any:
-        """Have the network report an approval of its own."""
+        """Report a payment that the network approved on the issuer's behalf."""
         asked = {"transaction_type": PURCHASE, "amount": amount, "currency_ison": shop.currency, "response_code": "00"}
         answer = self._simulate("simulateAdvice", **asked, **shop.members, **self._card)
         self.answered[APPROVED] += 1
@@ -87,7 +87,7 @@ class Till:
         return answer
 
     def increment(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
-        """Ask for more on an authorization. Raises: TourFailed."""
+        """Increase an authorization by ``amount``. Raises: TourFailed, if it is declined."""
         answer = self._simulate("simulateIncrement", trans_link=held["trans_link"], amount=amount)
         self.answered[answer["response_code"]] += 1
         if answer["response_code"] != APPROVED:
@@ -95,7 +95,7 @@ class Till:
         self.line(amount, shop.currency, f"{shop.name}, more on top", "approved", answer)
 
     def reverse(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
-        """Reverse the rest of an authorization of ``amount``."""
+        """Reverse what remains of an authorization of ``amount``."""
         answer = self._simulate("simulateReversal", trans_link=held["trans_link"])
         self.answered[APPROVED] += 1
         released = format_amount(answer["released_amount"], self._account)
@@ -104,7 +104,7 @@ class Till:
     def clear(
         self, shop: Shop, amount: int, note: str, held: Mapping[str, Any] | None = None, *, last: bool = True
     ) -> Any:
-        """Clear an amount, with or without an authorization; answers the clearing."""
+        """Clear an amount, with or without an authorization. Returns the clearing."""
         named = {"trans_link": held["trans_link"]} if held else self._card
         asked = {"amount": amount, "currency_ison": shop.currency, "final": int(last), **shop.members, **named}
         answer = self._simulate("simulateClearing", **asked)
@@ -115,13 +115,13 @@ class Till:
         return answer
 
     def refund(self, cleared: Mapping[str, Any], shop: Shop, amount: int, note: str) -> None:
-        """Refund a part of a clearing."""
+        """Refund part of a clearing."""
         asked = {"trans_link": cleared["trans_link"], "amount": amount, "currency_ison": shop.currency}
         answer = self._simulate("simulateRefund", **asked, **shop.members)
         self.line(amount, shop.currency, f"{shop.name}, {note}", "given back", answer)
 
     def dispute(self, cleared: Mapping[str, Any], shop: Shop, step: str, said: str) -> Any:
-        """Dispute a clearing, or end its dispute."""
+        """Open a dispute about a clearing, or close it."""
         asked = {"transaction_id": cleared["transaction_id"], "step": step}
         answer = self._simulate("simulateDispute", **asked)
         said = f"{said}, {format_amount(answer['reserved_balance'], self._account)} reserved"
@@ -131,12 +131,12 @@ class Till:
     def line(
         self, amount: int, currency: int, what: str, said: str, answer: Mapping[str, Any], *, good: bool = True
     ) -> None:
-        """Show a step with the available and the settled balance afterwards."""
+        """Print a step with the available and the settled balance afterwards."""
         left, booked = (format_amount(answer[f"{name}_balance"], self._account) for name in ("available", "settled"))
         self._guide.line(f"{format_amount(amount, currency):>13}  {what:<43}", said, f"{left} of {booked}", good=good)
 
     def _approval(self, answer: Mapping[str, Any], shop: Shop) -> str:
-        """The approved amount if it is partial, and its value on the account if that differs."""
+        """Describe an approval: a partial amount, the amount in the account's currency if it differs, and the fee."""
         said = "approved"
         if answer["response_code"] == APPROVED_IN_PART:
             said = f"{APPROVED_IN_PART} approved: {format_amount(answer['approved_amount'], shop.currency)}"

@@ -1,4 +1,4 @@
-"""Reports of one card, page by page, and their proof: opening plus credits less debits is the settled balance."""
+"""Reports of a card, read page by page, and a check: opening balance plus credits less debits is the settled balance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LATEST = 99999999999
 
 
 class ReportSummary:
-    """The reports of a card and its account since this object was made."""
+    """The reports of a card and its account; balances are compared with those at creation of this object."""
 
     def __init__(self, calls: CardCalls, guide: Guide, card_id: int, account_id: int) -> None:
         self._calls = calls
@@ -26,11 +26,11 @@ class ReportSummary:
         self._currency: int = self._opening["currency_ison"]
 
     def show(self, answered: Mapping[str, int], *, held: int) -> None:
-        """Show the reports. Raises: TourFailed, if they are incomplete or do not add up.
+        """Print the reports. Raises: TourFailed, if they are incomplete or do not add up.
 
         Args:
-            answered: how often the network was answered with which response code.
-            held: what is waiting for clearings.
+            answered: the number of responses sent to the network, by response code.
+            held: the amount still held for clearings.
         """
         self._activity(answered)
         amounts = self._transactions()
@@ -54,7 +54,7 @@ class ReportSummary:
         return found
 
     def _activity(self, answered: Mapping[str, int]) -> None:
-        """Count all messages by their answers. Raises: TourFailed."""
+        """Count all messages by response code. Raises: TourFailed."""
         self._guide.step("The card's activity report has every message, approved or declined")
         rows = list(self._rows("getCardsActivity", "authorize_id", self._card))
         codes = Counter(row["response_code"] for row in rows)
@@ -70,7 +70,7 @@ class ReportSummary:
             raise TourFailed("a declined message is among the financial ones")
 
     def _transactions(self) -> list[int]:
-        """Show each transaction in a line; answers their signed amounts. Raises: TourFailed."""
+        """Print one line per transaction. Returns the signed amounts. Raises: TourFailed."""
         self._guide.step(f"The account's transactions, {_PAGE} a page, with the balance after each")
         settled, amounts = self._opening["settled_balance"], list[int]()
         for row in self._rows("getTransactions", "transaction_id", self._account):
@@ -84,14 +84,14 @@ class ReportSummary:
         return amounts
 
     def _title(self, row: Mapping[str, Any]) -> str:
-        """A transaction's description, and its own amount if its currency is not the account's."""
+        """A transaction's description, with its original amount if the currency is not the account's."""
         kind = TRANSACTION_TYPES[row["transaction_type"]]
         what = f"{kind}: {row['description']}" if "description" in row else kind
         amount, currency = row["transaction_amount"], row["transaction_currency_ison"]
         return what if currency == self._currency else f"{what} ({format_amount(amount, currency)})"
 
     def _rows(self, action: str, name: str, members: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """The rows of a report, page after page."""
+        """The rows of a report, from all pages."""
         last: dict[str, Any] = {}
         while True:
             page = self._calls.ask(action, **members, **last, date_from=0, date_to=_LATEST, item_count=_PAGE)
@@ -102,6 +102,6 @@ class ReportSummary:
 
 
 def _signed_amount(row: Mapping[str, Any]) -> int:
-    """A transaction's signed amount, by the rule of docs/concepts/card-network.md."""
+    """The signed amount of a transaction, per docs/concepts/card-network.md."""
     amount = row["holder_amount"] if row["transaction_type"] in CREDIT_TYPES else -row["holder_amount"]
     return int(amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)))
