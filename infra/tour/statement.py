@@ -1,4 +1,4 @@
-"""Reports of a card, read page by page, and a check: opening balance plus credits less debits is the settled balance."""
+"""Reports of a card, read page by page, and a check: opening plus credits less debits is the settled balance."""
 
 from __future__ import annotations
 
