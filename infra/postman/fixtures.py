@@ -44,15 +44,15 @@ class BankFixtures:
 
     Attributes:
         access_token: a bearer with every scope.
-        refresh_token: of a second consent.
-        authorization_code: of a third request, not yet exchanged.
-        bank_token: the bank's token of another consent, for revocation.
+        refresh_token: an unused refresh token.
+        authorization_code: a code that has not been exchanged.
+        bank_token: the bank's token for a consent that may be revoked.
         request_url: the URL of an open authorization request.
-        cancel_secret: the last segment of another request's ``cancel_url``.
-        payment_id: of an initiated payment.
-        request_id: of a deferred call.
-        listed_payment_id: of a payment in the account's history; version 1 only.
-        api_key: the bank's.
+        cancel_secret: the last segment of the ``cancel_url`` of another open request.
+        payment_id: an initiated payment.
+        request_id: a deferred call.
+        listed_payment_id: a payment in the account's history; version 1 only.
+        api_key: the bank's API key.
         signing_key: the bank's private key, PEM.
         day: yesterday, a valid day for a performance report.
     """
