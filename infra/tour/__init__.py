@@ -1,1 +1,1 @@
-"""The tour: plays a TPP and a PSU against a running stack, and prints every request and response."""
+"""The tour: plays a TPP, a PSU and a programme manager against a running stack, and prints each step."""

@@ -133,7 +133,9 @@ class CardCalls:
     def _post(
         self, path: str, action: str, refused: Status | None, members: Mapping[str, Any], *, silent: bool = False
     ) -> Any:
-        """Returns the envelope. Raises: TourFailed, unless it is a success or, with ``refused``, that error."""
+        """Send a request. Returns the envelope. Raises: TourFailed, if its status code is not ``refused`` (``None``:
+        success).
+        """
         asked = {"action": action, "api_version": API_VERSION, **members}
         if self._guide:
             self._guide.request("PM", "POST", f"{self._base}{path}", "(the same body)" if silent else asked)
