@@ -1,1 +1,1 @@
-"""Set-ups of programme managers: programmes, credentials, groups."""
+"""Programme manager configuration: programmes, credentials, groups."""

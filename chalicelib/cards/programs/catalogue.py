@@ -1,7 +1,8 @@
-"""A programme manager's set-up as data: programmes, products, designs, groups, rates.
+"""A programme manager's configuration as data: programmes, products, designs, groups, rates.
 
-Every entry has an ``id``, unique in its kind and programme manager. Entries refer to others by id; the first of a list
-is the default. Currencies and countries are ISO numeric codes, amounts are in minor units.
+Every entry has an ``id``, unique per kind and programme manager. Entries refer to each other by id;
+the first id in a list is the default. Currencies and countries are ISO numeric codes, amounts are in
+minor units.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from chalicelib.cards.protocol.values import ANY_DEBIT, ANY_REGION, ANY_TYPE
 
 HIGHEST_MCC = 9999
 MOST_FEE_CODES = 8
-"""The most codes of a fee group for one type of transactions, and so fees of a movement.
+"""The maximum number of fee codes per transaction type in a fee group, and so of fees per movement.
 
-All are written in one transaction with their cause, each with its rows in four lists; a payment between two accounts of
-this service has them on both sides.
+All fees are written in the transaction of the movement that causes them, each with rows in four
+lists. A payment between two accounts of this service incurs fees on both sides.
 """
 
 
@@ -30,7 +31,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Product(_Named):
-    """A card product; the details of a card show ``sub_product_id`` beside it."""
+    """A card product; card details show ``sub_product_id`` next to the product."""
 
     sub_product_id: int
 
@@ -42,17 +43,17 @@ class Design(_Named):
 
 @dataclass(frozen=True, slots=True)
 class Region(_Named):
-    """Countries that fees and limits treat alike. A country may be in several regions."""
+    """Countries that fees and limits treat alike. A country may belong to several regions."""
 
     countries: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FeeEntry:
-    """A price and its conditions. Of the entries of one code, the first that matches is charged.
+    """A fee and its conditions. Of the entries with the same code, the first match is charged.
 
-    ``fixed``, ``minimum`` and ``maximum`` are in ``currency``. Without ``country`` and ``region`` it is for any.
-    ``updated_at``: when an operator last changed it, in Unix seconds.
+    ``fixed``, ``minimum`` and ``maximum`` are in ``currency``. Without ``country`` and ``region`` the fee
+    applies everywhere. ``updated_at``: the operator's last change, in Unix seconds.
     """
 
     code: str
@@ -75,17 +76,17 @@ class FeeEntry:
 
 @dataclass(frozen=True, slots=True)
 class FeeGroup(_Named):
-    """A group of fees, in the order in which they are looked at."""
+    """A fee group; its entries are evaluated in order."""
 
     entries: tuple[FeeEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LimitEntry:
-    """Bounds of the number, sum and countries of transactions within a duration.
+    """Limits on the number, total and countries of transactions within a duration.
 
-    ``amount`` is in ``amount_currency``; ``currency`` is that of the transactions. 0 stands for any country, region,
-    currency and type of region. ``updated_at``: when an operator last changed it, in Unix seconds.
+    ``amount`` is in ``amount_currency``; ``currency`` is the transaction currency. 0 matches any country,
+    region, currency and type of region. ``updated_at``: the operator's last change, in Unix seconds.
     """
 
     id: int
@@ -111,7 +112,7 @@ class LimitEntry:
 
 @dataclass(frozen=True, slots=True)
 class LimitGroup(_Named):
-    """A group of limits, for cards, accounts or holders (``limit_type`` 1, 2, 3)."""
+    """A limit group for cards, accounts or holders (``limit_type`` 1, 2, 3)."""
 
     limit_type: int
     entries: tuple[LimitEntry, ...] = ()
@@ -119,7 +120,7 @@ class LimitGroup(_Named):
 
 @dataclass(frozen=True, slots=True)
 class MccRange:
-    """Merchant category codes, both ends included."""
+    """A range of merchant category codes, inclusive at both ends."""
 
     mcc_low: int
     mcc_high: int
@@ -127,10 +128,10 @@ class MccRange:
 
 @dataclass(frozen=True, slots=True)
 class UsageGroup(_Named):
-    """Restrictions of use; the channels are those of ``network.usage_groups``.
+    """Usage restrictions; for the channels see ``network.usage_groups``.
 
-    Without ``countries`` all countries but ``blocked_countries`` are allowed. ``authenticated_online``: e-commerce
-    needs 3-D Secure.
+    Without ``countries``, all countries except ``blocked_countries`` are allowed. With
+    ``authenticated_online``, e-commerce requires 3-D Secure.
     """
 
     blocked_channels: tuple[str, ...] = ()
@@ -142,11 +143,12 @@ class UsageGroup(_Named):
 
 @dataclass(frozen=True, slots=True)
 class RiskRule(_Named):
-    """Risky attempts and their consequences: ``actions`` are at least one of ``RISK_ACTIONS``.
+    """A condition for risky attempts, and its consequences: ``actions`` has at least one of
+    ``RISK_ACTIONS``.
 
-    ``amount`` is the lowest amount, in ``amount_currency``. With ``count`` the rule fires after this many such attempts
-    within the ``duration``. 0 stands for any country, region and type of region. ``updated_at``: when an operator last
-    changed it, in Unix seconds.
+    ``amount`` is the minimum amount, in ``amount_currency``. With ``count``, the rule fires after that
+    many matching attempts within ``duration``. 0 matches any country, region and type of region.
+    ``updated_at``: the operator's last change, in Unix seconds.
     """
 
     _: KW_ONLY
@@ -167,19 +169,21 @@ class RiskRule(_Named):
 
 @dataclass(frozen=True, slots=True)
 class RiskGroup(_Named):
-    """A group of risk rules, all of which are looked at."""
+    """A group of risk rules; every rule is evaluated."""
 
     rules: tuple[RiskRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ShippingMethod(_Named):
-    """A shipping method of physical cards."""
+    """A shipping method for physical cards."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecialAccountEntry(_Named):
-    """A programme manager's own account, without a holder; ``country`` is that of its addresses."""
+    """An account of the programme manager itself, without a holder; ``country`` is the country of its
+    addresses.
+    """
 
     currency: int
     country: int
@@ -188,9 +192,9 @@ class SpecialAccountEntry(_Named):
 
 @dataclass(frozen=True, slots=True)
 class AccountProgramme(_Named):
-    """An account programme. Without ``limit_group_ids`` an account has no limit group.
+    """An account programme. Without ``limit_group_ids``, accounts have no limit group.
 
-    ``conversion_fee_blended``: the conversion fee is part of a transaction's amount.
+    ``conversion_fee_blended``: whether the conversion fee is included in a transaction's amount.
     """
 
     currencies: tuple[int, ...]
@@ -206,12 +210,12 @@ class AccountProgramme(_Named):
 
 @dataclass(frozen=True, slots=True)
 class CardProgramme(_Named):
-    """A card programme: defaults of cards, and of accounts and holders made with a card.
+    """A card programme: defaults for cards, and for accounts and holders created with a card.
 
-    ``bin`` has 6 to 8 digits, a PAN ``pan_length`` (16 to 19). ``virtual`` and ``physical`` say which kinds of card
-    there may be. Without ``countries`` a card may have any. ``validity_months`` is the default validity.
-    ``country_change`` says whether a holder's country may change, ``auto_conversion`` whether a card may have it (then
-    it is the default, too).
+    ``bin`` has 6 to 8 digits, a PAN ``pan_length`` (16 to 19). ``virtual`` and ``physical`` specify which
+    kinds of card are allowed. Without ``countries``, all are allowed. ``validity_months`` is the default
+    validity. ``country_change``: whether a holder's country may change. ``auto_conversion``: whether
+    cards may use it; if so, it is also the default.
     """
 
     bin: str
@@ -268,21 +272,21 @@ KINDS: Mapping[str, type[Entry]] = {
     "account_programme": AccountProgramme,
     "card_programme": CardProgramme,
 }
-"""The kinds of entries, after the kinds that they refer to."""
+"""The kinds of entries; each follows the kinds that it refers to."""
 ENTRIES_OF: Mapping[type[Entry], str] = {FeeGroup: "entries", LimitGroup: "entries", RiskGroup: "rules"}
-"""The groups, and the member that holds their entries."""
+"""Group classes, and the member that holds their entries."""
 _PARTS: Mapping[tuple[type[Any], str], type[GroupEntry | MccRange]] = {
     (FeeGroup, "entries"): FeeEntry,
     (LimitGroup, "entries"): LimitEntry,
     (RiskGroup, "rules"): RiskRule,
     (UsageGroup, "blocked_mccs"): MccRange,
 }
-"""Members that are lists of parts."""
+"""Members that hold lists of nested entries, with the class of an element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The value of one unit of a currency in another, in whole units, and the markup of a conversion."""
+    """The value of one unit of a currency in another (both major units), and the conversion markup."""
 
     base: Decimal
     markup_percent: Decimal
@@ -293,12 +297,12 @@ _SAME_CURRENCY = Rate(Decimal(1), Decimal(0))
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """One programme manager's set-up; the entries of each kind by their ids, in ascending order.
+    """One programme manager's configuration; entries of each kind by id, in ascending order.
 
-    ``rates`` are exchange rates, by the currency that is converted and the one that it is converted into. Outside
-    production every BIN begins with one of ``test_bins``. Without ``events_url`` no events are sent.
-    ``delivers_validation_values`` says whether the programme manager sends the values of 3-D Secure to its cardholders;
-    then there is an ``events_encryption_key`` (PEM, RSA of at least 3072 bits), for what events hold encrypted.
+    ``rates`` are exchange rates by source and target currency. Outside production, every BIN starts with
+    one of ``test_bins``. Without ``events_url``, no events are sent. ``delivers_validation_values``:
+    whether the programme manager sends 3-D Secure validation values to its cardholders. It then requires
+    ``events_encryption_key`` (PEM, RSA of at least 3072 bits), which encrypts these values in events.
     """
 
     manager_id: int
@@ -322,32 +326,32 @@ class Catalogue:
     card_programmes: Mapping[int, CardProgramme] = field(default_factory=dict)
 
     def of(self, kind: str) -> Mapping[int, Entry]:
-        """The entries of a kind, named as in ``KINDS``."""
+        """The entries of one kind, named as in ``KINDS``."""
         found: Mapping[int, Entry] = getattr(self, f"{kind}s")
         return found
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Every entry with its kind, in the order of ``KINDS`` and of the ids."""
+        """Yield every entry with its kind, in the order of ``KINDS``, then by id."""
         for kind in KINDS:
             yield from ((kind, entry) for entry in self.of(kind).values())
 
     def rate(self, of: int, to: int) -> Rate | None:
-        """The rate from a currency to another, 1 without a markup for the same one, or ``None``."""
+        """The exchange rate between two currencies, or ``None``; for the same currency 1 without a markup."""
         return _SAME_CURRENCY if of == to else self.rates.get((of, to))
 
     def regions_of(self, country: int) -> frozenset[int]:
-        """The ids of the regions that a country is in."""
+        """The ids of the regions that contain a country."""
         return frozenset(region.id for region in self.regions.values() if country in region.countries)
 
 
 def members(entry: Entry | GroupEntry | MccRange) -> dict[str, Any]:
-    """An entry as plain data, decimal numbers as text; without missing members."""
+    """An entry as plain data: decimals as strings, members that are ``None`` omitted."""
     values = {each.name: _to_plain(getattr(entry, each.name)) for each in fields(entry)}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def entry(kind: str, plain: Mapping[str, Any]) -> Entry:
-    """The entry from its plain data; other members of ``plain`` are ignored."""
+    """Restore an entry from its plain data; unknown members of ``plain`` are ignored."""
     made: Entry = _restore(KINDS[kind], plain)
     return made
 
@@ -361,7 +365,7 @@ def _to_plain(value: Any) -> Any:
 
 
 def _restore(made: type[Any], plain: Mapping[str, Any]) -> Any:
-    """What was kept before a member existed has the member's default."""
+    """Restore from plain data; members added since it was stored get their defaults."""
     there = [each.name for each in fields(made) if each.name in plain or each.default is MISSING]
     return made(**{name: _restore_value(made, name, plain.get(name)) for name in there})
 

@@ -1,8 +1,8 @@
-"""Credentials of programme managers: their keys and rights.
+"""Programme manager credentials: their keys and rights.
 
-A credential is key_digest by its access key. Beside it one or two keys are live, each a pair of ``access_api_id`` and
-``access_api_key``, so that a new one can be handed over before the old one ends. Of all three parts only digests are
-kept.
+A credential is found by the digest of its access key. It has one or two live keys, each a pair of
+``access_api_id`` and ``access_api_key``, so that a new key can be distributed before the old one
+ends. Only digests of the three parts are stored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from chalicelib.foundation.identifiers import digest
 
 CACHED_SECONDS = 60
 NEW_SECONDS = 5
-"""Seconds after which an unknown key is checked against a new read, so a new key works after that time."""
+"""Minimum age in seconds of a cached read before an unknown key is looked up again; a new key works
+after this time.
+"""
 KEYS_KEPT = 2
 
 _SHAPES = (re.compile("[A-Za-z0-9]{20}"), re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{64}"))
@@ -32,15 +34,15 @@ _NOBODY = digest("")
 
 
 class UnknownCredential(LookupError):
-    """The programme manager has no credential of that name; the message is a sentence."""
+    """The programme manager has no credential with this name; the message is a sentence."""
 
 
 class CredentialChanged(Exception):
-    """The credential was changed concurrently; the other change holds."""
+    """The credential was changed concurrently; the other change took effect."""
 
 
 class NoOldKey(Exception):
-    """A credential has one live key only, which cannot be dropped; the message is a sentence."""
+    """The credential has only one live key, which cannot be dropped; the message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class CredentialKey:
 
 @dataclass(frozen=True, slots=True)
 class CredentialSecret:
-    """A credential's three parts in clear, shown once; ``None`` for an access key that stays."""
+    """A credential's three parts in plain text, shown once; the access key is ``None`` if it is unchanged."""
 
     access_key: str | None = field(repr=False)
     access_api_id: str = field(repr=False)
@@ -65,8 +67,9 @@ class CredentialSecret:
 class Rights:
     """A credential's rights.
 
-    ``actions`` are those allowed, all when ``None``. ``modes`` has one of ``MODES`` for each of ``CARD_FIELDS``;
-    ``encryption_key`` (PEM, RSA of at least 3072 bits) is there when one of them is ``encrypted``.
+    ``actions`` are the allowed actions, ``None`` for all. ``modes`` has one of ``MODES`` for each of
+    ``CARD_FIELDS``; ``encryption_key`` (PEM, RSA of at least 3072 bits) is set if any mode is
+    ``encrypted``.
     """
 
     access_level: int
@@ -77,7 +80,7 @@ class Rights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential(Rights):
-    """A programme manager's credential, with its rights; ``keys`` are its live keys, the newest last."""
+    """A programme manager's credential and its rights; ``keys`` are its live keys, newest last."""
 
     manager_id: int
     name: str
@@ -86,7 +89,7 @@ class Credential(Rights):
 
     @property
     def identity(self) -> str:
-        """A name among all programme managers' credentials, the same as long as the credential has its name."""
+        """A name unique across programme managers; stable while the credential keeps its name."""
         return f"{self.manager_id}.{self.name}"
 
     def allows(self, action: str) -> bool:
@@ -94,7 +97,7 @@ class Credential(Rights):
 
 
 class Credentials:
-    """The credentials. An operator's change takes effect everywhere within a minute."""
+    """Credential store. An operator's change takes effect everywhere within a minute."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -102,7 +105,7 @@ class Credentials:
         self._cache: dict[str, tuple[int, Credential]] = {}
 
     def check(self, access_key: object, api_id: object, api_key: object) -> Credential | None:
-        """The credential of all three parts, else ``None``; nothing tells which part is wrong.
+        """The credential that matches all three parts, or ``None``, without indicating which part is wrong.
 
         Raises: StoreError.
         """
@@ -124,12 +127,12 @@ class Credentials:
         return self._find(manager_id, name)[1]
 
     def read(self, digests: Mapping[str, str]) -> dict[str, Credential]:
-        """The present credentials by name, from the digests of their access keys by name."""
+        """The current credentials by name, from a mapping of names to access key digests."""
         items = self._store.batch_get([credential_key(each) for each in digests.values()]) if digests else []
         return {name: _credential(item) for name, item in zip(digests, items, strict=True) if item}
 
     def rotate(self, manager_id: int, name: str) -> CredentialSecret:
-        """Make a new key, which is live at once; the one before it stays live, older ones end.
+        """Create a new key, live at once. The previous key stays live; older keys end.
 
         Raises:
             UnknownCredential, CredentialChanged.
@@ -152,7 +155,7 @@ class Credentials:
         self._update_keys(key_digest, credential, list(credential.keys[1:]))
 
     def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
-        """The present credential with the digest of its access key."""
+        """The current credential and the digest of its access key."""
         entry = self._store.get(*name_key(manager_id, name))
         item = self._store.get(*credential_key(entry["access_key"])) if entry else None
         if entry is None or item is None:
@@ -173,7 +176,7 @@ class Credentials:
         self._cache.pop(key_digest, None)
 
     def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:
-        """A credential that was read at most a number of seconds ago."""
+        """A credential read at most the given number of seconds ago."""
         read_at, credential = self._cache.get(key_digest, (0, None))
         if credential is None or self._clock.time() - read_at >= seconds:
             self._cache.pop(key_digest, None)
@@ -194,28 +197,30 @@ def _has_key(credential: Credential | None, parts: Sequence[str]) -> bool:
 
 
 def credential_key(key_digest: str) -> tuple[str, Item]:
-    """The key of a credential's item; ``key_digest`` is the digest of its access key."""
+    """The key of a credential's item; ``key_digest`` is the access key's digest."""
     return TABLE, {"owner": f"credential#{key_digest}", "part": "credential"}
 
 
 def name_key(manager_id: int, name: str) -> tuple[str, Item]:
-    """The key of the item with the access key of a named credential."""
+    """The key of the item that maps a credential's name to its access key."""
     return TABLE, {"owner": owner(manager_id), "part": f"credential#{name}"}
 
 
 def new_secret(*, with_access_key: bool) -> CredentialSecret:
-    """A new key, with a new access key or beside the one that there is."""
+    """Generate a new key, with a new access key or for an existing one."""
     drawn = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
     return CredentialSecret(drawn if with_access_key else None, secrets.token_hex(16), secrets.token_hex(32))
 
 
 def new_key(secret: CredentialSecret, now: int) -> CredentialKey:
-    """What is kept of a key."""
+    """The stored form of a key: its digests."""
     return CredentialKey(digest(secret.access_api_id), digest(secret.access_api_key), now)
 
 
 def put_credential(manager_id: int, name: str, rights: Rights, secret: CredentialSecret, now: int) -> list[Operation]:
-    """What makes a credential with a whole new secret; one that has the name has to have ended."""
+    """The writes that create a credential with an entirely new secret; any earlier one of this name must
+    have ended.
+    """
     assert secret.access_key is not None
     key_digest = digest(secret.access_key)
     table, key = credential_key(key_digest)
@@ -225,7 +230,7 @@ def put_credential(manager_id: int, name: str, rights: Rights, secret: Credentia
 
 
 def update_credential(key_digest: str, rights: Rights) -> Operation:
-    """The write of a credential's new rights; its keys stay."""
+    """The write that changes a credential's rights; its keys are unchanged."""
     table, key = credential_key(key_digest)
     made = _rights_members(rights)
     removed = [name for name in ("actions", "encryption_key") if name not in made]
@@ -233,7 +238,7 @@ def update_credential(key_digest: str, rights: Rights) -> Operation:
 
 
 def delete_credential(manager_id: int, name: str, key_digest: str) -> list[Operation]:
-    """What ends a credential with all its keys."""
+    """The writes that end a credential and all its keys."""
     return [Delete(*credential_key(key_digest)), Delete(*name_key(manager_id, name))]
 
 

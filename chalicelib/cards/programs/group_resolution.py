@@ -1,4 +1,4 @@
-"""What a request names of the programme manager's set-up: found, and allowed where a programme decides."""
+"""Resolve the entries named in a request, and check that the programme allows them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def account_programme(catalogue: Catalogue, number: int) -> AccountProgramme:
 
 
 def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
-    """A limit group of a type (1 card, 2 account, 3 holder). Raises: Refused."""
+    """The limit group with this id and type (1 card, 2 account, 3 holder). Raises: Refused."""
     if _require(catalogue.limit_groups, number, Status.NO_LIMIT_GROUP).limit_type != limit_type:
         raise Refused(Status.NO_LIMIT_GROUP, "there is no such limit group of this type")
     return "limit_group", number
@@ -41,7 +41,7 @@ def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
 def require_allowed(
     catalogue: Catalogue, kind: str, field: str, number: int, allowed: Sequence[int], limit_type: int = LIMIT_OF_CARD
 ) -> EntryId:
-    """The entry that ``field`` names, if it exists and the programme allows it. Raises: Refused."""
+    """The entry named in ``field``, if it exists and the programme allows it. Raises: Refused."""
     if kind == "limit_group":
         limit_group(catalogue, limit_type, number)
     else:
@@ -54,7 +54,7 @@ def require_allowed(
 def choose(
     catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], kept: int | None = None
 ) -> int:
-    """The entry that ``field`` names, if the programme allows it; without one the earlier one, or the programme's
+    """The entry named in ``field``, if the programme allows it; if omitted, ``kept`` or the programme's
     default.
 
     Raises: Refused.
@@ -65,16 +65,16 @@ def choose(
 
 
 def keep_or_default(kept: int | None, allowed: Sequence[int]) -> int:
-    """What there was if the programme allows it, else its default."""
+    """The existing entry if the programme allows it, otherwise the programme's default."""
     return kept if kept is not None and kept in allowed else allowed[0]
 
 
 def account_limit_group(
     catalogue: Catalogue, field: str, number: int | None, allowed: Sequence[int], default: int | None = None
 ) -> int | None:
-    """The limit group of a new account: the given one, or the programme's, which may have none.
+    """The limit group of a new account: the requested one, or the programme's, if any.
 
-    A programme that names no groups allows all of them. Raises: Refused.
+    A programme without limit groups allows all of them. Raises: Refused.
     """
     if number is None:
         return default if default is not None else next(iter(allowed), None)
@@ -82,14 +82,15 @@ def account_limit_group(
 
 
 def fee_groups_of(catalogue: Catalogue, programme: int) -> frozenset[int]:
-    """The fee groups that a card or account programme allows. Raises: Refused."""
+    """The fee groups allowed by the card and account programmes with this id. Raises: Refused."""
     return frozenset(number for each in _programmes(catalogue, programme) for number in each.fee_group_ids)
 
 
 def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> frozenset[int]:
-    """The limit groups of a type that a card or account programme allows or gives. Raises: Refused.
+    """The limit groups of a type that the card and account programmes with this id allow or assign. Raises:
+    Refused.
 
-    Where a programme names no groups of accounts, it allows all of them.
+    A programme without account limit groups allows all of them.
     """
     every = [group.id for group in catalogue.limit_groups.values() if group.limit_type == limit_type]
     found: set[int | None] = set()
@@ -105,7 +106,7 @@ def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> fr
 
 
 def _programmes(catalogue: Catalogue, number: int) -> Sequence[CardProgramme | AccountProgramme]:
-    """The programmes of an id, which may be one for cards and one for accounts. Raises: Refused."""
+    """The card and account programmes with this id, at least one. Raises: Refused, if there is none."""
     both = (catalogue.card_programmes.get(number), catalogue.account_programmes.get(number))
     found = [each for each in both if each is not None]
     if not found:

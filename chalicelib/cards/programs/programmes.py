@@ -1,7 +1,9 @@
-"""The programme managers' set-ups: reads for requests, cached for at most a minute, and marks of used entries.
+"""Programme manager configurations: cached reads for requests, at most a minute old, and used marks on
+entries.
 
-Each entry is an item, and a used one cannot be removed: the first use sets ``used`` on condition that the item exists,
-and a removal has the condition that ``used`` is not set. One of the two comes first.
+Each entry is an item. Its first use sets ``used`` on condition that the item exists; removal requires
+that ``used`` is not set. So an entry in use cannot be removed, and concurrent use and removal cannot
+both succeed.
 """
 
 from __future__ import annotations
@@ -23,10 +25,12 @@ from chalicelib.foundation.parallel import together
 TABLE = "programmes"
 CACHED_SECONDS = 60
 HEAD = "manager"
-"""The part with a programme manager's own members: name, currencies, test BINs, rates, events."""
+"""The sort key of the item with a programme manager's own members: name, currencies, test BINs, rates,
+events.
+"""
 
 EntryId = tuple[str, int]
-"""An entry by its kind, named as in ``KINDS``, and its id."""
+"""An entry's kind, named as in ``KINDS``, and its id."""
 
 
 class UnknownManager(LookupError):
@@ -34,7 +38,7 @@ class UnknownManager(LookupError):
 
 
 class EntryGone(LookupError):
-    """The operator removed entries between the reading of a catalogue and their first use."""
+    """The operator removed entries after the catalogue was read and before their first use."""
 
     def __init__(self, references: Iterable[EntryId]) -> None:
         self.references = tuple(references)
@@ -43,10 +47,10 @@ class EntryGone(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """A programme manager's items as read, for changes.
+    """A programme manager's items as stored, for making changes.
 
-    ``revision`` counts the changes and is 0 for a new one; ``used`` are the entries that cannot be removed;
-    ``credentials`` are the digests of access keys by name.
+    ``revision`` counts the changes, 0 for a new programme manager; ``used`` are the entries that cannot
+    be removed; ``credentials`` are access key digests by name.
     """
 
     catalogue: Catalogue
@@ -56,7 +60,7 @@ class SetUp:
 
 
 class Programmes:
-    """The set-ups. An operator's change takes effect everywhere within a minute."""
+    """Configuration store. An operator's change takes effect everywhere within a minute."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -65,7 +69,7 @@ class Programmes:
         self._used: set[tuple[int, EntryId]] = set()
 
     def catalogue(self, manager_id: int) -> Catalogue:
-        """A programme manager's set-up. Raises: UnknownManager, StoreError when it was never read before."""
+        """A programme manager's configuration. Raises: UnknownManager; StoreError, if nothing is cached."""
         read_at, catalogue = self._cache.get(manager_id, (0, None))
         if catalogue is None or self._clock.time() - read_at >= CACHED_SECONDS:
             catalogue = self._refresh(manager_id, catalogue)
@@ -73,10 +77,11 @@ class Programmes:
         return catalogue
 
     def mark_used(self, catalogue: Catalogue, references: Iterable[EntryId]) -> None:
-        """Note that entries are in use, before the transaction that uses them; nothing is written a second time.
+        """Mark entries as used, before the transaction that uses them; entries already marked are not written
+        again.
 
         Raises:
-            EntryGone: when any was removed; the next ``catalogue`` is read afresh.
+            EntryGone: an entry was removed; the next ``catalogue`` reads from the store.
         """
         known, manager_id = self._used, catalogue.manager_id
         new = [reference for reference in dict.fromkeys(references) if (manager_id, reference) not in known]
@@ -88,7 +93,7 @@ class Programmes:
             raise EntryGone(gone)
 
     def set_up(self, manager_id: int) -> SetUp:
-        """The stored set-up, for the operator's command line; empty for an unknown programme manager."""
+        """The stored configuration, for the operator's command line; empty for an unknown programme manager."""
         return _set_up(manager_id, self._store.rows(TABLE, ("owner", owner(manager_id))))
 
     def _refresh(self, manager_id: int, before: Catalogue | None) -> Catalogue:
@@ -105,7 +110,7 @@ class Programmes:
         return found.catalogue
 
     def _mark(self, manager_id: int, reference: EntryId) -> bool:
-        """Whether the entry was there to be marked."""
+        """Mark an entry; returns false if it no longer exists."""
         table, key = entry_key(manager_id, *reference)
         there = Attr("owner").exists()
         try:
@@ -120,7 +125,7 @@ class Programmes:
 
 
 def owner(manager_id: int) -> str:
-    """The partition of a programme manager's items."""
+    """The partition key of a programme manager's items."""
     return f"manager#{manager_id}"
 
 
@@ -134,7 +139,7 @@ def entry_key(manager_id: int, kind: str, number: int) -> tuple[str, Item]:
 
 
 def head_members(catalogue: Catalogue) -> dict[str, Any]:
-    """The head item's members besides key and revision, without ``None``."""
+    """The head item's members other than key and revision, without ``None`` values."""
     return {
         "name": catalogue.name,
         "currencies": list(catalogue.currencies),
@@ -183,7 +188,7 @@ def _read_rates(kept: Mapping[str, Any]) -> dict[tuple[int, int], Rate]:
 
 
 def _read_rate(kept: Mapping[str, str] | str) -> Rate:
-    """A rate that is only text was kept before there were markups."""
+    """Read a stored rate; a plain string is a rate stored before markups existed."""
     if isinstance(kept, str):
         return Rate(Decimal(kept), Decimal(0))
     return Rate(Decimal(kept["base"]), Decimal(kept["markup_percent"]))

@@ -1,1 +1,1 @@
-"""Storage of card records: rows, lists in order of time, due times, sequences."""
+"""Storage of card records: rows, time-ordered lists, due times, sequences."""

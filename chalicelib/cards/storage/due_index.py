@@ -1,4 +1,4 @@
-"""Indexes of due times: due items are handled in parallel."""
+"""Due-time indexes, whose due items are handled in parallel."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import pieces, together
 
 AT_ONCE = 20
-"""Items handled in parallel."""
+"""Maximum number of items handled in parallel."""
 MOST = 2_000
-"""Items per run; the next run continues."""
+"""Maximum number of items per run; the next run continues."""
 POSTPONE_SECONDS = 60
-"""Seconds until a failed item is tried again."""
+"""Seconds until a failed item is retried."""
 
 _Outcome = Literal["moved on", "stuck", "not due"]
 
 
 @dataclass(frozen=True, slots=True)
 class DueItems:
-    """The items of an index ``due``; ``what`` names them in the log, "payment not finished", and in metrics."""
+    """The items of a ``due`` index; ``what`` is their name in logs and metrics, e.g. "payment not finished"."""
 
     store: Store
     clock: Clock
@@ -39,10 +39,10 @@ class DueItems:
     what: str
 
     def run(self, handle: Callable[[Item], bool], until: float = math.inf) -> int:
-        """Handle every due item, until the clock's monotonic ``until``.
+        """Handle all due items until ``until``, a monotonic clock time.
 
-        Answers how many have moved on. A failed item is tried again later, and keeps no other one back. Items that have
-        not moved on, or have not had their turn, are counted as stuck.
+        Returns the number of items that progressed. A failed item is retried later and does not delay others.
+        Items that did not progress or were not reached are counted as stuck.
         """
         outcomes: Counter[_Outcome] = Counter()
         rows = self.due.rows(self.store, until=self.clock.time(), limit=MOST)
@@ -56,7 +56,9 @@ class DueItems:
         return outcomes["moved on"]
 
     def _run(self, handle: Callable[[Item], bool], rows: Sequence[Item]) -> list[_Outcome]:
-        """Items of one account one after the other, since they would conflict, all others at the same time."""
+        """Handle items of the same account one after another, to avoid conflicts, and different accounts in
+        parallel.
+        """
         lanes: dict[object, list[Item]] = {}
         for item in self.store.batch_get([(self.due.table, _key(row)) for row in rows]):
             if item is not None:

@@ -1,8 +1,9 @@
-"""Queues for items that requests of this process change concurrently.
+"""In-process queues for items that concurrent requests change.
 
-Conditional writes decide which request was first. The others queue here before they decide anew, and so do requests
-that come to read the same item: otherwise most of what they decide about one account would be in vain. A queue exists
-while requests wait in it. Requests of other processes do not queue: they wait and try again.
+Conditional writes determine which request succeeds. The others queue here before they retry, and so
+do new requests that read the same item; otherwise most decisions on a busy account would be
+discarded. A queue exists only while requests wait in it. Requests in other processes do not queue;
+they wait and retry.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ class _Queue:
 
 
 class HotKeyQueues:
-    """The queues of one process, by the item that each is for."""
+    """The queues of one process, by item."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._queues: dict[Name, _Queue] = {}
 
     def join(self, name: Name, *, opening: bool) -> _Queue | None:
-        """Enter the queue for an item; without ``opening`` only an existing one."""
+        """Join the queue for an item; without ``opening``, only if it already exists."""
         with self._guard:
             queue = self._queues.setdefault(name, _Queue(name)) if opening else self._queues.get(name)
             if queue is not None:
@@ -49,13 +50,13 @@ class HotKeyQueues:
 
 
 class QueuePlace:
-    """The place of one request: in one queue at most; at ``until`` it stops waiting.
+    """A request's place, in at most one queue; it stops waiting at ``until``.
 
-    ``until`` is a time of the clock's ``monotonic``.
+    ``until`` is a monotonic clock time.
 
     Attributes:
-        lost_turns: how often the request lost to other processes although it had queued.
-        has_stopped: whether it was told to stop waiting.
+        lost_turns: how often the request lost to another process despite queuing.
+        has_stopped: whether ``stop_waiting`` was called.
     """
 
     def __init__(self, queues: HotKeyQueues, clock: Clock, until: float) -> None:
@@ -69,7 +70,7 @@ class QueuePlace:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds that the request may still wait; below zero, since when it may not."""
+        """Seconds that the request may still wait; negative after the deadline."""
         return self._until - self._clock.monotonic()
 
     @property
@@ -77,13 +78,13 @@ class QueuePlace:
         return self.seconds_left <= 0
 
     def stop_waiting(self) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         self.leave()
         self.has_stopped = True
         self._until = min(self._until, self._clock.monotonic())
 
     def wait_for_others(self, keys: Sequence[Key]) -> None:
-        """Before items are read: wait for the requests that queue for one of them."""
+        """Before reading items, wait for the requests queued for any of them."""
         for table, key in keys if self._queue is None and not self.is_over else ():
             self._wait(self._queues.join(_name(table, key), opening=False))
             if self._queue is not None:
@@ -100,7 +101,7 @@ class QueuePlace:
         self._wait(self._queues.join(name, opening=True))
 
     def leave(self) -> None:
-        """Let the next one go."""
+        """Leave the queue and let the next request proceed."""
         if self._queue is None:
             return
         if self._is_mine:
@@ -115,5 +116,5 @@ class QueuePlace:
 
 
 def _name(table: str, item: dict[str, Any]) -> Name:
-    """An item by its key of owner and part."""
+    """The queue name for an item's key (``owner`` and ``part``)."""
     return table, str(item["owner"]), str(item["part"])

@@ -1,7 +1,8 @@
-"""The base of records: keys, visibility, and conditional changes.
+"""The base class of records: keys, visibility, and conditional changes.
 
-A record is one item, of the table of the cards unless its kind names another. It belongs to a programme manager, has
-an access level, and a version that every change is conditioned on. ``written_by`` names the attempt that wrote it last.
+A record is one item, in the cards table unless its class names another. It belongs to a programme
+manager and has an access level and a version, on which every change is conditional. ``written_by``
+identifies the attempt that last wrote it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Key = tuple[str, Item]
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One record; ``manager_id`` is the programme manager's, ``version`` counts its changes from 1."""
+    """One record; ``version`` counts its changes, starting at 1."""
 
     kind: ClassVar[str]
     missing: ClassVar[Status]
@@ -48,20 +49,20 @@ class Record:
         return cls(**{name: item[name] for name in _names(cls) if name in item})
 
     def put(self, write_id: str) -> Put:
-        """The write of a new record; it fails if there is one."""
+        """The write that creates the record; fails if it already exists."""
         table, key = self.place
         return Put(table, {**key, **without_none(vars(self)), "written_by": write_id}, absent("owner"))
 
     def check_unchanged(self) -> Check:
-        """The condition that the record is unchanged since it was read."""
+        """The condition that the record has not changed since it was read."""
         return Check(*self.place, Attr("version").eq(self.version))
 
     def with_changes(self: R, **members: Any) -> R:
-        """The record after ``update`` with these members."""
+        """The record as it is after ``update`` with these members."""
         return replace(self, version=self.version + 1, **members)
 
     def update(self, write_id: str, **members: Any) -> Update:
-        """The write that sets members, and removes those that are ``None``; it fails if the record has changed."""
+        """The write that sets members, and removes those that are ``None``; fails if the record has changed."""
         return Update(
             *self.place,
             set=without_none(members) | {"written_by": write_id},
@@ -75,19 +76,19 @@ _NAMES: dict[str, tuple[str, ...]] = {}
 
 
 def _names(record: type[Record]) -> tuple[str, ...]:
-    """The members of a kind of record; looked up once, since every request asks for them."""
+    """The field names of a record class; cached, since every request needs them."""
     if record.kind not in _NAMES:
         _NAMES[record.kind] = tuple(each.name for each in fields(record))
     return _NAMES[record.kind]
 
 
 def or_default(wished: T | None, otherwise: T) -> T:
-    """The given value, or the default; 0 is a value."""
+    """The value, or the default if it is ``None``; 0 is a value."""
     return otherwise if wished is None else wished
 
 
 def without_none(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Members without those that have no value."""
+    """A mapping without its ``None`` values."""
     return {name: value for name, value in members.items() if value is not None}
 
 
@@ -100,5 +101,5 @@ class WriteStamp:
 
     @property
     def now(self) -> int:
-        """The same in Unix seconds."""
+        """The write time in Unix seconds."""
         return self.at // 1000

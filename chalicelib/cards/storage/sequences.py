@@ -1,8 +1,8 @@
-"""Ascending identifiers: each process takes blocks of them from the storage.
+"""Ascending identifiers; each process reserves them in blocks.
 
-What of a block is never used is lost, which leaves gaps; no number is given twice. Between processes the order of
-numbers is not the order of time. All counters are attributes of one item, and what runs low is filled up together: a
-request that needs several kinds of numbers waits once at most.
+Unused numbers of a block are lost, which leaves gaps; no number is issued twice. Across processes,
+numbers are not in order of time. All counters are attributes of one item, and counters that run low
+are refilled together, so a request that needs several kinds of numbers waits at most once.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from chalicelib.foundation.dynamodb.store import Store, StoreUnavailable
 
 BLOCK = 50
 LOW = 20
-"""With fewer numbers left a counter is filled up when another one has to be."""
+"""A counter with fewer numbers left is refilled along with any other that needs it."""
 SEQUENCES: Key = (TABLE, {"owner": "sequences", "part": "sequences"})
-"""The counters: the highest number of each that a process has got."""
+"""The counters; each holds the highest number reserved by any process."""
 
 Name = Literal[
     "holder",
@@ -37,7 +37,7 @@ Name = Literal[
 
 
 class Sequences:
-    """Counters in the table of the cards."""
+    """Counters in the cards table."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -45,7 +45,7 @@ class Sequences:
         self._left: dict[str, range] = {name: range(0) for name in get_args(Name)}
 
     def next(self, name: Name) -> int:
-        """A new identifier, from 1 on. Raises: StoreError."""
+        """A new identifier, starting at 1. Raises: StoreError."""
         return self.take(name, 1)[0]
 
     def take(self, name: Name, count: int) -> list[int]:
@@ -60,7 +60,7 @@ class Sequences:
             return list(left[:count])
 
     def _fill_up(self, wanted: Name) -> None:
-        """Take a new block of a counter and of all that run low; the numbers left of their last one are lost."""
+        """Reserve a new block for this counter and for all that run low; their remaining numbers are lost."""
         names = [name for name, left in self._left.items() if name == wanted or len(left) < LOW]
         counted = dict.fromkeys(names, BLOCK)
         try:

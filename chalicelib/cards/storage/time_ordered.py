@@ -1,14 +1,16 @@
 """Time-ordered rows of a partition, and pages merged from several partitions.
 
-A row's position is its recording millisecond and its own number, which only tells apart the rows of one transaction: a
-writer gives each transaction a later millisecond than the timeline's last one. So new rows come after a page that was
-read.
+A row's position is the millisecond of its recording and a number, which only distinguishes rows of
+the same transaction: a writer gives each transaction a later millisecond than the timeline's last
+one. So new rows always follow a page that was already read.
 
-Programs read on from the first row, by ``page``; people see the latest rows first, by ``latest_page``.
+API clients read forward from the first row with ``page``; people see the latest rows first, with
+``latest_page``.
 
-A row that must not wait for the others is written out of turn: a second ahead of the clock and of the last row, where
-nobody has read yet. Until no row that is written in turn comes before it any more, a page ends in front of it. This
-relies on clocks, and on the time from a reading to its write, which do not differ by as much as a second.
+A row that must not wait for others is written out of turn: one second ahead of the clock and of the
+last row, beyond anything already read. A page ends before it until no row written in turn can precede
+it any more. This assumes that clock skew and the time between a read and its write add up to less
+than a second.
 """
 
 from __future__ import annotations
@@ -25,21 +27,21 @@ from chalicelib.foundation.dynamodb.store import Item, Page, Store
 from chalicelib.foundation.parallel import together
 
 Position = tuple[int, int]
-"""A row's position: its Unix millisecond and its number."""
+"""A row's position: Unix milliseconds and number."""
 
 SHARDS = 16
-"""The partitions of a programme manager's list over all cards."""
+"""The number of partitions of a programme manager's list of all cards."""
 CERTAIN_AFTER = 1000
-"""Milliseconds after which no unordered row can come before a row."""
+"""Milliseconds after which no row can be inserted before an existing one."""
 _LATEST = 10**13 - 1
-"""The last millisecond that is written with 13 digits, in the year 2286."""
+"""The last Unix millisecond with 13 digits, in the year 2286."""
 _MANY = 1000
-"""Rows per read if most of them are filtered out."""
+"""Rows per read when most of them are filtered out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A range of rows: from one millisecond to another, both included, and after a row if given."""
+    """A range of rows between two milliseconds, inclusive, optionally after a given row."""
 
     since: int
     until: int
@@ -47,7 +49,7 @@ class Span:
 
     @classmethod
     def of_seconds(cls, first: int | None, last: int | None, after: Position | None = None) -> Span:
-        """From the begin of a second to the end of another, in Unix seconds; both optional."""
+        """From the start of one Unix second to the end of another; both are optional."""
         since = 0 if first is None else first * 1000
         until = _LATEST if last is None else last * 1000 + 999
         return cls(min(since, _LATEST), min(until, _LATEST), after)
@@ -61,14 +63,16 @@ Read = Callable[[], list[Item]]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows in the partition ``owner`` of a table whose parts begin with ``name``, and go on in the order of time."""
+    """Time-ordered rows in the partition ``owner`` of a table; their sort keys start with ``name``."""
 
     table: str
     owner: str
     name: str
 
     def latest(self, store: Store, count: int, before: str | None = None) -> Read:
-        """What reads the last ``count`` rows, the latest first, of those before the part ``before``; one call."""
+        """A callable that reads the last ``count`` rows before the sort key ``before``, newest first, in one
+        call.
+        """
         span = ("part", f"{self.name}#", before or f"{self.name}#~")
         many = count + 1  # the end of the span is in it
 
@@ -81,7 +85,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Timeline(Rows):
-    """Rows whose parts continue with the time of recording and a number of up to ``digits`` digits."""
+    """Rows whose sort keys continue with the recording time and a number of up to ``digits`` digits."""
 
     digits: int
 
@@ -89,16 +93,18 @@ class Timeline(Rows):
         return f"{self.name}#{at:013}#{number:0{self.digits}}"
 
     def key(self, at: int, number: int) -> Key:
-        """A row's position."""
+        """The key of the row at a position."""
         return self.table, {"owner": self.owner, "part": self.part(at, number)}
 
     def first_part(self, span: Span) -> str:
-        """What the parts of a span's rows are not before."""
+        """The lower bound of the sort keys in a span."""
         first = f"{self.name}#{span.since:013}#"
         return first if span.after is None else max(first, _after_part(self.part(*span.after)))
 
     def rows(self, store: Store, first: str, until: int, limit: int) -> Page:
-        """The first rows from the part ``first`` on that were recorded by the end of a millisecond; one call."""
+        """The first rows from the sort key ``first`` onwards, up to the millisecond ``until``, inclusive; one
+        call.
+        """
         last = _after_part(f"{self.name}#{until:013}#")
         if first > last:
             return Page([], None)
@@ -108,9 +114,9 @@ class Timeline(Rows):
 def page(
     store: Store, timelines: Sequence[Timeline], span: Span, count: int, is_shown: Callable[[Item], bool] | None = None
 ) -> tuple[list[Item], bool]:
-    """The first ``count`` rows of all timelines, in order, and whether there are more; only those that are shown.
+    """The first ``count`` visible rows of all timelines, in order, and whether there are more.
 
-    The timelines are queried in parallel; those with more rows are queried again if many rows are hidden.
+    Timelines are queried in parallel; those with more rows are queried again if many rows are hidden.
     """
     found: list[Item] = []
     begins = {timeline: timeline.first_part(span) for timeline in timelines}
@@ -128,12 +134,12 @@ def page(
 
 
 def time_out_of_turn(now: int, last_at: int) -> int:
-    """The position of a row that is written at ``now``, after one of ``last_at``."""
+    """The time of a row written out of turn at ``now``, when the timeline's last row is at ``last_at``."""
     return max(now, last_at) + CERTAIN_AFTER
 
 
 def certain_rows(rows: Sequence[Item], now: int) -> list[Item]:
-    """The first rows of a page, up to one written out of turn that another may still come before."""
+    """The rows of a page up to the first one written out of turn that another row may still precede."""
     return list(takewhile(lambda row: row.get("certain_at", 0) <= now, rows))
 
 
@@ -148,28 +154,28 @@ def _rows_per_partition(rows: int, partitions: int) -> int:
 
 
 def _count_certain(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int:
-    """How many rows there are that nothing can come before which has not been read."""
+    """The number of rows found that no unread row can precede."""
     first = min(begins.values())
     return sum(row["part"] < first for row in found)
 
 
 def _after_part(part: str) -> str:
-    """What comes right after a part, and all parts that begin with it."""
+    """A sort key after ``part`` and all sort keys that start with it."""
     return f"{part}~"
 
 
 def shards(manager_id: int) -> Sequence[str]:
-    """The partitions that whatever is listed over all cards of a programme manager is spread over."""
+    """The partitions of a programme manager's lists of all cards."""
     return [f"manager#{manager_id}#{shard}" for shard in range(SHARDS)]
 
 
 def shard_of(number: int) -> int:
-    """Which of them a row belongs to."""
+    """The shard of a row."""
     return zlib.crc32(str(number).encode()) % SHARDS
 
 
 def latest_page(store: Store, lists: Sequence[Rows], count: int, before: str | None = None) -> tuple[list[Item], bool]:
-    """The last ``count`` rows of all lists, which have the same name, and whether there are more before them."""
+    """The last ``count`` rows of all lists, which must share one name, and whether earlier rows exist."""
     found = [row for rows in together([each.latest(store, count + 1, before) for each in lists]) for row in rows]
     found.sort(key=lambda row: str(row["part"]), reverse=True)
     return found[:count], len(found) > count
