@@ -1,1 +1,1 @@
-"""Delivery: messages to other parties, recorded with their cause and sent until they arrive."""
+"""Delivery: messages to other parties, recorded with their cause and sent until they arrive or expire."""

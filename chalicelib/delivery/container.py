@@ -18,7 +18,7 @@ Senders = Mapping[Kind, Sender]
 
 
 class DeliveryContainer:
-    """``senders`` gives the sender of each kind; it is called at the first attempt."""
+    """``senders`` returns the sender of each kind; it is called at the first attempt."""
 
     def __init__(self, shared: Infrastructure, senders: Callable[[], Senders]) -> None:
         self.shared = shared

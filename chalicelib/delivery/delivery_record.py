@@ -1,9 +1,10 @@
 """Delivery records: kind, receiver and state.
 
-One item collection per delivery: the item ``record``, and bodies in parts (see ``bodies``). A
-record is *due* until its receiver has it (*delivered*) or the last attempt is over (*failed*). A worker that takes it
-for an attempt puts its own name on it (``claimed_by``) and moves its time on; what it does not end is due again. While
-it is due it stands in the index of due times, when it has failed in that of failures.
+One item collection per delivery: the item ``record``, and bodies in parts (see ``bodies``). A record
+is *due* until the receiver has accepted it (*delivered*) or the last attempt has ended (*failed*). A
+worker that starts an attempt puts its name into ``claimed_by`` and postpones the due time; if the
+worker never finishes, the record becomes due again. Due records are in the index of due times, failed
+ones in the index of failures.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 TABLE = "deliveries"
 RECORD, BODY = "record", "body"
 CLAIMED_SECONDS = 60
-"""Seconds that an attempt may last, twice a function's time-out; then its worker counts as dead."""
+"""Maximum duration of an attempt, twice a function's time-out; after it, the worker is considered dead."""
 HISTORY = 20
-"""The number of latest attempts that a record holds."""
+"""Number of latest attempts kept in a record."""
 
 _HEADERS = ("sent", "received")
 
@@ -46,19 +47,18 @@ class Delivery:
         topic: an event's type, or the path of a webhook or call.
         receiver: ``bank#<BIC>``, ``client#<Client ID>``, ``manager#<programme manager's id>`` or ``mailbox#<digest of
             the address>``.
-        bic: the bank that it concerns, ``client_id`` the client, ``consent_id`` the consent, ``manager_id`` the
-            programme manager, if any.
-        request_id: what the receiver knows it by, the same at every attempt.
-        cause_id: the request that caused it, if one did.
-        attempts: how many have begun.
-        give_up_at: when no further attempt is made.
-        claimed_by: the attempt under way, or one that never ended.
-        sending: whether that attempt may have sent something.
-        abandoned: whether one that may have sent something never ended, so that nobody knows how far it came.
-        body_parts: in how many parts its body is kept.
-        answer: the status of what an asynchronous call was answered with, and where its body is kept.
-        history: the attempts that have ended, oldest first: ``at``, ``milliseconds``, ``status`` and ``error`` where
-            there were any, and the headers ``sent`` and ``received`` (see ``headers``), where anything was.
+        bic: the bank concerned; likewise ``client_id``, ``consent_id`` and ``manager_id``, if any.
+        request_id: its id for the receiver, the same at every attempt.
+        cause_id: the request that caused it, if any.
+        attempts: number of attempts begun.
+        give_up_at: the time after which no attempt is made.
+        claimed_by: the attempt in progress, or one that never ended.
+        sending: whether that attempt may have sent anything.
+        abandoned: whether an attempt that may have sent something never ended, so its outcome is unknown.
+        body_parts: number of parts in which the body is stored.
+        answer: the HTTP status for the caller of an asynchronous call, and where the response body is stored.
+        history: finished attempts, oldest first: ``at``, ``milliseconds``, ``status`` and ``error`` if any, and the
+            headers ``sent`` and ``received`` (see ``headers``), if any.
     """
 
     delivery_id: str
@@ -93,39 +93,39 @@ class Delivery:
 
     @property
     def last(self) -> Mapping[str, Any]:
-        """The latest finished attempt; empty before the first."""
+        """The latest finished attempt; empty if there is none."""
         return self.history[-1] if self.history else {}
 
     @property
     def latency(self) -> int | None:
-        """Milliseconds of the latest finished attempt; ``None`` before the first."""
+        """Milliseconds of the latest finished attempt; ``None`` if there is none."""
         return self.last.get("milliseconds")
 
     @property
     def concerned_bank(self) -> str:
-        """The BIC of the bank concerned, if any; always for a call to a bank."""
+        """The BIC of the bank concerned, if any; always set for a call to a bank."""
         assert self.bic is not None, "it concerns a bank"
         return self.bic
 
     @property
     def concerned_client(self) -> str:
-        """The Client ID of the client concerned, if any; always for its events and calls."""
+        """The Client ID of the client concerned, if any; always set for its events and calls."""
         assert self.client_id is not None, "it concerns a client"
         return self.client_id
 
     @property
     def concerned_manager(self) -> int:
-        """The id of the programme manager concerned, if any; always for a card event."""
+        """The id of the programme manager concerned, if any; always set for a card event."""
         assert self.manager_id is not None, "it concerns a programme manager"
         return self.manager_id
 
     @property
     def lane(self) -> str:
-        """Its lane (see ``slots``)."""
+        """The delivery's lane (see ``slots``)."""
         return f"{self.receiver}#{PLANS[self.kind].lane}"
 
     def is_running(self, now: int) -> bool:
-        """Whether an attempt is under way."""
+        """Whether an attempt is in progress."""
         return self.state == "due" and self.claimed_by is not None and (self.due_at or 0) > now
 
 
@@ -134,12 +134,12 @@ def record_key(delivery_id: str) -> tuple[str, Item]:
 
 
 def part_key(delivery_id: str, name: str, number: int = 0) -> tuple[str, Item]:
-    """The key of a part of ``BODY``, or of an answer."""
+    """The key of a part of ``BODY``, or of a response."""
     return TABLE, {"delivery_id": delivery_id, "part": f"{name}#{number:03}"}
 
 
 def put_delivery(delivery: Delivery) -> Put:
-    """The write of a new delivery, due at once."""
+    """The write that creates a delivery, due immediately."""
     members = {name: getattr(delivery, name) for name in Delivery.__dataclass_fields__}
     item = {name: value for name, value in members.items() if value is not None} | {"history": []}
     item |= DUE.entry(delivery.delivery_id)
@@ -149,9 +149,9 @@ def put_delivery(delivery: Delivery) -> Put:
 
 
 def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> tuple[Delivery, Update]:
-    """The delivery with a new attempt, and its write, which fails for all but one worker.
+    """The delivery with a new attempt, and its write, which succeeds for one worker only.
 
-    ``sending`` is false for one that comes too late to send anything.
+    ``sending`` is false for an attempt that is too late to send anything.
     """
     claimed = replace(
         delivery,
@@ -185,7 +185,7 @@ def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
 
 
 def update_retry(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Update:
-    """The write of a failed attempt; the next one is due at ``until``."""
+    """The write that records a failed attempt; the next one is due at ``until``."""
     return Update(
         *record_key(claimed.delivery_id),
         set={"due_at": until, "history": _history(claimed, entry), "sending": False},
@@ -197,7 +197,7 @@ def update_retry(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Upd
 def update_end(
     claimed: Delivery, state: Literal["delivered", "failed"], entry: Mapping[str, Any], answer: Item | None, now: int
 ) -> Update:
-    """The write of a delivery's end. ``entry`` is the last attempt's; ``answer`` is for the caller."""
+    """The write that ends a delivery. ``entry`` is the last attempt's; ``answer`` is for the caller."""
     plan = PLANS[claimed.kind]
     changes: Item = {"state": state, f"{state}_at": now, "sending": False, "history": _history(claimed, entry)}
     changes |= {"answer": answer} if answer else {}
@@ -212,7 +212,7 @@ def update_end(
 
 
 def update_revival(delivery: Delivery, now: int) -> list[Update]:
-    """The writes that make a delivery due again, with all its attempts."""
+    """The writes that make a delivery due again with a full set of attempts."""
     plan = PLANS[delivery.kind]
     expires_at = now + plan.lasts + plan.kept
     changes = {
@@ -235,7 +235,7 @@ def update_revival(delivery: Delivery, now: int) -> list[Update]:
 
 
 def _is_unchanged(delivery: Delivery) -> ConditionBase:
-    """The condition that a delivery is unchanged since it was read."""
+    """The condition that a delivery has not changed since it was read."""
     condition = Attr("state").eq(delivery.state)
     for name in ("due_at", "claimed_by", "delivered_at", "failed_at"):
         value = getattr(delivery, name)
@@ -252,7 +252,7 @@ def _history(claimed: Delivery, entry: Mapping[str, Any]) -> Sequence[Mapping[st
 
 
 def _pack_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A stored history entry: headers are one string, since a page of records has thousands."""
+    """A history entry as stored: headers are one string, since a page of records has thousands."""
     return {**entry, **{name: jsontext.dumps(entry[name]) for name in _HEADERS if name in entry}}
 
 

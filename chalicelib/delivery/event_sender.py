@@ -1,4 +1,4 @@
-"""Bodies of events, and one signed attempt to send one (https://www.standardwebhooks.com)."""
+"""Event bodies, and a single signed attempt to send one (https://www.standardwebhooks.com)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GONE = 410
 
 
 def body(event: str, happened_at: int, data: Mapping[str, Any]) -> str:
-    """The body of an event of the type ``event`` (Unix seconds); members of ``data`` without a value are left out."""
+    """The body of an event of type ``event`` (Unix seconds); ``data`` members that are ``None`` are omitted."""
     told = {name: value for name, value in data.items() if value is not None and value != ""}
     return jsontext.dumps({"type": event, "timestamp": timestamp(happened_at), "data": told})
 

@@ -1,4 +1,4 @@
-"""The queue's consumer and the sweeper's schedule."""
+"""The queue consumer and the scheduled sweeper."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from chalicelib.foundation import log
 from chalicelib.foundation.metrics import Metrics
 
 Measure = Callable[[], AbstractContextManager[object]]
-"""Measures the calls inside."""
+"""Context manager that measures the enclosed calls."""
 
 delivery_jobs = Blueprint(__name__)
 
 
 @delivery_jobs.on_sqs_message(queue=hub().delivery.queue.name, batch_size=1, name="deliver")
 def deliver(event: SQSEvent) -> dict[str, Any] | None:
-    """Handle one delivery per message; a failing receiver is no error.
+    """Process one delivery per message; a failing receiver is not an error.
 
-    A single message comes again if this raises. In a batch, records run in parallel; failed ones are returned as
-    ``batchItemFailures``, so batches need ``ReportBatchItemFailures``.
+    A single message is retried if this raises. In a batch, records run in parallel; failed ones are
+    returned as ``batchItemFailures``, so batches need ``ReportBatchItemFailures``.
     """
     process = hub()
     return attempt_all(process.delivery.worker, process.statistics.measurements.measure, process.metrics, event)
@@ -46,7 +46,7 @@ def attempt_all(worker: Worker, measure: Measure, metrics: Metrics, event: SQSEv
 
 
 def _attempt(worker: Worker, measure: Measure, delivery_id: str) -> bool:
-    """Attempt a delivery in its own thread, for its own log context; answers whether it was attempted."""
+    """Attempt a delivery in its own thread, with its own log context; returns whether it was attempted."""
     with _measure_attempt(measure):
         try:
             worker.attempt(delivery_id)
@@ -68,7 +68,7 @@ def _measure_attempt(measure: Measure) -> Iterator[None]:
 
 @delivery_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")
 def sweep(event: Any) -> None:
-    """Every minute: queue deliveries that were never queued, were lost, or are due again."""
+    """Every minute: queue deliveries that were never queued, got lost, or are due again."""
     queued = hub().delivery.sweeper.sweep()
     if queued:
         log.info("swept", queued=queued)

@@ -1,7 +1,7 @@
-"""The journal of deliveries: lists by state, and manual resending (decisions: Delivery).
+"""The delivery journal: lists by state, and manual resending (decisions: Delivery).
 
-Events and notices may be sent again at any time, since the receiver knows the id. Deferred calls may not: their callers
-were told an outcome.
+Events and notices may be resent at any time, since the receiver recognises the id. Deferred calls may
+not: their callers have already received an outcome.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 
 BACKLOG = 20_000
-"""The queue length at which the sweeper adds nothing: due deliveries stay due."""
+"""The queue length from which the sweeper adds nothing; due deliveries stay due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class Sweeper:
     metrics: Metrics
 
     def sweep(self) -> int:
-        """Queue due deliveries, the oldest first; answers their number.
+        """Queue due deliveries, oldest first; returns their number.
 
-        The age of the first is measured even if the queue has no room.
+        The age of the oldest is measured even if the queue is full.
         """
         room, now = max(BACKLOG - self.queue.count_messages(), 0), self.clock.time()
         rows = DUE.rows(self.store, until=now, limit=max(room, 1))
@@ -60,26 +60,26 @@ class Sweeper:
 
 
 ClientKind = Literal["event", "relay", "payment"]
-"""The kinds of deliveries that a client's owner may see; revocations concern only service and bank."""
+"""Kinds of deliveries that a client's owner may see; revocations concern only the service and the bank."""
 
 LATEST = 50
 CLIENT_KINDS: Collection[ClientKind] = get_args(ClientKind)
 PAGE = 25
-"""Deliveries on a page of a client."""
+"""Deliveries per page of a client's list."""
 LOOKED_THROUGH = 1000
-"""The latest deliveries of a client that a page may look through."""
+"""Maximum number of a client's latest deliveries searched for a page."""
 _ID_LENGTH = 64
 _BATCH = 100
-"""Records per read, and rows of an index that are looked at first."""
+"""Records per read, and index rows in the first read."""
 _READ_AHEAD = 4 * _BATCH
 _REVIVED_TOGETHER = 20
-"""Deliveries per transaction, which holds 100 writes at most."""
+"""Deliveries per transaction, which is limited to 100 writes."""
 _TRIES = 5
-"""Tries for a failed delivery that others change."""
+"""Attempts to revive a failed delivery that is changed concurrently."""
 _PAUSE = 5
-"""The attempt number for ``Store.wait``, which then waits 0.4 s on average."""
+"""The attempt number for ``Store.wait``; the average wait is 0.4 s."""
 _END_OF_TIME = 2**40
-"""A Unix second after all due times."""
+"""A Unix second later than any due time."""
 
 
 class UnknownDelivery(LookupError):
@@ -87,16 +87,16 @@ class UnknownDelivery(LookupError):
 
 
 class NotResendable(Exception):
-    """A delivery cannot be sent again; the message says why."""
+    """A delivery cannot be resent; the message says why."""
 
 
 class SearchTooWide(ValueError):
-    """No index fits the search; the message says which other criterion it needs."""
+    """No index fits the search; the message names the missing criterion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """The bank, client or programme manager of a search; ``None`` is any."""
+    """The bank, client or programme manager of a search; ``None`` matches any."""
 
     bic: str | None = None
     client_id: str | None = None
@@ -112,7 +112,7 @@ ANYBODY = Party()
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A search: the index to read, and the filter of its rows; ``None`` is any."""
+    """The index to read, and the filter for its rows; ``None`` matches any."""
 
     index: ShardedIndex
     owner: str
@@ -128,12 +128,12 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class ClientPage:
-    """A page of a client's deliveries, the latest first.
+    """A page of a client's deliveries, latest first.
 
     Attributes:
-        deliveries: ``PAGE`` at most.
+        deliveries: at most ``PAGE``.
         more: whether there is a next page.
-        incomplete: whether older ones may exist beyond the searched ones.
+        incomplete: whether there may be older deliveries that were not searched.
     """
 
     deliveries: Sequence[Delivery]
@@ -142,7 +142,7 @@ class ClientPage:
 
 
 class Journal:
-    """Lists deliveries and sends them again."""
+    """Lists and resends deliveries."""
 
     def __init__(self, store: Store, clock: Clock, outbox: Outbox) -> None:
         self._store = store
@@ -152,15 +152,15 @@ class Journal:
     def list(
         self, concerned: Party = ANYBODY, *, state: State | None = None, since: int = 0, limit: int = LATEST
     ) -> Sequence[Delivery]:
-        """The latest deliveries of a bank, client or programme manager; without one, the failed and the due ones of
+        """The latest deliveries of a bank, client or programme manager; without one, failed or due deliveries of
         all.
 
-        ``since``, in Unix seconds, and the order use one time: for ``failed`` the failure, the latest first; for
-        ``due`` the next attempt, the next one first; for all deliveries of a receiver their recording, the latest
-        first.
+        ``since`` (Unix seconds) and the order use the same time: for ``failed`` the time of failure, latest
+        first; for ``due`` the next attempt, earliest first; for all deliveries of a receiver the time of
+        recording, latest first.
 
         Raises:
-            TooWide: for what was delivered, of anybody.
+            TooWide: delivered messages were requested without a receiver.
         """
         searches = _searches(concerned, state)
         return [*islice(chain.from_iterable(self._find(search, since) for search in searches), limit)]
@@ -170,7 +170,7 @@ class Journal:
     ) -> ClientPage:
         """A page of a client's deliveries for its owner; ``page`` counts from 1.
 
-        Only the index of the client's own deliveries is read, since the others have those of all clients.
+        Reads only the index of the client's own deliveries, since the other indexes span all clients.
         """
         search = _Search(OF_CLIENT, client_id, Party(client_id=client_id), state, kinds=kinds)
         first, end = (page - 1) * PAGE, page * PAGE + 1
@@ -191,14 +191,14 @@ class Journal:
         return Delivery.from_item(item)
 
     def resend(self, delivery_id: str, looks: int = 8) -> bool:
-        """Send a notification again now, with all its attempts; one that is due is only queued.
+        """Resend a notification now, with a full set of attempts; one that is already due is only queued.
 
-        While an attempt is under way, or others change the delivery, it is looked at again, up to ``looks`` times,
-        which takes half a second each. Answers whether it is sent: not when the attempt that was under way succeeded.
+        While an attempt is in progress, or others change the delivery, it is checked up to ``looks`` times,
+        half a second apart. Returns whether it is resent: not if the attempt in progress succeeded.
 
         Raises:
             UnknownDelivery.
-            NotResendable: it is a question or a payment, or an attempt is under way all the time.
+            NotResendable: it is a request or a payment, or an attempt remained in progress.
         """
         delivery = first = self.show(delivery_id)
         if PLANS[delivery.kind].has_caller:
@@ -214,9 +214,9 @@ class Journal:
         raise NotResendable("an attempt is under way, and others follow if it fails")
 
     def resend_failed(self, since: int, concerned: Party = ANYBODY) -> int:
-        """Send again all notifications that failed since a Unix second; answers how many.
+        """Resend all notifications that failed since a Unix second; returns how many.
 
-        Deferred calls are skipped, and so are deliveries that change meanwhile. Those beyond the queue's room are left
+        Deferred calls and deliveries changed concurrently are skipped. If the queue is full, the rest is left
         to the sweeper.
         """
         search, now = _Search(FAILED, "", concerned, "failed"), self._clock.time()
@@ -254,20 +254,20 @@ class Journal:
         )
 
     def _select(self, search: _Search, rows: Sequence[Item], ahead: int = _READ_AHEAD) -> Iterator[Delivery]:
-        """The matching deliveries; reads ``ahead`` records at first, and growing batches later."""
+        """The matching deliveries; reads ``ahead`` records first, then growing batches."""
         while rows:
             read = self._read([row["delivery_id"] for row in rows[:ahead]])
             yield from (delivery for delivery in read.values() if search.matches(delivery))
             rows, ahead = rows[ahead:], min(2 * ahead, _READ_AHEAD)
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
-        """Deliveries by id, in the given order, without missing ones."""
+        """Deliveries by id, in the order passed; missing ones are omitted."""
         keys = [record_key(delivery_id) for delivery_id in ids]
         read = together([partial(self._store.batch_get, batch) for batch in pieces(keys, _BATCH)])
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
     def _send_now(self, delivery: Delivery) -> bool:
-        """Make a notification due now, unless an attempt is running or it has changed since it was read."""
+        """Make a notification due now, unless an attempt is in progress or it has changed since it was read."""
         now = self._clock.time()
         if delivery.is_running(now):
             return False
@@ -279,7 +279,7 @@ class Journal:
         return True
 
     def _revive(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
-        """Make failed deliveries due again; answers the ids of those changed here."""
+        """Make failed deliveries due again; returns the ids of those changed by this call."""
         try:
             self._store.transact([write for delivery in deliveries for write in update_revival(delivery, now)])
         except (ConditionFailed, Conflict):
@@ -287,7 +287,7 @@ class Journal:
         return [delivery.delivery_id for delivery in deliveries]
 
     def _revive_alone(self, delivery: Delivery) -> bool:
-        """The same for one delivery; retried while it has failed and others interfere."""
+        """Make one failed delivery due again; retries on conflicts while it is still failed."""
         for attempt in range(_TRIES):
             if delivery.state != "failed":
                 return False
@@ -299,7 +299,7 @@ class Journal:
 
 
 def _searches(concerned: Party, state: State | None) -> Sequence[_Search]:
-    """The indexes of a search: due and failed deliveries are rare, so a state is preferred to an owner."""
+    """The indexes for a search; a state is preferred to an owner, since due and failed deliveries are rare."""
     if state == "due":
         return [_Search(DUE, "", concerned, state, newest_first=False)]
     if state == "failed":

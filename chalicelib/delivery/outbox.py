@@ -1,6 +1,7 @@
 """The outbox: deliveries that flows record in the transaction of their cause.
 
-The queue carries only a delivery's id. The sweeper replaces a message that was never sent or got lost.
+The queue carries only a delivery's id. The sweeper replaces messages that were never sent or got
+lost.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from chalicelib.foundation.parallel import WIDTH, pieces, together
 
 @dataclass(frozen=True, slots=True)
 class RecordedDeliveries:
-    """Deliveries about to be recorded, possibly none: their ids, and the writes for the transaction of their cause."""
+    """Zero or more deliveries to be recorded: their ids, and the writes for the transaction of their cause."""
 
     delivery_ids: tuple[str, ...] = ()
     operations: tuple[Put, ...] = ()
@@ -54,10 +55,11 @@ class Outbox:
         body: str | None = None,
         request_id: str | None = None,
     ) -> RecordedDeliveries:
-        """A delivery of ``kind``, due at once; see ``Delivery``. Its cause is the request of the log lines.
+        """Prepare a delivery of ``kind``, due immediately; see ``Delivery``. Its cause is the request in the log
+        context.
 
-        ``request_id`` is its id for the receiver: by default a UUID for a bank, else the delivery's own id. All parts
-        but one of a long ``body`` are written at once.
+        ``request_id`` is its id for the receiver: by default a UUID for a bank, otherwise the delivery's own
+        id. All parts of a long ``body`` except the first are written immediately.
         """
         delivery_id, now, plan = new_id(), self._clock.time(), PLANS[kind]
         expires_at = now + (0 if plan.has_caller else plan.lasts) + plan.kept
@@ -92,13 +94,13 @@ class Outbox:
         return RecordedDeliveries((delivery_id,), (put_delivery(delivery), *first))
 
     def dispatch(self, recorded: RecordedDeliveries) -> None:
-        """Queue recorded deliveries. If the queue fails, the sweeper does it later: nothing is lost."""
+        """Queue recorded deliveries. If the queue fails, the sweeper queues them later; none is lost."""
         if recorded.delivery_ids:
             log.info("deliveries recorded", delivery_ids=recorded.delivery_ids)
             self.queue(recorded.delivery_ids)
 
     def queue(self, delivery_ids: Sequence[str]) -> int:
-        """Queue deliveries, many at the same time; answers how many the queue took."""
+        """Queue deliveries in parallel; returns how many the queue accepted."""
         batches = [partial(self._send, batch) for batch in pieces(delivery_ids, Queue.BATCH)]
         return sum(sum(together(wave)) for wave in pieces(batches, WIDTH))
 

@@ -11,13 +11,14 @@ from chalicelib.foundation.dynamodb.store import Operation
 Keep = Callable[[Sequence[Operation]], None]
 """Writes an outcome in one transaction with its other effects.
 
-Raises ``Undeliverable`` when what arrived turns out to be of no use: then the attempt failed, and nothing was written.
+Raises ``Undeliverable`` if the response turns out to be unusable: the attempt then failed, and
+nothing was written.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """The answer to the caller of a deferred call: an HTTP status and JSON."""
+    """The response for the caller of a deferred call: an HTTP status and JSON."""
 
     status: int
     text: str
@@ -25,7 +26,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The receiver accepted it with this HTTP ``status``."""
+    """The receiver accepted the delivery with this HTTP ``status``."""
 
     status: int
     answer: StoredAnswer | None = None
@@ -36,12 +37,12 @@ class Undeliverable(Exception):
     """An attempt failed.
 
     Attributes:
-        final: no other attempt will help.
-        status: the receiver's HTTP status, if there was an answer.
+        final: whether retrying is pointless.
+        status: the receiver's HTTP status, if it responded.
         retry_after: seconds from the receiver's ``Retry-After``.
         not_made: nothing was sent, so it does not count as an attempt.
-        answer: the outcome for the caller of a deferred call if this was the last attempt.
-        keep: writes the outcome, should this have been the last attempt.
+        answer: the outcome for the caller of a deferred call, if this was the last attempt.
+        keep: writes the outcome, if this was the last attempt.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Dispatch:
 
 
 def not_in_time(dispatch: Dispatch) -> Undeliverable:
-    """The end of a delivery without a caller."""
+    """The failure that ends an expired delivery without a caller."""
     return Undeliverable("it could not be sent in time", final=True)
 
 
@@ -82,8 +83,8 @@ class Sender:
     """Sends one kind of delivery.
 
     Attributes:
-        send: answers when the receiver has it. Raises: Undeliverable.
-        abandon: the failure of a delivery for which it is too late; nothing may be sent any more.
+        send: returns once the receiver has accepted it. Raises: Undeliverable.
+        abandon: the failure of an expired delivery; nothing may be sent any more.
     """
 
     send: Callable[[Dispatch], Delivered]

@@ -1,7 +1,7 @@
-"""Headers in a delivery's record: values of harmless ones, only names of all others.
+"""Headers in delivery records: values of harmless headers, only the names of all others.
 
-What is kept is bounded: a message takes 4 KB at most, and the 20 attempts of a record, with two messages each, 160 KB
-of the 400 KB that an item may have.
+Their size is limited: a message takes at most 4 KB, so the 20 attempts of a record, with two messages
+each, take 160 KB of the 400 KB that an item may have.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ MOST, NAME_LENGTH, VALUE_LENGTH = 32, 64, 128
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 _SEPARATORS = re.compile(r"[ .,]+")
 _PART_LENGTH = 16
-"""The least length of a part of a credential that is secret by itself."""
+"""The minimum length of a part of a credential that is treated as secret."""
 
 
 def record_headers(exchange: CapturedHeaders) -> dict[str, dict[str, str]]:
-    """The headers that an attempt ``sent`` and ``received``, by lower-case names; neither member if there were none."""
+    """The headers ``sent`` and ``received`` in an attempt, by lower-case name; empty members are omitted."""
     secrets = _secrets(exchange.sent or {})
     messages = {"sent": exchange.sent, "received": exchange.received}
     return {name: dict(_visible_headers(headers, secrets)) for name, headers in messages.items() if headers is not None}
 
 
 def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The first headers of a message, without those that repeat a secret."""
+    """The first headers of a message, except those that repeat a secret."""
     for name in [*headers][:MOST]:
         lower, value = name.lower(), headers[name]
         if not _NAME.fullmatch(lower) or _contains_secret(lower, secrets):

@@ -1,4 +1,4 @@
-"""Delivery plans: when each kind is attempted, and when that ends (decisions: Delivery)."""
+"""Delivery plans: when each kind is attempted, and when attempts end (decisions: Delivery)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ _SHORTEST_PUT_OFF = 2
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPlan:
-    """The attempts at one kind of delivery; all times are in seconds.
+    """The plan for one kind of delivery; all times are in seconds.
 
     Attributes:
-        lane: each lane has its own slots at a receiver, so payments wait for payments only.
-        waits: after the first attempt, after the second, …; the first is made at once.
-        put_off: the longest wait when its receiver is busy or paused; what waits for a receiver that is down costs the
-            workers of all others something every time that it is looked at.
-        lasts: no attempt begins later than so long after the delivery was recorded, or sent again by hand.
-        kept: how long the record stays after its end or, with ``has_caller``, after its beginning.
-        has_caller: whether somebody was promised an outcome: it is told once, so that nothing is sent again by hand.
+        lane: each lane has its own slots at a receiver, so payments wait only for payments.
+        waits: the waits after the first attempt, the second, and so on; the first attempt is immediate.
+        put_off: the longest wait for a busy or paused receiver; every check of a waiting delivery costs worker time.
+        lasts: no attempt begins later than this after the delivery was recorded or manually resent.
+        kept: how long the record is kept after its end or, with ``has_caller``, after its creation.
+        has_caller: whether a caller waits for an outcome; it is reported once, so manual resending is not allowed.
     """
 
     lane: Literal["notices", "questions", "payments"]
@@ -58,9 +57,9 @@ PLANS: Mapping[Kind, DeliveryPlan] = {
 
 
 def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> int | None:
-    """Seconds until the next attempt; ``None`` after the last.
+    """Seconds until the next attempt; ``None`` after the last one.
 
-    What the receiver asks for (``Retry-After``) is honoured within twice the slot.
+    The receiver's ``Retry-After`` is honoured up to twice the scheduled wait.
     """
     if attempts > len(plan.waits):
         return None
@@ -70,7 +69,7 @@ def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> in
 
 
 def put_off(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
-    """Seconds until a postponed delivery is tried again; they grow with its waiting time."""
+    """Seconds until a postponed delivery is retried; they grow with its waiting time."""
     wait = min(max(age // 4, _SHORTEST_PUT_OFF), plan.put_off)
     return max(_add_jitter(wait), min(retry_after or 0, plan.put_off), 1)
 

@@ -1,4 +1,4 @@
-"""Sealed bodies and answers, in parts that fit into an item each."""
+"""Sealed request and response bodies, split into parts that each fit into an item."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ PART_BYTES = 350_000
 
 
 class SealedBodies:
-    """Seals, splits, and puts together again."""
+    """Seals, splits and reassembles bodies."""
 
     def __init__(self, store: Store, vault: Vault) -> None:
         self._store = store
         self._vault = vault
 
     def seal(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
-        """The writes of ``text`` under ``name``: all but the first may be made ahead (see ``write_ahead``)."""
+        """The writes that store ``text`` under ``name``; all but the first may be written ahead (see
+        ``write_ahead``).
+        """
         whole = self._vault.seal(text, _context(delivery_id, name))
         return [
             Put(TABLE, part_key(delivery_id, name, number)[1] | {"sealed": piece, "expires_at": expires_at})
@@ -29,9 +31,10 @@ class SealedBodies:
         ]
 
     def write_ahead(self, parts: Sequence[Put]) -> Put:
-        """Write all parts but the first, which is returned for the caller's transaction.
+        """Write all parts except the first, which is returned for the caller's transaction.
 
-        A transaction holds 4 MB at most. If the first part is never written, nothing finds the others, and they expire.
+        A transaction holds at most 4 MB. If the first part is never written, the others are unreachable and
+        expire.
         """
         first, *rest = parts
         if rest:
@@ -39,10 +42,10 @@ class SealedBodies:
         return first
 
     def open(self, delivery_id: str, name: str, count: int, first: Item | None = None) -> str:
-        """The text of ``count`` parts; ``first`` is the first of them, if already read.
+        """The text of ``count`` parts; ``first`` is the first part, if already read.
 
         Raises:
-            Unsealable: a part is gone or altered.
+            Unsealable: a part is missing or was altered.
         """
         known = [first] if first is not None else []
         keys = [part_key(delivery_id, name, number) for number in range(len(known), count)]

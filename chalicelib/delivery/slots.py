@@ -1,8 +1,8 @@
-"""Slots: they limit parallel deliveries to a receiver, so that a hanging one cannot occupy all workers.
+"""Slots limit parallel deliveries to a receiver, so that an unresponsive one cannot occupy all workers.
 
-A receiver has ``SLOTS`` items for each lane: notices, questions, payments. An attempt holds one of them until it ends
-or, when its worker died, until the slot's time is over. After an attempt that failed and was long the slot rests,
-so that a slot of a receiver that hangs costs a worker a quarter of the time only.
+A receiver has ``SLOTS`` items per lane (notices, requests, payments). An attempt holds a slot until
+it ends or, if its worker died, until the slot's time expires. After a long, failed attempt the slot
+rests, so that an unresponsive receiver occupies a worker for only a quarter of the time per slot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FORGOTTEN_SECONDS = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One of the slots of a receiver's ``lane``."""
+    """One slot in a receiver's ``lane``."""
 
     lane: str
     number: int
@@ -35,7 +35,7 @@ class Slot:
         return {"delivery_id": f"receiver#{self.lane}", "part": f"slot#{self.number}"}
 
     def take(self, now: int) -> Update:
-        """The write that takes the slot for an attempt; it fails while another one holds it."""
+        """The write that takes the slot for an attempt; fails while another attempt holds it."""
         return Update(
             TABLE,
             self.key,
@@ -46,23 +46,23 @@ class Slot:
     def free(self, at: int) -> Update:
         """The write that frees the slot at ``at``.
 
-        It has no condition: when the holder's time was over and another attempt has the slot, then for a moment the
-        receiver gets one delivery more than it should, and that is better than an outcome that cannot be written.
+        It is unconditional: if the slot expired and another attempt took it, the receiver briefly gets one
+        delivery too many, which is better than being unable to write an outcome.
         """
         changes = {"held_until": at, "expires_at": at + _FORGOTTEN_SECONDS}
         return Update(TABLE, self.key, set=changes, remove=("taken_at",))
 
 
 def any_slot(lane: str) -> Slot:
-    """A random slot to try without a read; it is usually free."""
+    """A random slot to try without reading first; it is usually free."""
     return Slot(lane, random.randrange(SLOTS))
 
 
 @dataclass(frozen=True, slots=True)
 class FreeSlots:
-    """The slots of a lane as read: the free ones, in any order.
+    """The free slots of a lane as read, in any order.
 
-    ``brisk``: all others were taken a moment ago, so one may soon be free.
+    ``brisk``: all others were taken very recently, so one may soon be free.
     """
 
     free: Sequence[Slot]

@@ -1,8 +1,8 @@
 """The delivery worker: one attempt at one delivery, and its outcome.
 
-An attempt begins with one transaction, that the delivery and a slot of its lane are taken, and ends with one, that its
-outcome is written and the slot is free. What a worker leaves behind that dies in between is due again when its time is
-over; the receiver then gets the same id once more.
+An attempt begins with a transaction that claims the delivery and a slot of its lane, and ends with
+one that writes the outcome and frees the slot. If a worker dies in between, the delivery becomes due
+again when the claim expires; the receiver then gets the same id again.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_h
 from chalicelib.foundation.identifiers import new_id
 
 _TURNS = (2, 3, 3, 3, 3)
-"""Tries to get a slot of a quick receiver, as ``Store.wait`` counts: half a second in all."""
+"""Attempts to get a slot of a fast receiver, counted as in ``Store.wait``: half a second in total."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt that has begun.
+    """An attempt in progress.
 
     Attributes:
-        delivery: as it was claimed.
+        delivery: the delivery as claimed.
         slot: the claimed slot; ``None`` if it is too late to send.
-        first: the first part of the body, if there is one.
-        started: the clock's monotonic seconds.
-        exchange: the headers of the call that was made, if one was.
+        first: the first part of the body, if any.
+        started: monotonic clock seconds.
+        exchange: the headers of the call, if one was made.
     """
 
     delivery: Delivery
@@ -70,7 +70,7 @@ class Attempt:
 
 
 class Worker:
-    """Makes attempts; ``senders`` has one sender for each kind of delivery."""
+    """Makes attempts; ``senders`` has a sender for each kind of delivery."""
 
     def __init__(
         self,
@@ -89,13 +89,15 @@ class Worker:
         self._senders = senders
 
     def attempt(self, delivery_id: str) -> None:
-        """Send a delivery if it is due; a message that comes twice, or too early, does nothing."""
+        """Send a delivery if it is due; a duplicate or early message has no effect."""
         attempt = self.begin(delivery_id)
         if attempt is not None:
             self.carry_out(attempt)
 
     def begin(self, delivery_id: str) -> Attempt | None:
-        """Take a due delivery and a slot of its receiver; ``None`` when it is not due, taken, or has to wait."""
+        """Claim a due delivery and a slot of its receiver; ``None`` if it is not due, already claimed, or has to
+        wait.
+        """
         item, first = self._store.batch_get([record_key(delivery_id), part_key(delivery_id, BODY)])
         delivery, now = Delivery.from_item(item) if item else None, self._clock.time()
         if delivery is None or delivery.due_at is None or delivery.due_at > now:
@@ -121,7 +123,7 @@ class Worker:
         return None
 
     def carry_out(self, attempt: Attempt) -> None:
-        """Send, and record the outcome."""
+        """Send the delivery and record the outcome."""
         delivery = attempt.delivery
         try:
             arrived = self._send(attempt)
@@ -140,7 +142,7 @@ class Worker:
     # -- inside
 
     def _succeed(self, attempt: Attempt, arrived: Delivered) -> None:
-        """End a delivery that has arrived, unless its outcome cannot be stored."""
+        """End a delivery that arrived, unless its outcome cannot be stored."""
         entry = self._history_entry(attempt, arrived.status)
         try:
             self._end(attempt, "delivered", entry, arrived.answer, arrived.keep)
@@ -152,8 +154,8 @@ class Worker:
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
         """The slots to try: first a random one, then those that a read shows as free.
 
-        A delivery that waited before only takes a slot that it has read as free, since many would write to the same few
-        items. If slots come and go quickly, it waits a moment. If it is too late for another attempt, it needs none.
+        A delivery that waited before takes only slots that it has read as free, to avoid contention. If slots
+        are freed quickly, it waits a moment. If it is too late for another attempt, it needs no slot.
         """
         if now > delivery.give_up_at or delivery.attempts > len(PLANS[delivery.kind].waits):
             yield None
@@ -167,12 +169,12 @@ class Worker:
             yield from read_free_slots(self._store, delivery.lane, now).free
 
     def _has_claimed(self, claimed: Delivery) -> bool:
-        """Whether an attempt's first write succeeded although its answer was lost."""
+        """Whether an attempt's first write succeeded although its response was lost."""
         item = self._store.get(*record_key(claimed.delivery_id))
         return item is not None and item.get("claimed_by") == claimed.claimed_by
 
     def _postpone(self, delivery: Delivery, now: int) -> None:
-        """Postpone a delivery, since all slots of the receiver are taken."""
+        """Postpone a delivery because all slots of the receiver are taken."""
         delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None)
         try:
             self._store.transact([update_due_time(delivery, now + delay)])
@@ -220,7 +222,7 @@ class Worker:
             self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _fail(self, attempt: Attempt, failure: Undeliverable) -> None:
-        """End a failed delivery; retried later if its caller's answer cannot be determined."""
+        """End a failed delivery; retried later if the caller's response cannot be determined."""
         try:
             last = self._last_words(attempt, failure)
         except StoreError as error:
@@ -231,7 +233,7 @@ class Worker:
         self._end(attempt, "failed", entry, last.answer, last.keep, resting=self._was_long(attempt))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
-        """The failure for the caller of a deferred call, also if the last one names none.
+        """The failure for the caller of a deferred call, even if the last attempt's failure has none.
 
         Raises: StoreError.
         """
@@ -269,9 +271,9 @@ class Worker:
         self._write(attempt, [over, *first], keep or self._store.transact, resting=resting)
 
     def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
-        """Write an outcome and free the slot, unless a later attempt has begun; answers whether it was written.
+        """Write an outcome and free the slot, unless a later attempt has begun; returns whether it was written.
 
-        ``resting`` leaves the slot taken for a while: its receiver hangs.
+        ``resting`` keeps the slot taken for a while because the receiver is unresponsive.
         """
         at = self._clock.time() + (RESTING_SECONDS if resting else 0)
         freed = [attempt.slot.free(at)] if attempt.slot else []
@@ -286,11 +288,11 @@ class Worker:
         return True
 
     def _was_long(self, attempt: Attempt) -> bool:
-        """Whether an attempt took a worker's time; a refused connection takes none."""
+        """Whether an attempt occupied a worker for long, unlike a refused connection."""
         return self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
     def _history_entry(self, attempt: Attempt, status: int | None, error: str | None = None) -> Mapping[str, Any]:
-        """An attempt's line in the history."""
+        """An attempt's history entry."""
         milliseconds = round((self._clock.monotonic() - attempt.started) * 1000)
         entry = {"at": self._clock.time(), "milliseconds": milliseconds, "status": status, "error": error}
         return {name: value for name, value in entry.items() if value is not None} | recorded_headers.record_headers(
@@ -298,7 +300,7 @@ class Worker:
         )
 
     def _report(self, delivery: Delivery, defect: BaseException) -> None:
-        """Put an id into the dead-letter queue, whose alarm calls a person: the attempt met a defect."""
+        """Put an id into the dead-letter queue, which triggers an alarm: the attempt hit a defect."""
         log.defect("delivery met a defect", defect)
         try:
             self._dead.send(delivery.delivery_id)
@@ -307,7 +309,7 @@ class Worker:
 
 
 def _claim_of(claimed: Delivery) -> str:
-    """The name of the attempt that claims a delivery."""
+    """The name of an attempt, as used to claim a delivery."""
     assert claimed.claimed_by is not None, "it was claimed"
     return claimed.claimed_by
 

@@ -1,7 +1,8 @@
-"""An action of the interface: its function and its properties for the dispatch.
+"""Actions of the card API: the handler method of each, and its properties for the dispatcher.
 
-The function's name is the action's, in snake case. Its annotations have the model of the ``request`` and the type of
-the answer: it returns the ``Outcome`` of an answer, a list of answers, or ``None`` for empty ``data``.
+The method's name is the action's name in snake case. Its annotations give the model of the
+``request`` and the type of the response data: it returns an ``Outcome`` with an object, a list of
+objects, or ``None`` for empty ``data``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Effect = Literal["read", "write", "reveal"]
 Shape = Literal["object", "list", "empty", "empty object", "id"]
 Q = TypeVar("Q", bound=Request, default=Any)
 Handler = Callable[[Any, Q, RequestContext], Outcome[Any]]
-"""A method of a flow, as its class has it."""
+"""An unbound method of a flow."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,15 @@ class Action(Generic[Q]):
 
     Attributes:
         handler: the method that carries it out.
-        summary: in a line.
-        effect: a read changes nothing; a reveal is a read of one card datum, which a repeat runs again.
-        field: the one card datum that a reveal shows.
-        seals: whether the answer holds card data, which repeats get for a day only.
-        creates: whether ``access_level`` is that of the record which the action makes.
-        answers_id: whether the record's ``id`` stands beside the empty data.
-        patience: so many seconds after it came a request decides anew while others are in its way.
-        late: the method that ends what is not decided by then; without one it is 8003.
-        spelling: the name, where capitals of its own keep it from being the method's in camel case.
+        summary: a one-line description.
+        effect: a read changes nothing; a reveal reads one card datum, and a repeat runs it again.
+        field: the card datum that a reveal returns.
+        seals: whether the response contains card data, which repeats receive for one day only.
+        creates: whether ``access_level`` is the level of the record that the action creates.
+        answers_id: whether the response has the record's ``id`` next to empty data.
+        patience: seconds after arrival during which the request is retried on conflicts.
+        late: the method that ends a request undecided by then; without one, the status is 8003.
+        spelling: the action's name, if it is not the method's name in camel case.
     """
 
     handler: Handler[Q]
@@ -60,19 +61,19 @@ class Action(Generic[Q]):
 
     @property
     def request(self) -> type[Request]:
-        """The model of its fields."""
+        """The model of the request fields."""
         model: type[Request] = self._types["request"]
         return model
 
     @property
     def answer(self) -> type[Answer] | None:
-        """The model of ``data``, or of an entry of it; ``None`` when it is empty."""
+        """The model of ``data``, or of its elements; ``None`` if it is empty."""
         data = get_args(self._data)[0] if self.shape == "list" else self._data
         return data if self.shape in ("object", "list") else None
 
     @property
     def shape(self) -> Shape:
-        """``data`` is an object, a list, ``[]``, ``{}``, or ``[]`` with the ``id`` beside it."""
+        """The shape of ``data``: an object, a list, ``[]``, ``{}``, or ``[]`` with an ``id`` next to it."""
         if self._data is type(None):
             return "id" if self.answers_id else "empty"
         if get_origin(self._data) is dict:
@@ -81,17 +82,17 @@ class Action(Generic[Q]):
 
     @property
     def is_paged(self) -> bool:
-        """Whether the answer has a ``paginator`` beside the data, as the request does."""
+        """Whether request and response have a ``paginator``."""
         return "paginator" in self.request.model_fields
 
     @property
     def is_continued(self) -> bool:
-        """Whether the answer has ``has_more_records``: the next page follows the row ``last_id``."""
+        """Whether the response has ``has_more_records``; the next page starts after the row ``last_id``."""
         return "last_id" in self.request.model_fields
 
     @property
     def _data(self) -> Any:
-        """The type of an answer's data."""
+        """The type of the response data."""
         return get_args(self._types["return"])[0]
 
     @cached_property

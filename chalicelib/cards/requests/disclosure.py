@@ -1,6 +1,6 @@
-"""Disclosure of card data to a credential: plain, masked, encrypted or absent; and its audit line.
+"""Disclosure of card data to a credential (plain, masked, encrypted or absent), and its audit log.
 
-A validation value of 3-D Secure, which events hold, is encrypted in the same way.
+3-D Secure validation values in events are encrypted in the same way.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from chalicelib.foundation.crypto import signatures
 
 
 def is_absent(credential: Credential, field: CardField) -> bool:
-    """Whether the credential never sees this field, so that it need not be opened."""
+    """Whether the credential never receives this field, so that it need not be decrypted."""
     return credential.modes[field] == ABSENT
 
 
 def disclose(credential: Credential, card_id: int, field: CardField, clear: str) -> str | None:
-    """A card's value as the credential may see it; ``None`` leaves the member out.
+    """A card value in the form that the credential may see; ``None`` omits the member.
 
-    Encrypted is base64 of RSA-OAEP with SHA-256 and MGF1 of SHA-256, labelled ``<card_id>|<field>``.
+    Encrypted values are base64 of RSA-OAEP with SHA-256 and MGF1-SHA-256, labelled ``<card_id>|<field>``.
     """
     return None if is_absent(credential, field) else _disclose(credential, card_id, field, clear)
 
 
 def disclose_expiry(credential: Credential, card_id: int, year: int, month: int) -> tuple[int | str, int | str] | None:
-    """The year and month of a card's expiry as the credential gets to see them: numbers, or each of them encrypted."""
+    """A card's expiry year and month as the credential may see them: numbers, or each one encrypted."""
     if is_absent(credential, "expiry"):
         return None
     if credential.modes["expiry"] == PLAIN:
@@ -43,9 +43,10 @@ def disclose_expiry(credential: Credential, card_id: int, year: int, month: int)
 
 
 def encrypt_for_event(catalogue: Catalogue, auth_request_id: int, value: str) -> str | None:
-    """A validation value as the event of its request holds it; ``None``: its programme manager does not deliver it.
+    """A validation value encrypted for an event; ``None`` if the programme manager does not deliver these
+    values.
 
-    It is encrypted as card data are, labelled ``<auth_request_id>|validation_value``.
+    Encrypted like card data, labelled ``<auth_request_id>|validation_value``.
     """
     if not catalogue.delivers_validation_values or catalogue.events_encryption_key is None:
         return None
@@ -53,7 +54,7 @@ def encrypt_for_event(catalogue: Catalogue, auth_request_id: int, value: str) ->
 
 
 def audit_reveal(credential: Credential, card_id: int, field: CardField) -> None:
-    """Write the audit line of a datum that leaves the service, also in a stored answer."""
+    """Write the audit log line for a card datum that leaves the service, including in a stored response."""
     mode = credential.modes[field]
     log.audit("card data revealed", credential=credential.identity, card_id=card_id, field=field, mode=mode)
 
@@ -76,7 +77,7 @@ def _encrypt(pem: str, label: str, clear: str) -> str:
 
 @lru_cache(maxsize=256)
 def public_key(pem: str) -> RSAPublicKey:
-    """Raises: ValueError: ``pem`` is no public RSA key of at least 3072 bits."""
+    """Load a public key. Raises: ValueError, if ``pem`` is not a public RSA key of at least 3072 bits."""
     key = signatures.load_public_key(pem)
     if key.key_size < MINIMUM_KEY_BITS:
         raise signatures.InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_KEY_BITS} are needed")

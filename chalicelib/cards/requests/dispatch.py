@@ -1,9 +1,10 @@
-"""The dispatch of every card API request: from a body to an envelope.
+"""Dispatch of card API requests, from request body to response envelope.
 
-JSON, credentials, action, version, access and fields are checked in this order, by the table of actions. Then a flow
-decides, and its writes go into one transaction with the claim of the request's reference. Whoever comes second, with
-the same reference or with a change to the same record, is refused by the transaction's conditions: it gets the first
-one's answer, or decides anew on what stands there now.
+JSON, credentials, action, version, access and fields are checked in this order, based on the action
+table. A flow then decides, and its writes share one transaction with the claim of the request
+reference. If another request used the same reference or changed the same record first, the
+transaction's conditions fail: the request then gets the stored response, or is decided again on the
+current data.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ from chalicelib.foundation.identifiers import new_id
 
 BODY_BYTES = 1_000_000
 WAITING_SECONDS = 5
-"""Seconds that a repeat waits for the first request's answer."""
+"""Seconds that a repeat waits for the first request's response."""
 _ATTEMPTS = 40
 _GRACE_SECONDS = 1
-"""Seconds that a late request may take to end."""
+"""Seconds that a late request may take to finish."""
 _LOOKS = 30
 _LEVELS = ("access_level", "holder_access_level")
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
@@ -46,7 +47,7 @@ _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 @dataclass(frozen=True, slots=True)
 class _PendingRequest:
-    """A permitted request, with its claim if it has a reference, and its place in queues."""
+    """An authorised request, its claim if it has a reference, and its place in queues."""
 
     credential: Credential
     action: Action
@@ -57,7 +58,7 @@ class _PendingRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """The outcome: the answer, or how to get it, and its events."""
+    """The written outcome: the response, or how to obtain it, and its events."""
 
     answer: str | Callable[[], str]
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
@@ -65,9 +66,9 @@ class _Written:
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Carries requests out; ``flows`` are the objects with the methods that ``actions`` names.
+    """Carries out requests; ``flows`` are the objects that have the methods of ``actions``.
 
-    ``elsewhere`` names the address of other actions.
+    ``elsewhere`` is the address of other actions.
     """
 
     store: Store
@@ -83,7 +84,7 @@ class Dispatcher:
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
     def answer(self, body: bytes) -> str:
-        """The envelope that answers a request body, as JSON."""
+        """The response envelope for a request body, as JSON."""
         came = self.clock.monotonic()
 
         def answer() -> str:
@@ -93,7 +94,7 @@ class Dispatcher:
         return _answer_or_error(answer)
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
-        """The same for a request of the service itself, with a trusted credential (see ``portal``)."""
+        """Like ``answer``, for a request from the service itself, with a trusted credential (see ``portal``)."""
         came = self.clock.monotonic()
         return _answer_or_error(lambda: self._answer(credential, members, came))
 
@@ -140,7 +141,7 @@ class Dispatcher:
     def _carry_out(
         self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, until: float
     ) -> str:
-        """Decide and write, retrying after conflicts. Raises: Refused, Repeated, StoreError."""
+        """Decide and write, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, until)
         try:
             written = self._retry(_PendingRequest(credential, action, request, claim, queue_place))
@@ -150,7 +151,7 @@ class Dispatcher:
         return written.answer if isinstance(written.answer, str) else written.answer()
 
     def _retry(self, pending: _PendingRequest) -> _Written:
-        """Attempt until something is written. Raises: Refused, Repeated, StoreError."""
+        """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError."""
         started = self.clock.time()
         for attempt in count():
             if attempt >= _ATTEMPTS:
@@ -168,7 +169,7 @@ class Dispatcher:
         raise AssertionError("unreachable")
 
     def _wait(self, pending: _PendingRequest, attempt: int, failure: Exception) -> None:
-        """Wait for the next attempt; the last ones end a late request. Raises: Refused, if there is none."""
+        """Wait for the next attempt; the last attempts end a late request. Raises: Refused, if none is left."""
         place, is_last = pending.queue_place, pending.queue_place.is_over or attempt + 1 >= _ATTEMPTS
         is_given_up = place.has_stopped and (place.seconds_left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
         if is_last and (pending.action.late is None or is_given_up):
@@ -195,9 +196,9 @@ class Dispatcher:
         )
 
     def _attempt(self, pending: _PendingRequest, context: RequestContext) -> _Written:
-        """One attempt at deciding and writing.
+        """Decide and write once.
 
-        Raises: ConditionFailed, EntryGone, Conflict, if another request was first; Unanswered.
+        Raises: ConditionFailed, EntryGone, Conflict, if another request came first; Unanswered.
         """
         try:
             outcome = self._decide(pending, context)
@@ -224,7 +225,7 @@ class Dispatcher:
         return _Written(answer, deliveries)
 
     def _decide(self, pending: _PendingRequest, context: RequestContext) -> Outcome[Any]:
-        """The flow's decision, or its answer for an action that is late. Raises: Refused."""
+        """The flow's decision, or its outcome for a late action. Raises: Refused."""
         place, late = pending.queue_place, pending.action.late
         if late is None or not place.is_over:
             outcome = self._method(pending.action.handler)(pending.request, context)
@@ -241,10 +242,10 @@ class Dispatcher:
         answer: str | None,
         whole: str | None,
     ) -> None:
-        """Write the decision with the claim, which waits for an answer if there is none yet.
+        """Write the decision with the claim; without a response yet, the claim is left pending.
 
         Raises:
-            Repeated, Refused: another request with the reference was first.
+            Repeated, Refused: another request used the reference first.
             ConditionFailed, Conflict: a record has changed.
         """
         claim, all_operations = context.claim, [*operations]
@@ -282,7 +283,7 @@ class Dispatcher:
         self.references.check_repeat(claim, self.store.batch_get(self.references.keys(claim)), now)
 
     def _method(self, handler: Handler[Any]) -> Callable[[Request, RequestContext], Outcome[Any]]:
-        """What a row names, as a method of the flow that has it."""
+        """The bound method of the flow that defines this handler."""
         method = self._methods.get(handler)
         if method is None:
             flow = next(flow for flow in self.flows if getattr(type(flow), handler.__name__, None) is handler)
@@ -291,7 +292,7 @@ class Dispatcher:
 
 
 def _answer_or_error(answer: Callable[[], str]) -> str:
-    """The answer, or the error."""
+    """The response envelope, for success or error."""
     try:
         return answer()
     except Refused as refusal:
@@ -317,7 +318,7 @@ def _parse(body: bytes) -> dict[str, Any]:
 
 
 def _reference(members: Mapping[str, Any]) -> str | None:
-    """The reference of a request in the right version. Raises: Refused."""
+    """The reference of a request, in the correct version. Raises: Refused."""
     if str(members.get("api_version")) != API_VERSION:
         raise Refused(Status.WRONG_VERSION)
     reference = members.get("request_reference_id")
@@ -331,7 +332,7 @@ def _reference(members: Mapping[str, Any]) -> str | None:
 
 
 def _check_access(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
-    """Check a request against the credential's level, actions and modes. Raises: Refused."""
+    """Check a request against the credential's access level, actions and modes. Raises: Refused."""
     for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
         asked = str(members.get(name, ""))
         if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
@@ -343,7 +344,7 @@ def _check_access(credential: Credential, action: Action, members: Mapping[str, 
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:
-    """Write an audit line for each card datum in an answer."""
+    """Write an audit log line for each card datum in a response."""
     if not isinstance(data, dict):
         return
     for member, field_shown in ANSWERED.items():
@@ -352,6 +353,6 @@ def _audit(credential: Credential, request: Any, data: Any) -> None:
 
 
 def _is_own(context: RequestContext, failure: ConditionFailed) -> bool:
-    """Whether a condition failed because this attempt was already written, its answer lost."""
+    """Whether the condition failed because this attempt was already written and its response was lost."""
     found = [item or {} for item in failure.items]
     return any(item.get("written_by") == context.write_id for item in found)

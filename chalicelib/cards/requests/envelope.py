@@ -1,4 +1,4 @@
-"""The response envelope as text: repeats get the stored bytes, except for ``duplicated``."""
+"""The response envelope as text; repeats get the stored bytes except for ``duplicated``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIRST, _REPEAT = '"duplicated":0', '"duplicated":1'
 
 
 def success(data: Any, beside: Mapping[str, Any]) -> str:
-    """A success; ``beside`` are members beside the data, which is ``[]`` if empty."""
+    """A success envelope; ``beside`` are members next to ``data``, which is ``[]`` if there is none."""
     members = "".join(f"{jsontext.dumps(name)}:{jsontext.dumps(value)}," for name, value in beside.items())
     return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(() if data is None else data)}}}'
 
@@ -24,17 +24,17 @@ def error(refusal: Refused) -> str:
 
 
 def mark_as_repeat(answer: str) -> str:
-    """The same answer to a repeated request."""
+    """The stored response, marked as duplicated."""
     return answer.replace(_FIRST, _REPEAT, 1)
 
 
 def remove_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of an answer that is stored for long."""
+    """Response data without the card data that is stored only briefly."""
     return {name: value for name, value in data.items() if name not in KEPT_SHORTLY}
 
 
 def remove_expiry(answer: str) -> str:
-    """A stored answer for a credential whose disclosure modes have changed."""
+    """A stored response without the expiry, for a credential whose disclosure modes have changed."""
     members = jsontext.loads(answer)
     if isinstance(members.get("data"), dict):
         members["data"].pop("expiration", None)

@@ -1,8 +1,10 @@
-"""``request_reference_id``: a repeated request is carried out once and gets the same answer.
+"""Idempotency by ``request_reference_id``: a repeated request is carried out once and gets the same
+response.
 
-The claim is an item of the effect's own transaction. It keeps the answer, sealed, for 30 days. Where the answer has
-card data, the claim keeps it without them, and a second item keeps it whole for a day, for a credential that still gets
-to see card data in the same way. Where the answer depends on a provider, the claim waits for it.
+The claim is an item in the same transaction as the request's effect. It stores the response, sealed,
+for 30 days. Card data is left out of the claim; a second item stores the complete response for one
+day, for a credential whose disclosure modes are unchanged. If the response depends on a provider, the
+claim stays pending until it is known.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ CARD_DATA_KEPT = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyClaim:
-    """A request with a reference: the name of its claim, and the digest of its body.
+    """The claim of a request with a reference: its name, and the digest of the request body.
 
-    ``view`` is the credential's modes for card data, ``None`` if the answer has none; ``attempt`` tells equal requests
-    apart.
+    ``view`` holds the credential's modes for card data, ``None`` if the response has none; ``attempt``
+    distinguishes identical requests.
     """
 
     name: str
@@ -41,8 +43,8 @@ class Repeated(Exception):
     """The request was carried out before.
 
     Attributes:
-        answer: its answer, ``None`` if only the claim is stored.
-        other_view: whether the credential had other modes then.
+        answer: its response, ``None`` if only the claim is stored.
+        other_view: whether the credential's modes were different then.
     """
 
     def __init__(self, answer: str | None, *, other_view: bool = False) -> None:
@@ -52,34 +54,34 @@ class Repeated(Exception):
 
 
 class Unanswered(Exception):
-    """The request is being carried out: its provider's answer is missing or not written yet."""
+    """The request is in progress: its provider's response is missing or not yet stored."""
 
 
 class RequestReferences:
-    """Writes and reads claims of references and their answers."""
+    """Reads and writes claims of references and their responses."""
 
     def __init__(self, vault: Vault, card_data: CardData) -> None:
         self._vault = vault
         self._card_data = card_data
 
     def claim(self, credential: str, reference: str, body: str, *, view: str | None, attempt: str) -> IdempotencyClaim:
-        """The claim of a credential's request; ``body`` is the request's meaning, in one spelling."""
+        """The claim for a credential's request; ``body`` is the request in canonical form."""
         name = f"card-api#{credential}#{digest(reference)}"
         return IdempotencyClaim(name, self._card_data.fingerprint(body), view and digest(view), attempt)
 
     def keys(self, claim: IdempotencyClaim) -> list[tuple[str, Item]]:
-        """Where the claim is, and the whole answer if there may be one."""
+        """The keys of the claim, and of the complete response if there may be one."""
         names = [claim.name] if claim.view is None else [claim.name, _whole_answer_key(claim)]
         return [(TABLE, {"claim": name}) for name in names]
 
     def check_repeat(self, claim: IdempotencyClaim, items: Sequence[Item | None], now: int) -> None:
-        """Compare a request with the items of ``keys``.
+        """Compare a request with the items at ``keys``.
 
         Raises:
             Repeated: it was carried out before.
-            Unanswered: it is being carried out.
+            Unanswered: it is in progress.
             Refused: the reference was used with another body.
-            Conflict: it is being written, since one of two items is missing.
+            Conflict: it is being written, as one of the two items is missing.
         """
         item, *rest = items
         if item is None or item["expires_at"] <= now:
@@ -97,10 +99,10 @@ class RequestReferences:
         raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view)
 
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
-        """The writes that claim the reference.
+        """The writes that claim the reference and store the response.
 
-        For all but the first request they fail. Repeats get ``answer``, for a day ``whole`` if given; without an answer
-        they are carried out again.
+        They fail for every request but the first. Repeats get ``answer``, or ``whole`` during the first day
+        if passed; without either, they are carried out again.
         """
         item = _claim_item(claim, now)
         item |= {"again": True} if answer is None else {"answer": self._vault.seal(answer, claim.name)}
@@ -113,11 +115,15 @@ class RequestReferences:
         return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
 
     def put_claim(self, claim: IdempotencyClaim, now: int) -> Put:
-        """The write that claims the reference before the answer is known; it fails for all requests but the first."""
+        """The write that claims the reference before the response is known; fails for every request but the
+        first.
+        """
         return Put(TABLE, _claim_item(claim, now) | {"unanswered": True}, _is_unclaimed(now))
 
     def put_late_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
-        """The write that gives a claim its answer; it fails if the claim is another request's, or has one."""
+        """The write that adds the response to a claim; fails if the claim is another request's or already has
+        one.
+        """
         waiting = Attr("attempt").eq(claim.attempt) & Attr("unanswered").exists()
         return Put(TABLE, _claim_item(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, waiting)
 

@@ -1,4 +1,4 @@
-"""The context of an attempt at a request: caller, rights and time; and the flow's decision."""
+"""The context of one attempt at a request (caller, rights and time), and the flow's decision."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from chalicelib.foundation.parallel import pieces, together
 R = TypeVar("R", bound=Record)
 D = TypeVar("D")
 MOST_TOGETHER = 100
-"""The most items of one read."""
+"""Maximum number of items per read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[D]):
-    """What a flow decided: the answer's data (``D``; ``None``: empty), its writes, and the programme's entries it uses.
+    """A flow's decision: the response data (``D``; ``None`` if empty), its writes, and the programme entries
+    it uses.
 
-    ``beside`` are members of the envelope beside the data. With ``asks`` the answer is not known yet: when the
-    operations are written, it asks a provider, writes what came of it, and tells the answer; it may be called once.
-    ``events`` are what programme managers are told of it, once, when it is written.
+    ``beside`` are members of the envelope next to ``data``. If ``asks`` is set, the response is not known
+    yet: after the writes, it calls a provider, stores the result and returns the response; call it at
+    most once. ``events`` are sent to programme managers once, when the outcome is written.
     """
 
     data: D | None = None
@@ -44,7 +45,7 @@ class Outcome(Generic[D]):
 
 
 class RefusedWith(Refused):
-    """A refusal that is decided together with writes: a wrong PIN is counted."""
+    """A refusal with writes, e.g. to count a wrong PIN."""
 
     def __init__(self, status: Status, operations: Sequence[Operation], message: str = "") -> None:
         super().__init__(status, message)
@@ -56,13 +57,13 @@ class RequestContext:
     """One attempt at one request.
 
     Attributes:
-        action: its name.
-        is_write: whether it changes something; reads do not queue for items.
-        level: records above it do not exist for the caller.
-        at: the time of the last reading in Unix milliseconds: a request that queued has read later than it came.
-        queue_place: the request's place among others of this process that change the same items.
-        claim: with a ``request_reference_id``, where repeats find the answer.
-        write_id: names this attempt in the records that it writes.
+        action: the action's name.
+        is_write: whether it changes anything; reads do not queue for items.
+        level: records above this access level do not exist for the caller.
+        at: the time of the latest read in Unix milliseconds; later than the arrival if the request queued.
+        queue_place: the request's place among requests of this process that change the same items.
+        claim: with a ``request_reference_id``, the claim under which repeats find the response.
+        write_id: identifies this attempt in the records that it writes.
         has_read_claim: whether the claim was read.
     """
 
@@ -93,7 +94,7 @@ class RequestContext:
         return self.catalogue.manager_id
 
     def items(self, keys: Sequence[Key]) -> list[Item | None]:
-        """Read items, strongly consistent; the first read includes the claim. Raises: Repeated, Refused."""
+        """Read items with strong consistency; the first read includes the claim. Raises: Repeated, Refused."""
         if self.is_write:
             self.queue_place.wait_for_others(keys)
         claim = None if self.has_read_claim else self.claim
@@ -106,12 +107,12 @@ class RequestContext:
         return found[len(own) :]
 
     def _read(self, keys: Sequence[Key]) -> list[Item | None]:
-        """In one round trip: more than are read together are read at the same time."""
+        """Read items in one round trip; more than one batch is read in parallel."""
         parts = together([partial(self.store.batch_get, piece) for piece in pieces(keys, MOST_TOGETHER)])
         return [item for part in parts for item in part]
 
     def find(self, kind: type[R], number: int) -> R:
-        """A record that the caller may see. Raises: Repeated, Refused."""
+        """Read a record visible to the caller. Raises: Repeated, Refused."""
         return self.require_visible(kind, self.items([kind.key(number)])[0])
 
     def require_visible(self, kind: type[R], item: Item | None) -> R:
@@ -121,11 +122,11 @@ class RequestContext:
         return kind.from_item(item)
 
     def can_see(self, item: Item | None) -> bool:
-        """Whether there is a record that the caller may see."""
+        """Whether the record exists and is visible to the caller."""
         return bool(item and item["manager_id"] == self.manager_id and item["access_level"] <= self.level)
 
 
 def page(rows: Sequence[D], paginator: tuple[int, int]) -> Outcome[list[D]]:
-    """A page of ``rows`` from an offset on, and the number of all."""
+    """A page of ``rows`` starting at an offset, and the total number."""
     item_count, offset = paginator
     return Outcome([*rows[offset : offset + item_count]], beside={"paginator": {"total_items_count": len(rows)}})
