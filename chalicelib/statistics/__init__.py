@@ -1,1 +1,3 @@
-"""Statistics: availability and performance of banks, measured by this service and reported by banks."""
+"""Statistics: availability and performance of banks, as measured by this service and as reported by
+banks.
+"""

@@ -31,9 +31,9 @@ class Histogram:
     """A histogram of durations.
 
     Attributes:
-        buckets: how many took at most ``2 ** (bucket / 8)`` milliseconds and more than the bucket before allows; the
-            first has everything up to a millisecond.
-        microseconds: their sum, exactly.
+        buckets: counts by bucket. A bucket holds durations of up to ``2 ** (bucket / 8)`` milliseconds that exceed the
+            previous bucket's limit; the first holds everything up to one millisecond.
+        microseconds: the exact sum of the durations.
     """
 
     buckets: dict[int, int] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Histogram:
         self.microseconds += round(milliseconds * 1000)
 
     def include(self, other: Histogram) -> None:
-        """Count all that ``other`` has counted."""
+        """Add the counts of ``other``."""
         for bucket, count in other.buckets.items():
             self.buckets[bucket] = self.buckets.get(bucket, 0) + count
         self.microseconds += other.microseconds
@@ -87,7 +87,7 @@ class Histogram:
 Service = Literal["AISP", "PISP", "CBPII", "authorization"]
 SERVICES: tuple[Service, ...] = ("AISP", "PISP", "CBPII", "authorization")
 Blamed = Literal["bank", "caller", "hub"]
-"""The cause of a failure: the bank (ASPSP), the TPP or its user, or this service."""
+"""The party responsible for a failure: the bank (ASPSP), the TPP or its user, or this service."""
 
 
 @dataclass(slots=True)
@@ -95,11 +95,11 @@ class CallCounts:
     """Counts of calls.
 
     Attributes:
-        calls: requests of TPPs that concern the bank, whatever their outcome.
-        answered: requests to the bank that got a whole answer, good or bad.
-        unanswered: requests to the bank that got none: time-outs, refused and broken connections.
-        not_asked: requests of TPPs that failed because calls to the bank were paused.
-        bank_failures, caller_failures, hub_failures: all other failures, by whose fault.
+        calls: TPP requests that concern the bank, regardless of outcome.
+        answered: requests to the bank with a complete response, successful or not.
+        unanswered: requests to the bank without one: time-outs, refused and broken connections.
+        not_asked: TPP requests that failed because calls to the bank were paused.
+        bank_failures, caller_failures, hub_failures: all other failures, by responsible party.
     """
 
     calls: int = 0
@@ -112,12 +112,14 @@ class CallCounts:
 
     @property
     def bank_requests(self) -> int:
-        """Requests to the bank."""
+        """The number of requests to the bank."""
         return self.answered + self.unanswered
 
     @property
     def error_rate(self) -> Decimal | None:
-        """Percent of the requests to the bank that failed by its fault, three decimal places; ``None`` without any."""
+        """Percentage of requests to the bank that failed through its fault, to three decimals; ``None`` if there
+        were none.
+        """
         return percent(self.bank_failures, self.bank_requests)
 
     def count_failure(self, blamed: Blamed) -> None:
@@ -125,7 +127,7 @@ class CallCounts:
         setattr(self, name, getattr(self, name) + 1)
 
     def include(self, other: CallCounts) -> None:
-        """Count all that ``other`` has counted."""
+        """Add the counts of ``other``."""
         for name in COUNTED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
@@ -137,7 +139,7 @@ class CallCounts:
         return total
 
     def to_item(self) -> Item:
-        """The counts that are not zero."""
+        """The non-zero counts."""
         return {name: number for name in COUNTED if (number := getattr(self, name))}
 
     @classmethod
@@ -150,13 +152,13 @@ COUNTED = tuple(each.name for each in fields(CallCounts))  # what is counted, by
 
 @dataclass(slots=True)
 class Latencies:
-    """Latencies: of TPPs' requests in this service without the bank, and of requests to the bank."""
+    """Latency histograms: time in this service for TPP requests (bank time excluded), and bank request time."""
 
     hub: Histogram = field(default_factory=Histogram)
     bank: Histogram = field(default_factory=Histogram)
 
     def include(self, other: Latencies) -> None:
-        """Count all that ``other`` has counted."""
+        """Add the latencies of ``other``."""
         self.hub.include(other.hub)
         self.bank.include(other.bank)
 

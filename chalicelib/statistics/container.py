@@ -1,4 +1,4 @@
-"""Wires statistics: measurements, reports of banks, and day records."""
+"""Wires statistics: measurements, bank reports and day records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is fi
 
 
 class StatisticsContainer:
-    """``expected_banks`` lists the banks whose days are recorded."""
+    """``expected_banks`` returns the banks whose days are recorded."""
 
     def __init__(self, shared: Infrastructure, expected_banks: Callable[[], Sequence[ExpectedBank]]) -> None:
         self.shared = shared

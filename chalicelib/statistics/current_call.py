@@ -1,7 +1,7 @@
 """The current request: its bank, its requests to banks, and the cause of its failure.
 
-Inner code notes them for the measurement of the request; passed along as return values they would get lost when
-something fails. Without a measurement, as in the operator's test of a bank, nothing is noted.
+Inner code records them here for the measurement of the request; return values would be lost on
+failure. Without a measurement, as in the operator's test of a bank, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Outcome = Literal["answered", "unanswered", "not_asked"]
 
 @dataclass(frozen=True, slots=True)
 class BankRequest:
-    """A request to a bank: its Unix second, its outcome, and its seconds."""
+    """A request to a bank: Unix second, outcome, and duration in seconds."""
 
     bic: str
     service: Service
@@ -34,12 +34,12 @@ class CurrentCall:
     """The measurements of the current request.
 
     Attributes:
-        at: the Unix second that it began in.
-        started: the same by the monotonic clock, in seconds.
-        concern: the bank and the service of a TPP's request, else ``None``.
+        at: the Unix second in which it began.
+        started: the start time in seconds of the monotonic clock.
+        concern: the bank and service of a TPP's request, otherwise ``None``.
         exchanges: its requests to banks.
-        fault: whose fault a failure is; ``None`` without one, or if not known yet.
-        status: the HTTP status of its answer; ``None`` for what is not answered.
+        fault: the party responsible for a failure; ``None`` if there is none or it is not known yet.
+        status: the HTTP status of the response; ``None`` if there is none.
     """
 
     at: int
@@ -51,7 +51,7 @@ class CurrentCall:
 
     @property
     def bank_seconds(self) -> float:
-        """The seconds spent waiting for banks."""
+        """Seconds spent waiting for banks."""
         return sum(exchange.seconds for exchange in self.exchanges)
 
 
@@ -60,7 +60,7 @@ _current: ContextVar[CurrentCall | None] = ContextVar("current_call", default=No
 
 @contextmanager
 def track_call(call: CurrentCall) -> Iterator[None]:
-    """Make ``call`` the current one in this thread."""
+    """Make ``call`` the current request in this thread."""
     before = _current.set(call)
     try:
         yield
@@ -69,13 +69,13 @@ def track_call(call: CurrentCall) -> Iterator[None]:
 
 
 def record_concern(bic: str, service: Service) -> None:
-    """Record which bank and service a TPP's call concerns."""
+    """Record the bank and service that a TPP's request concerns."""
     if (call := _current.get()) is not None:
         call.concern = (bic, service)
 
 
 def clear_concern() -> None:
-    """Record that the answer is a repeat, which was counted before."""
+    """Exclude a repeated response, which was already counted."""
     if (call := _current.get()) is not None:
         call.concern = None
 
@@ -86,6 +86,6 @@ def record_bank_request(bic: str, service: Service, at: int, outcome: Outcome, s
 
 
 def record_failure(fault: Blamed) -> None:
-    """Record the cause of a failure; the first one counts."""
+    """Record the cause of a failure; only the first cause is kept."""
     if (call := _current.get()) is not None and call.fault is None:
         call.fault = fault

@@ -1,4 +1,4 @@
-"""Today so far: a bank's counts on the current day, cached for a public page."""
+"""A bank's counts for the current day so far, cached for a public page."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from chalicelib.statistics.hourly_counters import (
 CACHED_SECONDS = 60  # so long today's figures are not read again; instances tell theirs once a minute
 SETTLED_SECONDS = 900  # so long an hour is not read again that had been over as long: few counters come so late
 PAGES = 3
-"""The most pages of 1 MB that are read for an hour; a whole day takes a few seconds."""
+"""Maximum number of 1 MB pages read per hour of data; a whole day takes a few seconds."""
 REMEMBERED = 16  # today's hours are remembered of so many banks, those that were asked for last
 
 
 @dataclass(frozen=True, slots=True)
 class DayToDate:
-    """Today until the Unix second ``at``; ``is_whole`` unless there was more to add up than can be read for a page."""
+    """Today's figures up to the Unix second ``at``; ``is_whole`` is false if there was too much data to read
+    for a page.
+    """
 
     at: int
     summary: Summary
@@ -37,7 +39,7 @@ class DayToDate:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The counts of all instances in an hour, and when they were read."""
+    """The counts of all instances in one hour, and the time they were read."""
 
     hour: Hour
     read_at: int
@@ -49,7 +51,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _CachedDay:
-    """A bank's day so far and its hours."""
+    """A bank's figures for the day so far, and its hours."""
 
     so_far: DayToDate
     hours: Mapping[int, _Reading]
@@ -62,7 +64,7 @@ class CurrentDay:
         self._known: dict[str, _CachedDay] = {}
 
     def of_bank(self, bic: str) -> DayToDate:
-        """A registered bank's counts up to a minute ago: usually one Query for each hour."""
+        """A registered bank's counts, at most a minute old; usually takes one Query per hour."""
         now, known = self._clock.time(), self._known.pop(bic, None)
         if (
             known is None
@@ -92,7 +94,7 @@ class CurrentDay:
 
 
 def _summarize_today(counters: Sequence[HourlyCounters], day: date, now: int, *, is_whole: bool) -> Summary:
-    """Summarize an unfinished day; from a part of the counters the availability is unknown."""
+    """Summarize the unfinished day; if counters are incomplete, availability is unknown."""
     hours = hours_of(day)
     tallies, latencies = sum_by_service(hourly for hourly in counters if hourly.hour in hours)
     total, latency = CallCounts.total(tallies.values()), Latencies.total(latencies.values())

@@ -1,6 +1,7 @@
-"""Day records: figures of a bank's interface on one UTC day, kept for good by quarter; and the bank's reports.
+"""Day records: figures of a bank's interface for one UTC day, kept permanently by quarter; and banks'
+own reports.
 
-Banks of version 2 report the average durations of consents and payments of each day (daily_performance).
+Version 2 banks report each day's average durations of consents and payments (daily_performance).
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ OLDEST_DAYS = 35
 
 
 class DayOutOfRange(ValueError):
-    """A report's day is out of range; the message says why."""
+    """The day of a report is out of range; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class DailyReport:
-    """One bank's report on one day; durations in milliseconds, ``None`` if not reported.
+    """A bank's report for one day; durations in milliseconds, ``None`` if not reported.
 
-    ``received_at`` is the Unix second that it came in; 0 until it is kept.
+    ``received_at`` is the Unix second of its arrival; 0 until it is stored.
     """
 
     bic: str
@@ -42,14 +43,14 @@ class DailyReport:
 
 
 class DailyReports:
-    """The reports, one per bank and day; a later one replaces an earlier one."""
+    """Stored reports, one per bank and day; a later one replaces an earlier one."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def put_report(self, report: DailyReport) -> Put:
-        """The write of a report. Raises: DayOutOfRange, for a future day or one too long ago."""
+        """The write that stores a report. Raises: DayOutOfRange, for a day in the future or too far in the past."""
         today = self._clock.now().date()
         if report.day > today:
             raise DayOutOfRange("date must not be in the future")
@@ -65,7 +66,7 @@ class DailyReports:
         return Put(TABLE, {name: value for name, value in item.items() if value is not None})
 
     def of_bank(self, bic: str, since: date, until: date) -> list[DailyReport]:
-        """A bank's reports on the days from ``since`` to ``until``, both included, in their order: one query."""
+        """A bank's reports from ``since`` to ``until``, inclusive, in order: one query."""
         bounds = "part", since.isoformat(), until.isoformat()
         return [_read_report(bic, item) for item in self._store.each(TABLE, ("subject", _subject(bic)), between=bounds)]
 
@@ -86,15 +87,15 @@ Reported = Literal["received", "missing", "not_expected"]
 
 @dataclass(frozen=True, slots=True)
 class DayRecord:
-    """One bank, one day.
+    """The figures of one bank for one day.
 
     Attributes:
-        name: the bank's at the time.
+        name: the bank's name at the time.
         tallies, latencies: by service.
-        down: downtimes in seconds of the day, as half-open spans.
-        report: whether the bank has reported its own figures.
+        down: downtimes as half-open spans, in seconds of the day.
+        report: whether the bank reported its own figures.
         consent_duration, payment_duration: as reported, in milliseconds.
-        report_received_at: when, in Unix seconds.
+        report_received_at: when the report arrived, in Unix seconds.
     """
 
     bic: str
@@ -110,12 +111,12 @@ class DayRecord:
 
     @property
     def total(self) -> CallCounts:
-        """The counts of all services together."""
+        """The total counts of all services."""
         return CallCounts.total(self.tallies.values())
 
     @property
     def latency(self) -> Latencies:
-        """The latencies of all services together."""
+        """The combined latencies of all services."""
         return Latencies.total(self.latencies.values())
 
     @property
@@ -124,16 +125,20 @@ class DayRecord:
 
     @property
     def unavailability_minutes(self) -> Decimal:
-        """Round to two decimals."""
+        """Minutes of downtime, rounded to two decimals."""
         return round_half_up(Decimal(self.down_seconds) / 60, 2)
 
     @property
     def availability(self) -> Decimal | None:
-        """Percent of the day that the interface was up, to three decimals; ``None`` if it was not used."""
+        """Percentage of the day that the interface was available, to three decimals; ``None`` if it was not
+        used.
+        """
         return percent(DAY_SECONDS - self.down_seconds, DAY_SECONDS) if self.total.bank_requests else None
 
     def to_item(self) -> Item:
-        """The latencies are one string: nested maps of numbers take ten times as long to read."""
+        """The record as an item; latencies are one string, since nested maps of numbers take ten times as long
+        to read.
+        """
         latencies = {name: self.latencies[name].to_item() for name in SERVICES if name in self.latencies}
         item: Item = {
             "subject": quarter_subject(quarter_of(self.day)),
@@ -152,7 +157,7 @@ class DayRecord:
         return {name: value for name, value in item.items() if value is not None}
 
     def put(self) -> Put:
-        """The write of the record, which replaces one of the same day."""
+        """The write that stores the record, replacing any record of the same day."""
         return Put(TABLE, self.to_item())
 
     @classmethod
@@ -172,7 +177,9 @@ class DayRecord:
 
 
 def _as_lengths(spans: Iterable[Span]) -> str:
-    """Alternating seconds up and down: ``36000,120``. A day that changes every second still fits."""
+    """Alternating durations of uptime and downtime in seconds: ``36000,120``. Even a day that changes every
+    second fits.
+    """
     edges = [0, *(second for span in spans for second in span)]
     return ",".join(str(later - earlier) for earlier, later in pairwise(edges))
 
@@ -183,7 +190,7 @@ def _from_lengths(text: str) -> tuple[Span, ...]:
 
 
 def quarter_subject(quarter: str) -> str:
-    """The partition of all banks' records of a quarter like ``2026-Q4``."""
+    """The partition of all banks' records in a quarter such as ``2026-Q4``."""
     return f"quarter#{quarter}"
 
 
@@ -195,13 +202,13 @@ class DayRecords:
         self.store.put(TABLE, record.to_item())
 
     def of_bank(self, bic: str, since: date, until: date) -> list[DayRecord]:
-        """The records of one bank, both ends included, in order: one query per quarter."""
+        """One bank's records in a range of days, inclusive, in order: one query per quarter."""
         bounds = "part", f"{bic}#{since.isoformat()}", f"{bic}#{until.isoformat()}"
         parts = together([partial(self._rows, quarter, bounds) for quarter in DayRange(since, until).quarters])
         return [DayRecord.from_item(item) for items in parts for item in items]
 
     def of_all(self, since: date, until: date) -> Iterator[DayRecord]:
-        """The records of all banks, both ends included, by quarter, bank and day."""
+        """All banks' records in a range of days, inclusive, by quarter, bank and day."""
         for quarter in DayRange(since, until).quarters:
             for item in self.store.each(TABLE, ("subject", quarter_subject(quarter))):
                 if since.isoformat() <= item["day"] <= until.isoformat():
@@ -216,10 +223,10 @@ class Summary:
     """The figures of a period.
 
     Attributes:
-        seconds: of the time that it is known of whether the interface was up; none when the bank was not asked.
-        down_seconds: of those, when it was not.
-        total: counts of all services together.
-        latency: of all services together.
+        seconds: seconds for which availability is known; zero if the bank received no requests.
+        down_seconds: seconds of these during which the interface was down.
+        total: total counts of all services.
+        latency: combined latencies of all services.
     """
 
     seconds: int = 0
@@ -234,12 +241,12 @@ class Summary:
 
     @property
     def downtime(self) -> int | None:
-        """Seconds."""
+        """Downtime in seconds."""
         return self.down_seconds if self.seconds else None
 
 
 def summarize(records: Iterable[DayRecord]) -> Summary:
-    """The figures of several days together."""
+    """Combine the figures of several days."""
     records = list(records)
     known = [record for record in records if record.availability is not None]
     return Summary(

@@ -12,14 +12,14 @@ from chalicelib.foundation.clock import Clock
 HOUR_SECONDS = 3600
 DAY_SECONDS = 24 * HOUR_SECONDS
 Span = tuple[int, int]
-"""A span: start included, end excluded."""
+"""A half-open span: start included, end excluded."""
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _QUARTER = re.compile("([12][0-9]{3})-Q([1-4])")
 
 
 @dataclass(frozen=True, slots=True)
 class DayRange:
-    """The days from ``since`` to ``until``, both included."""
+    """The days from ``since`` to ``until``, inclusive."""
 
     since: date
     until: date
@@ -51,13 +51,13 @@ def day_of(second: int) -> date:
 
 
 def hours_of(day: date) -> range:
-    """The Unix seconds at which a day's hours begin."""
+    """The Unix seconds at which the hours of a day begin."""
     midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
     return range(midnight, midnight + DAY_SECONDS, HOUR_SECONDS)
 
 
 def parse_day(text: str) -> date:
-    """Parse a day like ``2026-11-22``. Raises: ValueError."""
+    """Parse a day such as ``2026-11-22``. Raises: ValueError."""
     try:
         if _DAY.fullmatch(text):
             return date.fromisoformat(text)
@@ -72,12 +72,12 @@ def clock_time(second: int) -> str:
 
 
 def quarter_of(day: date) -> str:
-    """``2026-Q4``."""
+    """The quarter of a day, such as ``2026-Q4``."""
     return f"{day.year}-Q{(day.month + 2) // 3}"
 
 
 def days_of_quarter(quarter: str) -> DayRange:
-    """The days of a quarter like ``2026-Q4``. Raises: ValueError."""
+    """The days of a quarter such as ``2026-Q4``. Raises: ValueError."""
     given = _QUARTER.fullmatch(quarter)
     if given is None:
         raise ValueError(f"{quarter!r} is no quarter: give one like 2026-Q4")
@@ -86,6 +86,6 @@ def days_of_quarter(quarter: str) -> DayRange:
 
 
 def _next_quarter(day: date) -> date:
-    """The first day of the quarter after that of ``day``."""
+    """The first day of the quarter after the one that contains ``day``."""
     month = (day.month + 2) // 3 * 3 + 1
     return date(day.year + 1, 1, 1) if month > 12 else date(day.year, month, 1)

@@ -1,6 +1,8 @@
-"""Day records in the layout of the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), as CSV and as JSON.
+"""Day records in the layout of the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), as CSV and
+JSON.
 
-One row per day and bank (ASPSP), about its dedicated interface. Unknown values are empty, ``null`` in JSON, never 0.
+One row per day and bank (ASPSP), for its dedicated interface. Unknown values are empty, ``null`` in
+JSON, never 0.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _COUNTED: Mapping[str, str] = {
     "caller_failures": "Failures by the TPP's or its user's fault",
     "hub_failures": "Failures by this service's fault",
 }
-"""The meanings of ``CallCounts``' members."""
+"""The meaning of each ``CallCounts`` member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,9 @@ def build_rows(records: Iterable[DayRecord]) -> Iterable[Row]:
 
 
 def as_csv(given: Iterable[Row]) -> str:
-    """The rows as CSV (RFC 4180) with a header; no text can become a spreadsheet formula."""
+    """The rows as CSV (RFC 4180) with a header; text is escaped so that spreadsheets do not read it as a
+    formula.
+    """
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, NAMES)
     writer.writeheader()
@@ -116,10 +120,10 @@ def as_csv(given: Iterable[Row]) -> str:
 
 
 def _escape_formula(value: Value) -> Value:
-    """A bank's name may begin as formulas do."""
+    """Escape text that a spreadsheet would read as a formula, e.g. in a bank's name."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 
 def as_json(given: Iterable[Row]) -> str:
-    """``{"days": […]}``, with an object for each row; numbers have the digits that they have in CSV."""
+    """``{"days": […]}`` with an object per row; numbers have the same digits as in CSV."""
     return jsontext.dumps({"days": list(given)})

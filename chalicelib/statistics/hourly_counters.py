@@ -1,7 +1,7 @@
-"""Hourly counters: what one instance counted of a bank in an hour, written once; and their reader.
+"""Hourly counters: one instance's counts for a bank and hour, written once; and their reader.
 
-Counters of an hour can be added up in any order, so each process writes its own and none waits. Downtimes depend on the
-order of answers, which the counters keep to the second.
+Counters of an hour can be added in any order, so each process writes its own without waiting for
+others. Downtimes depend on the order of responses, which the counters record to the second.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ KEPT_DAYS = 120  # counters are kept for so many days; until then a day can be c
 
 @dataclass(slots=True)
 class HourlyCounters:
-    """Counts of a bank in one UTC hour (``hour`` is the Unix second that it begins at).
+    """Counts of a bank in one UTC hour (``hour`` is the Unix second at which it begins).
 
     Attributes:
-        minutes: by minute of the hour and service.
-        answered_in: by minute, the seconds in which requests were sent that were answered, as bits.
-        unanswered_at: by minute and second, how many were sent that were not.
+        minutes: counts by minute of the hour and service.
+        answered_in: by minute, a bit set of the seconds in which requests were sent that got a response.
+        unanswered_at: by minute and second, the number of requests sent that got no response.
         latencies: by service.
     """
 
@@ -41,24 +41,24 @@ class HourlyCounters:
     latencies: dict[Service, Latencies] = field(default_factory=dict)
 
     def tally(self, at: int, service: Service) -> CallCounts:
-        """The counts of the minute of a Unix second."""
+        """The counts for the minute that contains a Unix second."""
         return self.minutes.setdefault(at % HOUR_SECONDS // 60, {}).setdefault(service, CallCounts())
 
     def latency(self, service: Service) -> Latencies:
         return self.latencies.setdefault(service, Latencies())
 
     def record_answer(self, at: int) -> None:
-        """Record that a request sent in the Unix second ``at`` was answered."""
+        """Record that a request sent in the Unix second ``at`` got a response."""
         minute = at % HOUR_SECONDS // 60
         self.answered_in[minute] = self.answered_in.get(minute, 0) | 1 << at % 60
 
     def record_no_answer(self, at: int) -> None:
-        """Record that a request sent in the Unix second ``at`` was not answered."""
+        """Record that a request sent in the Unix second ``at`` got no response."""
         seconds = self.unanswered_at.setdefault(at % HOUR_SECONDS // 60, {})
         seconds[at % 60] = seconds.get(at % 60, 0) + 1
 
     def include(self, other: HourlyCounters) -> None:
-        """Add what other counters of the same hour have."""
+        """Add other counters of the same hour."""
         for minute, tallies in other.minutes.items():
             for service, tally in tallies.items():
                 self.minutes.setdefault(minute, {}).setdefault(service, CallCounts()).include(tally)
@@ -72,7 +72,7 @@ class HourlyCounters:
             self.latency(service).include(latencies)
 
     def replies(self) -> Iterator[tuple[int, bool, int]]:
-        """Unix second, whether requests that were sent in it were answered, and how many were not; in order of time."""
+        """Per Unix second, in order: whether requests sent in it got a response, and how many did not."""
         for minute in sorted(self.answered_in.keys() | self.unanswered_at.keys()):
             bits, missing = self.answered_in.get(minute, 0), self.unanswered_at.get(minute, {})
             for second in range(60):
@@ -80,7 +80,9 @@ class HourlyCounters:
                     yield self.hour + 60 * minute + second, was_answered, missing.get(second, 0)
 
     def to_item(self, counters_id: str) -> Item:
-        """The counts are one string: nested maps of numbers take ten times as long to read."""
+        """The counters as an item; counts are one string, since nested maps of numbers take ten times as long to
+        read.
+        """
         counts = {
             "minutes": {
                 str(minute): {service: tally.to_item() for service, tally in tallies.items()}
@@ -123,12 +125,12 @@ class HourlyCounters:
 
 
 def counters_key(bic: str, hour: int) -> tuple[str, str]:
-    """The partition of a bank's hour: attribute name and value."""
+    """The partition key of a bank's hour: attribute name and value."""
     return "subject", f"calls#{bic}#{datetime.fromtimestamp(hour, UTC):%Y-%m-%dT%H}"
 
 
 def sum_by_service(counters: Iterable[HourlyCounters]) -> tuple[dict[Service, CallCounts], dict[Service, Latencies]]:
-    """The counts and the latencies of counters of a bank, by service."""
+    """A bank's total counts and latencies by service."""
     tallies: dict[Service, CallCounts] = {}
     latencies: dict[Service, Latencies] = {}
     for hourly in counters:
@@ -145,7 +147,9 @@ REACH_DAYS = 7  # so many days before are looked at for a series of unanswered r
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """What all instances counted in a bank's hour; ``has_any`` if there is any, ``is_whole`` unless it was too much."""
+    """All instances' counts for a bank and hour; ``has_any``: whether there are any; ``is_whole``: whether
+    all were read.
+    """
 
     counters: HourlyCounters
     has_any: bool
@@ -157,7 +161,7 @@ class StoredCounters:
     store: Store
 
     def of_hour(self, bic: str, hour: int, most_pages: int | None = None) -> Hour:
-        """The counts of all instances in an hour, from at most ``most_pages`` pages of 1 MB."""
+        """All instances' counts for an hour, from at most ``most_pages`` pages of 1 MB."""
         whole, has_any, is_whole = HourlyCounters(bic, hour), False, False
         for page in islice(self.store.pages(TABLE, counters_key(bic, hour)), most_pages):
             for item in page.items:
@@ -167,21 +171,21 @@ class StoredCounters:
 
 
 class HourlyCounterReader:
-    """Reads counters of one bank, several hours at the same time and none twice; ``read`` answers an hour."""
+    """Reads one bank's counters, several hours in parallel and each only once; ``read`` returns an hour."""
 
     def __init__(self, read: Callable[[int], Hour]) -> None:
         self._read = read
         self._hours: dict[int, Hour] = {}
 
     def read_hours(self, hours: Sequence[int]) -> list[HourlyCounters]:
-        """One set of counters for each of these hours that has any, in their order."""
+        """One set of counters for each of these hours that has any, in order."""
         unread = [hour for hour in hours if hour not in self._hours]
         for wave in pieces(unread, WIDTH):
             self._hours |= zip(wave, together([partial(self._read, hour) for hour in wave]), strict=True)
         return [self._hours[hour].counters for hour in hours if self._hours[hour].has_any]
 
     def read_day(self, day: date, now: int | None = None) -> list[HourlyCounters]:
-        """The counters of a UTC day until ``now``, and of earlier hours back to one with an answer."""
+        """The counters of a UTC day until ``now``, and of earlier hours back to one with a response."""
         counters = self.read_hours([hour for hour in hours_of(day) if now is None or hour <= now])
         for hours in _earlier_hours(day) if counters else ():
             earlier = self.read_hours(hours)
@@ -192,7 +196,7 @@ class HourlyCounterReader:
 
 
 def _earlier_hours(day: date) -> Iterator[Sequence[int]]:
-    """The hours before a day in batches; usually the first batch suffices."""
+    """The hours before a day, in batches; the first batch is usually enough."""
     last = hours_of(day - timedelta(days=1))
     yield last[-1:]
     yield last[:-1]
@@ -203,17 +207,17 @@ CONSECUTIVE = 5
 
 
 def downtime_spans(counters: Iterable[HourlyCounters], day: date) -> tuple[Span, ...]:
-    """The downtimes in seconds of ``day``: five consecutive requests without an answer.
+    """The downtimes in seconds of ``day``: series of five or more consecutive requests without a response.
 
-    It is down from the first of the five until the next request that is answered, or else until midnight
-    (EBA/GL/2018/07, guideline 2.4(c)). Requests of all services and TPPs are ordered by the second of sending; in a
-    second with an answer the interface was up. Requests that the bank was spared, because it had not answered, say
-    nothing.
+    The interface is down from the first of the five until the next request that gets a response,
+    otherwise until midnight (EBA/GL/2018/07, guideline 2.4(c)). Requests of all services and TPPs are
+    ordered by the second of sending; a second with any response counts as up. Requests not sent because
+    calls to the bank were paused are ignored.
 
-    A series that began before midnight counts for the day that its fifth request fell into, from midnight on: the day
-    before is not down on account of requests that came after it.
+    A series that began before midnight counts, from midnight on, towards the day of its fifth request:
+    later requests do not make the previous day down.
 
-    ``counters`` are those of the day, and of days before it as far as a series may reach, in any order.
+    ``counters`` are those of the day and of earlier days as far back as a series may reach, in any order.
     """
     midnight = hours_of(day)[0]
     until = midnight + DAY_SECONDS
@@ -226,7 +230,7 @@ def downtime_spans(counters: Iterable[HourlyCounters], day: date) -> tuple[Span,
 
 
 def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> Iterator[Span]:
-    """The long enough series of unanswered requests, in Unix seconds; an open one ends at ``until``."""
+    """Series of unanswered requests that are long enough, in Unix seconds; an open one ends at ``until``."""
     first, count = 0, 0
     for second, was_answered, unanswered in replies:
         if was_answered:
@@ -241,7 +245,7 @@ def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> 
 
 
 def _merge_by_hour(counters: Iterable[HourlyCounters]) -> list[HourlyCounters]:
-    """One set of counters for each hour, in order of time."""
+    """One set of counters per hour, in order of time."""
     hours: dict[int, HourlyCounters] = {}
     for hourly in counters:
         hours.setdefault(hourly.hour, HourlyCounters(hourly.bic, hourly.hour)).include(hourly)

@@ -1,8 +1,8 @@
 """Ingestion: a bank's counters and reports become one record per UTC day.
 
-A record depends only on the counters of its day (and of the days before, as far as a series of unanswered requests may
-reach) and on the bank's report: computing it again gives the same record. What was known of the bank itself when its
-record was first made, its name and whether it had to report, stays as it was.
+A record depends only on the day's counters (and those of earlier days, as far back as a series of
+unanswered requests may reach) and the bank's report; recomputing it gives the same record. The bank's
+name, and whether it had to report, stay as they were when the record was first created.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from chalicelib.statistics.hourly_counters import (
 )
 
 AGAIN_DAYS = 2
-"""The latest days are always ingested again, since frozen instances write counters late."""
+"""The number of latest days that are always ingested again, since frozen instances write counters late."""
 WATCHED_DAYS = OLDEST_DAYS + 1
-"""The days that the schedule watches for late reports and failed runs."""
+"""The number of days that the scheduled job checks for late reports and failed runs."""
 OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1  # of a day so long ago all counters are there that its record needs
 RUN_SECONDS = 840  # the schedule begins no other bank after so long
 
@@ -45,7 +45,7 @@ class DayRefused(ValueError):
 
 
 class IngestIncomplete(Exception):
-    """Days of these banks could not be ingested; all others were."""
+    """Days of these banks could not be ingested; all other banks' days were."""
 
     def __init__(self, bics: Sequence[str]) -> None:
         self.bics = tuple(bics)
@@ -57,9 +57,9 @@ class ExpectedBank:
     """A bank whose days are ingested.
 
     Attributes:
-        is_active: whether it has a record even for a day without requests.
-        reports: whether it has to report each day.
-        since: the day of its registration; its first report is due for the day after.
+        is_active: whether a record is created even for a day without requests.
+        reports: whether the bank has to report each day.
+        since: the day of its registration; its first report is due for the following day.
     """
 
     bic: str
@@ -87,8 +87,8 @@ def compute_day(
     """Compute the record of a day.
 
     Args:
-        counters: of the day, and of the days before it that ``downtime_spans`` needs; in any order.
-        before: the earlier record, if any.
+        counters: of the day, and of the earlier days that ``downtime_spans`` needs, in any order.
+        before: the previous record, if any.
     """
     counters, hours = list(counters), hours_of(day)
     return DayRecord(
@@ -112,13 +112,13 @@ def _missing_report_state(bank: ExpectedBank, day: date, before: DayRecord | Non
 
 @dataclass(frozen=True, slots=True)
 class _StoredDays:
-    """Stored records and reports of a bank's days."""
+    """A bank's stored day records and reports."""
 
     records: dict[date, DayRecord]
     reports: dict[date, DailyReport]
 
     def needs(self, bank: ExpectedBank, day: date) -> bool:
-        """Whether a record is missing or older than its report."""
+        """Whether a day's record is missing or older than its report."""
         record, report = self.records.get(day), self.reports.get(day)
         if record is None:
             return bank.since <= day and (bank.is_active or report is not None)
@@ -136,9 +136,9 @@ class Ingest:
         self._metrics = metrics
 
     def run(self, banks: Sequence[ExpectedBank]) -> None:
-        """Ingest the due days of all ``banks`` and report missing reports.
+        """Ingest the due days of all ``banks`` and log missing reports.
 
-        Raises: IngestIncomplete, after all that could be done.
+        Raises: IngestIncomplete, after all other banks were processed.
         """
         done: list[Ingested] = []
         failed: list[str] = []
@@ -156,7 +156,7 @@ class Ingest:
             raise IngestIncomplete(failed)
 
     def ingest_due(self, bank: ExpectedBank) -> list[Ingested]:
-        """Ingest a bank's due days: the latest ones, those without a record, and those with a later report."""
+        """Ingest a bank's due days: the latest days, days without a record, and days with a newer report."""
         latest = yesterday(self._clock)
         days = list(DayRange(latest - timedelta(days=WATCHED_DAYS - 1), latest))
         known = self._load_days(bank.bic, days)
@@ -164,16 +164,16 @@ class Ingest:
         return self._ingest(bank, due, known)
 
     def ingest_days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
-        """Ingest given days of a bank; a day without counters and report gets no record.
+        """Ingest specific days of a bank; a day without counters and report gets no record.
 
-        Raises: DayRefused, and then none of them was ingested.
+        Raises: DayRefused; no day is then ingested.
         """
         for day in days:
             self._check(day)
         return self._ingest(bank, days, self._load_days(bank.bic, days))
 
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
-        """Ingest a bank; a failure does not stop the other banks."""
+        """Ingest one bank; a failure does not affect the other banks."""
         try:
             return self.ingest_due(bank)
         except Exception:

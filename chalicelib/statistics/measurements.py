@@ -1,7 +1,8 @@
-"""Measurements: counted in memory, written by each instance at most once a minute.
+"""Measurements are counted in memory and written by each instance at most once a minute.
 
-A request writes at its end, when it is due. A failure does not fail the request: the answer waits a limited time, and
-the rest is written the next time under the same names, so nothing counts twice if only the storage's answer was lost.
+A request writes them at its end, if a write is due. A failed write does not fail the request: the
+response is delayed only for a limited time, and the rest is written later under the same names, so
+nothing is counted twice if the write succeeded but its response was lost.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class _Times:
 
 @dataclass(slots=True)
 class CounterBuffer:
-    """Counts by bank and hour, and single durations by bank, service and minute."""
+    """Counts by bank and hour, and individual durations by bank, service and minute."""
 
     counters: dict[tuple[str, int], HourlyCounters] = field(default_factory=dict)
     _times: dict[tuple[str, Service, int], _Times] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class CounterBuffer:
     def count(self, call: CurrentCall, seconds: float) -> None:
         """Count a request with its total seconds and its requests to banks.
 
-        A failure is counted once, at the bank that was asked. An unsuccessful answer has no time.
+        A failure is counted once, for the bank that was called. Unsuccessful responses have no duration.
         """
         for number, exchange in enumerate(call.exchanges, 1):
             if exchange.outcome == "not_asked" and call.concern is None:  # a delivery waits, and no TPP for an answer
@@ -69,7 +70,7 @@ class CounterBuffer:
         self._blame(call)
 
     def figures(self) -> Iterator[tuple[str, Service, int, CallCounts, _Times]]:
-        """All counts: bank, service, the minute's first Unix second, counts and durations."""
+        """All counts: bank, service, first Unix second of the minute, counts and durations."""
         for (bic, hour), hourly in self.counters.items():
             for minute, tallies in hourly.minutes.items():
                 for service, tally in tallies.items():
@@ -98,7 +99,7 @@ class CounterBuffer:
 
 
 def _fault_by_status(status: int | None) -> Blamed | None:
-    """The cause of a failure without a bank: this service, or the refused caller."""
+    """The party responsible for a failure that involves no bank: this service, or the caller it refused."""
     if status is None or status < _CALLER_ERROR:
         return None
     return "caller" if status < _OWN_ERROR else "hub"
@@ -116,8 +117,8 @@ class Measurements:
     Args:
         store: returns the store for the counters, on demand.
         clock: for times and durations.
-        metrics: get the same figures.
-        not_before: the Unix second from which on requests write.
+        metrics: receives the same figures.
+        not_before: the Unix second from which requests write.
     """
 
     def __init__(self, store: Callable[[], Store], clock: Clock, metrics: Metrics, not_before: int = 0) -> None:
@@ -131,7 +132,7 @@ class Measurements:
 
     @contextmanager
     def measure(self) -> Iterator[CurrentCall]:
-        """Measure a request and, if it is time, write the counts."""
+        """Measure a request and write the counts if a write is due."""
         call = CurrentCall(self._clock.time(), self._clock.monotonic())
         try:
             with track_call(call):
@@ -140,7 +141,7 @@ class Measurements:
             self._count(call, self._clock.monotonic() - call.started)
 
     def _count(self, call: CurrentCall, seconds: float) -> None:
-        """Count a request, and write if it is time. A failure here does not fail the request."""
+        """Count a request and write if a write is due. A failure here does not fail the request."""
         try:
             if call.concern is not None or call.exchanges:
                 with self._lock:
@@ -153,7 +154,7 @@ class Measurements:
             log.exception("measurements failed")
 
     def write(self) -> None:
-        """Write the counts, and earlier unwritten ones."""
+        """Write the counts, including earlier ones not yet written."""
         with self._lock:
             gathered, self._gathered = self._gathered, CounterBuffer()
             self._unwritten |= {new_id(): hourly for hourly in gathered.counters.values()}
@@ -168,7 +169,7 @@ class Measurements:
             self._drop_oldest()
 
     def _claim_write(self) -> bool:
-        """Whether this request writes; then no other does for a while."""
+        """Whether this request performs the write; if so, no other one does for a while."""
         now = self._clock.time()
         with self._lock:
             if now < self._not_before or not (self._gathered.counters or self._unwritten):
