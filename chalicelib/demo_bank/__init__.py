@@ -1,5 +1,5 @@
 """The demonstration banks: ordinary banks with their own customers, accounts and pages.
 
-They know the protocol and talk to the service over its public HTTP interface only; the service knows them as it knows
-every bank, by a record that ``setup`` registers. No stage called ``prod`` has them.
+They use only the service's public HTTP interface, and the service treats them like any bank: as a
+record, registered by ``setup``. A stage called ``prod`` never has them.
 """

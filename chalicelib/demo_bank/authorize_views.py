@@ -1,4 +1,6 @@
-"""The PSU's journey at the bank: arrive, sign in, choose accounts, confirm with a key code, or refuse."""
+"""The PSU's journey at the bank: arrive, sign in, choose accounts, and confirm with a key code or
+refuse.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ StepView = Callable[[Visit, PsuJourney], Response]
 
 
 def begin_authorization(visit: Visit) -> Response:
-    """``GET /authorize``: pass the whole address to the service, and start a journey."""
+    """``GET /authorize``: pass the complete URL to the service, and start a journey."""
     bank = visit.bank
     if not visit.incoming.query:
         return message_page(
@@ -57,7 +59,7 @@ def begin_authorization(visit: Visit) -> Response:
 
 
 def journey_step(step: StepView) -> Callable[[Visit], Response]:
-    """Wrap a view of a journey's step: finds the journey and handles one that is over or has moved on."""
+    """Wrap a view of a journey step: find the journey, and handle finished and concurrently changed ones."""
 
     @wraps(step)
     def view(visit: Visit) -> Response:
@@ -77,7 +79,7 @@ def journey_step(step: StepView) -> Callable[[Visit], Response]:
 
 @journey_step
 def sign_in(visit: Visit, journey: PsuJourney) -> Response:
-    """The PSU signs in; after too many wrong passwords the bank refuses."""
+    """Sign the PSU in; after too many wrong passwords the bank refuses the consent."""
     if journey.state == "consenting":
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
@@ -93,7 +95,7 @@ def sign_in(visit: Visit, journey: PsuJourney) -> Response:
 
 @journey_step
 def choose_accounts(visit: Visit, journey: PsuJourney) -> Response:
-    """The PSU chooses the accounts of the consent."""
+    """Record the accounts that the PSU chose for the consent."""
     if journey.customer is None or journey.state == "consenting":
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
@@ -107,7 +109,7 @@ def choose_accounts(visit: Visit, journey: PsuJourney) -> Response:
 
 @journey_step
 def confirm_consent(visit: Visit, journey: PsuJourney) -> Response:
-    """The right key code gives the consent; three wrong ones refuse it."""
+    """Confirm the consent with the correct key code; three wrong codes refuse it."""
     if journey.state not in ("confirming", "consenting"):
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
@@ -125,7 +127,7 @@ def confirm_consent(visit: Visit, journey: PsuJourney) -> Response:
 
 @journey_step
 def refuse_consent(visit: Visit, journey: PsuJourney) -> Response:
-    """The PSU refuses."""
+    """Refuse the consent at the PSU's request."""
     return _refuse_journey(visit, journey, "The customer refused")
 
 
@@ -133,7 +135,7 @@ def refuse_consent(visit: Visit, journey: PsuJourney) -> Response:
 
 
 def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
-    """Send the consent to the service, store the answer, and send the PSU back to the TPP."""
+    """Send the consent to the service, store the response, and redirect the PSU to the TPP."""
     bank = visit.bank
     journey = journeys.claim_submission(bank, journey)
     try:
@@ -166,7 +168,7 @@ def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
 
 
 def _identifiers(journey: PsuJourney) -> dict[str, list[str]]:
-    """The chosen accounts by each kind of identifier; currencies of one account share an IBAN."""
+    """The chosen accounts by kind of identifier; currencies of one account share an IBAN."""
     accounts = journey.accounts
     return {
         "ibans": list(dict.fromkeys(account.iban for account in accounts if account.iban)),
@@ -199,7 +201,7 @@ def _redirect_to_current_step(visit: Visit, journey_id: str) -> Response:
 
 
 def _redirect_with_error(visit: Visit, journey: PsuJourney, place: str) -> Response:
-    """Redirect to a page with the error, since the browser cannot go back to a form's answer."""
+    """Redirect to a page with the error, since the browser cannot go back to a form's response."""
     return see_other(visit.link(place, journey=journey.journey_id, again="1"))
 
 
@@ -256,8 +258,10 @@ def _confirm_page(visit: Visit, journey: PsuJourney, status: int = 200) -> Respo
 
 
 def _answer_finished(visit: Visit, journey: PsuJourney) -> Response:
-    """A form leads where the journey led. A page that is merely looked at again (the back button) does not send the
-    browser there by itself: a code that reaches the TPP twice would cost the PSU the consent.
+    """The response for a finished journey: a form redirects to the journey's result.
+
+    A page that is only viewed again (the back button) does not redirect automatically: a code that
+    reaches the TPP twice would invalidate the PSU's consent.
     """
     if journey.state == "failed":
         return _hub_refusal_page(visit, *journey.error, link=journey.cancel_url, label=f"Back to {journey.tpp_name}")
@@ -288,7 +292,7 @@ def _unknown_journey_page(visit: Visit) -> Response:
 
 
 def _request_parameter(journey: PsuJourney, name: str) -> str:
-    """A parameter of the address that the service has accepted; empty when it is not there."""
+    """A parameter of the URL that the service accepted; empty if it is missing."""
     return next(iter(parse_qs(urlsplit(journey.request_url).query).get(name, ())), "")
 
 

@@ -1,4 +1,4 @@
-"""The demonstration banks of the process, each with the format of its version."""
+"""The demonstration banks of this process, each with the format of its version."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from chalicelib.demo_bank.profiles import BY_NAME, BankName
 from chalicelib.demo_bank.runtime import DemoBank, Services
 
 FORMATS: Mapping[int, Format] = {1: format_v1.FORMAT, 2: format_v2.FORMAT}
-"""The formats by the versions' numbers."""
+"""The formats by version number."""
 
 
 @lru_cache(maxsize=len(BY_NAME))  # made anew when the process is wired anew
 def get_bank(name: BankName, host: Services) -> DemoBank:
-    """The bank of that name, on what ``host`` shares with it."""
+    """The bank with this name, using the infrastructure of ``host``."""
     profile = BY_NAME[name]
     return DemoBank(profile, FORMATS[profile.version], host)

@@ -1,8 +1,8 @@
 """Clearing: every minute the banks settle, cancel and report what is due, in order.
 
-Once a day, if its version has that call, a bank reports how long its customers took to confirm.
+Once a day, a bank whose version has that call reports how long its customers took to confirm.
 
-Changes of status are reported when they happen, and repeated until they have arrived.
+Status changes are reported as they happen; failed reports are retried until they arrive.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from chalicelib.demo_bank.runtime import TABLE, DemoBank, HubUnreachable, NotIns
 from chalicelib.foundation import log
 
 TIME_LIMIT_SECONDS = 20
-"""Seconds per bank: a report to an unresponsive service takes long."""
+"""Time limit per bank, since reports to an unresponsive service take long."""
 RETRY_SECONDS = 60
 
 
 def run_due_work(host: Services) -> None:
-    """Process due work at both banks; an unused bank has none."""
+    """Process due work at both banks; banks without credentials are skipped."""
     for profile in PROFILES:
         at = get_bank(profile.name, host)
         try:
@@ -37,9 +37,9 @@ def run_due_work(host: Services) -> None:
 
 
 def process_due_payments(at: DemoBank) -> int:
-    """Process a bank's due work within the time; answers the number of payments.
+    """Process a bank's due work within the time limit; returns the number of payments.
 
-    A payment that fails keeps none waiting: it is put off itself.
+    A payment that fails is postponed and does not delay the others.
     """
     deadline, is_reachable, done = at.clock.monotonic() + TIME_LIMIT_SECONDS, True, 0
     for due_at, order_id in orders.find_due(at):
@@ -57,7 +57,7 @@ def process_due_payments(at: DemoBank) -> int:
 
 
 def _process_payment(at: DemoBank, due_at: int, order_id: str, deadline: float, is_reachable: bool) -> bool:
-    """Process one payment; answers whether the service can be reached."""
+    """Process one payment; returns whether the service is reachable."""
     order = orders.find(at, order_id)
     if order is None or not 0 < order.due_at <= at.clock.time():
         at.store.delete(TABLE, orders.due_key(at, due_at, order_id))  # it was taken care of, or cannot be read any more
@@ -74,18 +74,18 @@ LAST_REPEAT = 3600
 ATTEMPTS = 24
 _TRIES = 8
 _FOR_GOOD = 400
-"""The service refused the report for good; other failures may pass."""
+"""Permanent refusals of a report; other failures are retried."""
 _FOR_EVERYBODY = frozenset({401, 403, 429})
-"""Not about this report: the next one would be answered the same."""
+"""Refusals that are not specific to one report: the next report would be refused in the same way."""
 
 _Outcome = Literal["arrived", "refused", "unreachable"]
 
 
 def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bool:
-    """Report every unreported status change; answers whether the service could be reached.
+    """Send every unreported status change; returns whether the service was reachable.
 
-    A change that does not arrive before ``deadline``, on the monotonic clock, stays due; so does one that arrived but
-    could not be marked, since the service recognises the repeat.
+    A report that does not arrive before ``deadline`` (monotonic clock) stays due; so does one that
+    arrived but could not be marked, since the service recognises repeats.
     """
     told: set[str] = set()
     outcome: _Outcome = "arrived"
@@ -103,13 +103,13 @@ def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bo
 
 
 def postpone_reports(bank: DemoBank, order: DemoPaymentOrder) -> None:
-    """Postpone this order's reports, since the service cannot be reached."""
+    """Postpone this order's reports because the service is unreachable."""
     if order.reports:
         _record_outcome(bank, order, set(), failed=False)
 
 
 def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, seconds: float) -> _Outcome:
-    """Send one report. A permanently refused one counts as delivered."""
+    """Send one report. A permanently refused report counts as delivered."""
     try:
         hub_client.report_status(bank, order.payment_id, report.status, report.request_id, seconds)
     except HubRefusal as refusal:
@@ -124,7 +124,7 @@ def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, 
 
 
 def _record_outcome(bank: DemoBank, order: DemoPaymentOrder, told: set[str], *, failed: bool) -> None:
-    """Record delivered reports; others are due again later, up to a number of failures."""
+    """Record delivered reports; the others are due again later, up to a maximum number of failures."""
     known: DemoPaymentOrder | None = order
     for _ in range(_TRIES):
         if known is None:

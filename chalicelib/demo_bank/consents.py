@@ -1,7 +1,8 @@
-"""Consents at this bank: the token, customer, accounts and scopes of each.
+"""Consents at this bank, each with its token, customer, accounts and scopes.
 
-Two records each: ``token#<digest of the token>`` has everything, the token itself sealed, and ``given#<customer>#…``
-lets a customer's consents be listed, newest first. ``days`` has for how many days the service made the latest valid.
+Each has two records: ``token#<digest of the token>`` has all data, with the token sealed, and
+``given#<customer>#…`` lists a customer's consents, newest first. ``days`` has the validity in days
+that the service gave the latest consent.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ _DAYS = "days"
 
 @dataclass(frozen=True, slots=True)
 class DemoConsent:
-    """One consent. Times in Unix seconds; ``record`` is the key it is stored under.
+    """One consent. Times are Unix seconds; ``record`` is its storage key.
 
-    ``told`` is false while the service does not know yet that the bank ended the consent. ``payment_id`` is the payment
-    that a one-time consent was used for; empty before.
+    ``told`` is false until the service has been notified that the bank ended the consent. ``payment_id``
+    is the payment for which a one-time consent was used; empty before.
     """
 
     record: str
@@ -56,7 +57,7 @@ class DemoConsent:
         return tuple(account for account in self.customer(bank).accounts if account.account_id in self.account_ids)
 
     def accounts_to_pay_from(self, bank: DemoBank) -> tuple[CustomerAccount, ...]:
-        """The approved accounts, or all of the customer's when none was named: the customer chooses when paying."""
+        """The approved accounts; if none was named, all of the customer's, who then chooses when paying."""
         return self.accounts(bank) or self.customer(bank).accounts
 
 
@@ -71,7 +72,7 @@ def put_consent(
     valid_until: int,
     is_one_time: bool = False,
 ) -> list[Operation]:
-    """The writes that store a new consent, for the transaction that ends the PSU's journey."""
+    """The writes that store a new consent, for the transaction that completes the PSU's journey."""
     now, record = bank.clock.time(), _record_id(token)
     expires_at = valid_until + _RETENTION_SECONDS
     members = {
@@ -95,19 +96,19 @@ def put_consent(
 
 
 def consent_days(bank: DemoBank) -> int:
-    """The validity of consents in days: that of the latest, or the agreed one before the first."""
+    """The validity of consents in days: that of the latest consent, or the agreed default before the first."""
     item = bank.store.get(TABLE, bank.key(_DAYS))
     return item["days"] if item else bank.profile.consent_days
 
 
 def put_consent_days(bank: DemoBank, valid_until: int) -> list[Operation]:
-    """The write of a new validity of consents in days, if it changed."""
+    """The write that stores a new validity of consents in days, if it changed."""
     said = round((valid_until - bank.clock.time()) / _DAY)
     return [Put(TABLE, bank.key(_DAYS) | {"days": said})] if said != consent_days(bank) else []
 
 
 def find_by_token(bank: DemoBank, token: str) -> DemoConsent | None:
-    """The consent of a token, in any status."""
+    """The consent with this token, in any status."""
     return get_consent(bank, _record_id(token))
 
 
@@ -127,7 +128,7 @@ def list_consents(bank: DemoBank, customer_id: str) -> list[DemoConsent]:
 
 
 def unseal_token(bank: DemoBank, consent: DemoConsent) -> str | None:
-    """The token in clear, for calls to the service; ``None`` if its sealing key is lost."""
+    """The token in plain text, for calls to the service; ``None`` if its sealing key is lost."""
     try:
         return bank.unseal(consent.sealed_token, consent.record)
     except Unsealable:
@@ -135,14 +136,16 @@ def unseal_token(bank: DemoBank, consent: DemoConsent) -> str | None:
 
 
 def update_payment(bank: DemoBank, consent: DemoConsent, payment_id: str) -> Operation:
-    """The write that spends a one-time consent; it fails when that was spent on another payment, or has ended."""
+    """The write that uses up a one-time consent; fails if it was used for another payment or has ended."""
     unspent = Attr("payment_id").not_exists() | Attr("payment_id").eq(payment_id)
     condition = Attr("status").eq("active") & unspent
     return Update(TABLE, bank.key(consent.record), set={"payment_id": payment_id}, condition=condition)
 
 
 def revoke(bank: DemoBank, record: str, *, told: bool) -> bool:
-    """Mark a consent as revoked; ``told`` says whether the service knows. Answers whether it exists."""
+    """Mark a consent as revoked; ``told``: whether the service has been notified. Returns whether the
+    consent exists.
+    """
     changes = {"status": "revoked", "told": told}
     try:
         bank.store.update(TABLE, bank.key(record), set=changes, condition=Attr("token").exists())

@@ -31,7 +31,9 @@ def landing_page(visit: Visit) -> Response:
 
 
 def list_consents(visit: Visit) -> Response:
-    """``GET /consents``: the customer's consents, or the form to sign in; with ``revoke``, whether to end one."""
+    """``GET /consents``: the customer's consents, or the sign-in form; with ``revoke``, the confirmation
+    page.
+    """
     session = find_session(visit)
     if session is None:
         return sign_in_page(
@@ -43,7 +45,7 @@ def list_consents(visit: Visit) -> Response:
 
 
 def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
-    """Ask the customer to confirm the end of a consent, which cannot be undone."""
+    """Ask the customer to confirm the revocation, which cannot be undone."""
     consent = consents.get_consent(visit.bank, visit.field("revoke"))
     if consent is None or consent.customer_id != session.customer.customer_id:
         return _consents_page(visit, session, _UNKNOWN, status=404)
@@ -54,7 +56,7 @@ def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
 
 @require_session
 def revoke_consent(visit: Visit, session: CustomerSession) -> Response:
-    """End a consent here, then at the service; if that fails, the customer can repeat it."""
+    """End a consent at the bank, then at the service; if the latter fails, the customer can retry."""
     bank = visit.bank
     consent = consents.get_consent(bank, visit.field("consent"))
     if consent is None or consent.customer_id != session.customer.customer_id:
@@ -99,7 +101,7 @@ _MONTH = re.compile(r"20[0-9]{2}-(0[1-9]|1[0-2])")
 
 
 def list_accounts(visit: Visit) -> Response:
-    """``GET /my-accounts``: the customer's accounts, or the form to sign in."""
+    """``GET /my-accounts``: the customer's accounts, or the sign-in form."""
     session = find_session(visit)
     if session is None:
         return sign_in_page(visit, _ACCOUNTS, "My accounts", "Sign in to see balances and transactions.")
@@ -108,7 +110,7 @@ def list_accounts(visit: Visit) -> Response:
 
 
 def show_account(visit: Visit, account_id: str) -> Response:
-    """``GET /my-accounts/<id>?month=2026-03``: one account's transactions of a month, newest first."""
+    """``GET /my-accounts/<id>?month=2026-03``: an account's transactions in one month, newest first."""
     session = find_session(visit)
     if session is None:
         return see_other(visit.link(_ACCOUNTS))

@@ -1,4 +1,4 @@
-"""The customers of the demonstration banks and their accounts: the same on every machine and every day."""
+"""The demonstration banks' customers and accounts: fixed data, identical on every machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chalicelib.foundation.fields.ibans import make_iban
 AccountKind = Literal["current", "savings", "business", "foreign", "card"]
 
 MINOR_DIGITS = 2
-"""Every currency of these banks has two decimals; money is counted in minor units."""
+"""All currencies of these banks have two decimals; amounts are in minor units."""
 
 _SORT_CODE = "040004"
 _BLZ = "10099900"
@@ -21,14 +21,14 @@ _BLZ = "10099900"
 
 @dataclass(frozen=True, slots=True)
 class CustomerAccount:
-    """One account of a customer.
+    """A customer's account.
 
     Attributes:
         account_id: the bank's own id; digits at bank one, a UUID at bank two.
         number: unique at the bank; transaction ids start with it.
         iban: ``None`` for a card account.
-        opening: the balance before its transactions, in minor units.
-        scale: how large its transactions are, in per cent of an ordinary household's.
+        opening: the balance before its first transaction, in minor units.
+        scale: the size of its transactions, as a percentage of an average household's.
     """
 
     account_id: str
@@ -55,7 +55,7 @@ class Customer:
 
     @property
     def password(self) -> str:
-        """It is public: this is a sandbox, and its pages show it."""
+        """The password; it is public, since this is a sandbox whose pages display it."""
         return f"sandbox-{self.customer_id}"
 
     def account(self, account_id: str) -> CustomerAccount | None:
@@ -63,7 +63,7 @@ class Customer:
 
 
 def customers_by_id(bank: BankName) -> Mapping[str, Customer]:
-    """The customers of a bank by their id."""
+    """A bank's customers by id."""
     return _CUSTOMERS[bank]
 
 

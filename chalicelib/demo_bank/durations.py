@@ -1,8 +1,9 @@
-"""Durations of confirmations: stored with each one, reported to the service once a day.
+"""Confirmation durations: stored with each confirmation, reported to the service once a day.
 
-A bank whose version has that call reports the averages of the day before (daily_performance): of consents from the
-customer's arrival, and of payments from their initiation, each until it was confirmed. Every confirmation is a record,
-``took#<day>#<kind>#<id>``, so none waits for another; ``told#<day>`` says when the day is to be told (again).
+A bank whose version has that call reports the previous day's averages (daily_performance): for
+consents from the customer's arrival to confirmation, for payments from initiation to confirmation.
+Every confirmation is its own record, ``took#<day>#<kind>#<id>``, so confirmations do not contend;
+``told#<day>`` has the time of the next report for the day.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from chalicelib.foundation.dynamodb.store import Operation, Put
 ConfirmationKind = Literal["consent", "payment"]
 
 SECONDS = 5
-"""Seconds that the service may take to answer."""
+"""Time-out of the report to the service, in seconds."""
 RETRY_SECONDS = 900
 RETENTION_SECONDS = 40 * 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
-    """The write of a confirmation's duration, for its transaction; none at a bank that does not report."""
+    """The write that stores a confirmation's duration, for its transaction; none at a bank that does not
+    report.
+    """
     if not bank.profile.protocol.reports_performance:
         return []
     now = bank.clock.time()
@@ -35,7 +38,7 @@ def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_
 
 
 def report_yesterday(bank: DemoBank) -> None:
-    """Report yesterday, unless done; a failed report is repeated later."""
+    """Report the previous day, unless already done; a failed report is retried later."""
     if not bank.profile.protocol.reports_performance:
         return
     day = bank.clock.now().date() - timedelta(days=1)
@@ -57,7 +60,7 @@ def report_yesterday(bank: DemoBank) -> None:
 
 
 def _average_duration(bank: DemoBank, day: date, kind: ConfirmationKind) -> int | None:
-    """The mean in milliseconds; ``None`` without confirmations."""
+    """The mean in milliseconds; ``None`` if there were no confirmations."""
     rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", _prefix(day, kind)))
     return round(Fraction(sum(int(row["milliseconds"]) for row in rows), len(rows))) if rows else None
 

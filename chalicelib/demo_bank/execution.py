@@ -1,7 +1,8 @@
-"""Execution of payments: confirm, settle, reject, cancel; and account statements with due payments settled.
+"""Execution of payments: confirm, settle, reject, cancel; and account statements that include due
+settlements.
 
-Money leaves an account in the transaction that confirms the payment, as a pending entry or, with an instant scheme, as
-a booked one. Reading a payment or an account first settles what is due.
+Money leaves an account in the transaction that confirms the payment: as a pending entry or, with an
+instant scheme, a booked one. Reading a payment or an account first settles due payments.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class OrderChanged(Exception):
 
 
 def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
-    """The current statement of an account, with due payments settled."""
+    """An account's current statement, after settling due payments."""
     now = bank.clock.time()
     entries = ledger.read_entries(bank, account)
     due = [entry for entry in entries if not entry.booked_at and entry.settles_at <= now]
@@ -48,7 +49,7 @@ def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
 
 
 def refresh(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """The current order: an open one may have expired, a confirmed one may be due."""
+    """The current order, after expiring an open one or settling a confirmed one that is due."""
     for _ in range(_TRIES):
         now = bank.clock.time()
         try:
@@ -103,7 +104,7 @@ def save_transition(
     """Write an order's next state, together with ``others``.
 
     Raises:
-        OrderChanged: somebody else took the order on.
+        OrderChanged: the order was changed concurrently.
         ConditionFailed: a condition of ``others`` did not hold.
     """
     try:
@@ -118,7 +119,7 @@ def save_transition(
 
 
 def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """The order after its confirmation; that of an instant payment is settled at once."""
+    """The order after its confirmation; an instant payment is settled immediately."""
     now = bank.clock.time()
     if order.test == "TEST-LATE-REJECT":
         after = orders.apply_steps(bank, order, ["undecided"], state="confirmed", settles_at=now + SETTLE_SECONDS)
@@ -147,13 +148,13 @@ def _settlement_steps(order: DemoPaymentOrder) -> list[PaymentStep]:
 def _closed_order(
     bank: DemoBank, order: DemoPaymentOrder, state: Literal["rejected", "cancelled"], message: str
 ) -> DemoPaymentOrder:
-    """The order ended without money; the browser takes its status back."""
+    """The order after ending without a payment; the browser takes its status to the TPP."""
     after = orders.apply_steps(bank, order, [state], state=state, message=message)
     return replace(after, result=after.status)
 
 
 def _put_entries(bank: DemoBank, order: DemoPaymentOrder) -> list[Operation]:
-    """The entries of a confirmed or settled order on every account of this bank that it concerns."""
+    """The entries of a confirmed or settled order on each account at this bank that it affects."""
     debit = _debit_entry(bank, order)
     operations: list[Operation] = [ledger.put_entry(bank, order.account_id, debit)]
     if order.state != "settled":

@@ -1,7 +1,7 @@
 """Formats: the version-specific part of a demonstration bank (``format_v1``, ``format_v2``).
 
-The rest of the bank is the same for all versions. The protocol's part is in the version (``Profile.protocol``), the
-bank's part in the format.
+The rest of the bank is the same for all versions. The protocol side is in ``Profile.protocol``, the
+bank side in the format.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ PaymentStep = Literal[
 
 @dataclass(frozen=True, slots=True)
 class WebhookCall:
-    """One checked webhook: its request by the row's model, and the consent that it concerns, if any.
+    """A validated webhook call: its parsed request, and the consent concerned, if any.
 
     Attributes:
-        request_id: the service's X-Request-Id; a repeat carries the same.
+        request_id: the service's X-Request-Id; a repeat has the same.
         content: digest of the body.
     """
 
@@ -59,13 +59,13 @@ class Format:
     """The format of one protocol version.
 
     Attributes:
-        statuses: by step of a payment. ``undecided`` is a confirmed payment that may still be rejected.
-        answers: make the members of the answer to a relayed question, by the name of the call.
-        instruction_readers: read a checked payment request into the neutral form. Raise: Refusal, UnpayableAmount.
-        payment_answer: makes the answer to a new payment of its order and its confirmation address.
-        own_code: the code of a refusal for which the protocol has none.
-        token_fault: what a token is refused with that is not in force.
-        reference_members: which members of a payment may carry a test reference, in words.
+        statuses: by payment step. ``undecided`` is a confirmed payment that may still be rejected.
+        answers: build the response members for a relayed request, by call name.
+        instruction_readers: convert a validated payment request to the neutral form. Raise: Refusal, UnpayableAmount.
+        payment_answer: builds the response to a new payment from its order and its confirmation URL.
+        own_code: the code of a refusal that the protocol does not define.
+        token_fault: the fault for a token that is not in force.
+        reference_members: the payment members that may contain a test reference, as text.
     """
 
     statuses: Mapping[PaymentStep, Status]

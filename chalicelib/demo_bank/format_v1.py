@@ -1,4 +1,4 @@
-"""Version 1 of a demonstration bank: statuses, account and payment answers, payment requests."""
+"""Version 1 of a demonstration bank: statuses, account and payment responses, payment requests."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _balance(call: WebhookCall) -> dict[str, Any]:
 
 
 def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
-    """The available balance, for the service to compare; another currency is answered with no."""
+    """The available balance, for the service to compare; for another currency the response is negative."""
     request: messages.FundsRequest = call.request
     account = _find_account(call.accounts_to_pay_from, request.account)
     if account.currency != request.instructed_amount.currency:
@@ -72,7 +72,7 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
 def _find_account(
     accounts: Sequence[CustomerAccount], named: messages.AccountRequest | messages.FundsAccount
 ) -> CustomerAccount:
-    """The account that all identifiers of a request name. Raises: Refusal."""
+    """The account that matches all identifiers of a request. Raises: Refusal."""
     for account in accounts:
         if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
             return account
@@ -94,7 +94,7 @@ def _account_record(account: CustomerAccount) -> dict[str, Any]:
 
 
 def _payments(call: WebhookCall) -> dict[str, Any]:
-    """A page of an account's payments, pending ones first, then the newest."""
+    """A page of an account's payments: pending ones first, then newest first."""
     request: messages.PaymentsRequest = call.request
     account = _find_account(call.accounts, request)
     found = current_statement(call.bank, account).newest_first
@@ -107,7 +107,7 @@ def _payments(call: WebhookCall) -> dict[str, Any]:
 
 
 def _payment(call: WebhookCall) -> dict[str, Any]:
-    """One payment of an approved account; also one that was never carried out. Raises: Refusal."""
+    """One payment of an approved account, even if it was never executed. Raises: Refusal."""
     wanted = call.request.payment_id
     for account in call.accounts:
         for entry, is_pending in current_statement(call.bank, account).newest_first:
@@ -138,7 +138,7 @@ def _payment_record(
 ) -> dict[str, Any]:
     """A version 1 payment record; ``amount`` is negative when money leaves the account.
 
-    A confirmed payment is pending here until it is settled: the balance does not have it before.
+    A confirmed payment is shown as pending until it is settled, when the balance includes it.
     """
     created_on = entry.created_on or min(entry.booked_on, call.bank.clock.now().date())
     status = _CONFIRMED if entry.status is None else entry.status

@@ -1,4 +1,4 @@
-"""Version 2 of a demonstration bank: statuses, account and payment answers, payment requests."""
+"""Version 2 of a demonstration bank: statuses, account and payment responses, payment requests."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _account_reference(account: CustomerAccount) -> dict[str, Any]:
 
 
 def _transactions(call: WebhookCall) -> dict[str, Any]:
-    """A page of an account's transactions, pending ones first, then the newest. Raises: Refusal."""
+    """A page of an account's transactions: pending ones first, then newest first. Raises: Refusal."""
     request: messages.TransactionsRequest = call.request
     account, today = _approved_account(call, request.account_id), call.bank.clock.now().date()
     found = [
@@ -119,7 +119,7 @@ def _transactions(call: WebhookCall) -> dict[str, Any]:
 
 
 def _is_between(request: messages.TransactionsRequest, entry: StatementEntry, today: date) -> bool:
-    """Whether an entry is within the requested days; pending entries count as today's."""
+    """Whether an entry is within the requested days; pending entries count as today's entries."""
     day = min(entry.booked_on, today).isoformat()
     return (request.date_from or day) <= day <= (request.date_to or day)
 
@@ -224,7 +224,7 @@ def _read_line(item: messages.Transfer) -> PaymentLine:
 
 
 def _identifiers(account: messages.PaymentAccount) -> AccountIdentifiers:
-    """An account as version 2 names it."""
+    """Account identifiers in version 2 form."""
     return AccountIdentifiers(
         iban=account.iban or "",
         bban=account.bban or "",

@@ -1,4 +1,4 @@
-"""The client of the service's bank-facing API: signed HTTP requests."""
+"""Client of the service's bank-facing API: signed HTTP requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chalicelib.openbanking.protocol.payment_statuses import Status
 
 
 class HubRefusal(Exception):
-    """The service refused; code and sentence are for the PSU's page."""
+    """The service refused; code and message are shown to the PSU."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         self.status = status
@@ -28,7 +28,7 @@ class HubRefusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """The service's answer about an authorization request."""
+    """The service's response to an authorization request."""
 
     tpp_name: str
     tpp_registration_number: str
@@ -38,7 +38,7 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class SavedConsent:
-    """The service's answer to a consent; ``valid_until`` in Unix seconds."""
+    """The service's response to a consent; ``valid_until`` in Unix seconds."""
 
     callback_url: str
     access_token: str
@@ -60,9 +60,9 @@ def init_authorization(bank: DemoBank, request_url: str) -> AuthorizationRequest
 def save_consent(
     bank: DemoBank, request_url: str, scopes: Sequence[str], identifiers: Mapping[str, Sequence[str]], request_id: str
 ) -> SavedConsent:
-    """Send the consent; a repeat with the same ``request_id`` gets the same answer.
+    """Send the consent; a repeat with the same ``request_id`` gets the same response.
 
-    ``identifiers`` has ``ibans``, ``account_ids`` and ``account_numbers``; kinds without any are left out.
+    ``identifiers`` has ``ibans``, ``account_ids`` and ``account_numbers``; empty kinds are omitted.
 
     Raises:
         HubRefusal, HubUnreachable.
@@ -83,7 +83,7 @@ def revoke_token(bank: DemoBank, access_token: str) -> None:
 
 
 def report_status(bank: DemoBank, payment_id: str, status: Status, request_id: str, seconds: float) -> None:
-    """Report a payment's status; a repeat carries the same ``request_id``. The time-out is ``seconds``.
+    """Report a payment's status; a repeat uses the same ``request_id``. ``seconds`` is the time-out.
 
     Raises:
         HubRefusal, HubUnreachable.
@@ -94,7 +94,7 @@ def report_status(bank: DemoBank, payment_id: str, status: Status, request_id: s
 def report_day(
     bank: DemoBank, day: date, consent_duration: int | None, payment_duration: int | None, seconds: float
 ) -> None:
-    """Report average confirmation durations in milliseconds. The time-out is ``seconds``.
+    """Report average confirmation durations in milliseconds. ``seconds`` is the time-out.
 
     Raises:
         HubRefusal, HubUnreachable.
@@ -106,7 +106,7 @@ def report_day(
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The members of an answer by their names in snake_case, whatever the version spells."""
+    """Response members by snake_case name, regardless of the version's spelling."""
 
     bank: DemoBank
     members: Mapping[str, Any]
@@ -148,7 +148,9 @@ def _members(path: str, answer: requests.Response) -> Mapping[str, Any]:
 
 
 def _error_reason(members: Mapping[str, Any]) -> tuple[str, str]:
-    """Code and sentence of an error in either version's format; an additional code is more specific."""
+    """Code and message of an error in either version's format; an additional code takes precedence as more
+    specific.
+    """
     additional = members.get("additionalErrors")
     first = additional[0] if isinstance(additional, list) and additional else {}
     code = first.get("code") or members.get("code") or members.get("error_code") or "unknown"

@@ -1,4 +1,4 @@
-"""Payment webhooks: initiation, with checks that only the bank can make, and status."""
+"""Payment webhooks: initiation, with checks that only the bank can perform, and status."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 
 TOO_LONG_SECONDS = 24
-"""Longer than the service waits (20 s), shorter than a function of the deployed stage may take (29 s)."""
+"""Longer than the service waits (20 s), shorter than a deployed function's time-out (29 s)."""
 
 
 def initiate_payment(call: WebhookCall, kind: Kind) -> dict[str, Any]:
-    """Accept a payment and answer its confirmation page. A repeat gets the same payment.
+    """Accept a payment and return its confirmation page. A repeat gets the same payment.
 
     Raises:
-        Refusal: no payment was made.
+        Refusal: no payment was created.
     """
     bank = call.bank
     order_id = orders.derive_payment_id(bank, kind, call.consent.record if call.consent else "", call.request_id)
@@ -43,7 +43,7 @@ def initiate_payment(call: WebhookCall, kind: Kind) -> dict[str, Any]:
 
 
 def get_payment_status(call: WebhookCall, kinds: Collection[Kind]) -> dict[str, Any]:
-    """The status of a payment of this consent, or of a direct payment. Raises: Refusal."""
+    """The status of a payment made with this consent, or of a direct payment. Raises: Refusal."""
     order = orders.find(call.bank, call.request.payment_id)
     if order is None or order.kind not in kinds:
         raise refusals.PAYMENT_UNKNOWN()
@@ -55,7 +55,7 @@ def get_payment_status(call: WebhookCall, kinds: Collection[Kind]) -> dict[str, 
 
 
 def _create_order(call: WebhookCall, kind: Kind, order_id: str) -> DemoPaymentOrder:
-    """A new order, unless a repeat of the same request was faster. Raises: Refusal."""
+    """Create an order, or return the one that a concurrent repeat created first. Raises: Refusal."""
     bank, consent = call.bank, call.consent
     if consent is not None and consent.payment_id not in ("", order_id):
         raise _spent_token_refusal(bank)
@@ -113,7 +113,7 @@ def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> Custo
 
 
 def can_pay(account: CustomerAccount, currency: str) -> bool:
-    """Whether payments in a currency can be made from an account: not from the accounts of cards."""
+    """Whether an account can make payments in a currency; card accounts cannot."""
     return account.currency == currency and account.kind != "card"
 
 

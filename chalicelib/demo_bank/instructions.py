@@ -1,6 +1,6 @@
-"""Payment requests in one neutral form, whatever the version: who pays whom, how much, and by which scheme.
+"""Payment requests in a version-neutral form: debtor, creditors, amounts and schemes.
 
-Amounts are in minor units, read from messages exactly and written with two decimals: never a binary float.
+Amounts are in minor units, parsed exactly and written with two decimals, never as binary floats.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from chalicelib.demo_bank.profiles import Profile
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, possible_schemes, scheme
 
 INSTANT = frozenset({"FPS", "SCTI"})
-"""Schemes that settle the moment the customer confirms."""
+"""Schemes that settle as soon as the customer confirms."""
 _CURRENCIES = {"FPS": "GBP", "BACS": "GBP", "CHAPS": "GBP", "SCT": "EUR", "SCTI": "EUR"}
-"""The one currency of a scheme; SWIFT takes any."""
+"""The only currency of each scheme; SWIFT accepts any."""
 _WHOLE_DIGITS = 13
 
 
 @dataclass(frozen=True, slots=True)
 class AccountIdentifiers:
-    """The account identifiers of a message; missing ones are empty."""
+    """The account identifiers in a message; missing ones are empty strings."""
 
     iban: str = ""
     bban: str = ""
@@ -32,24 +32,24 @@ class AccountIdentifiers:
     sort_code: str = ""
 
     def matches(self, account: CustomerAccount) -> bool:
-        """Whether every identifier that was given is the account's; currencies of one account share an IBAN."""
+        """Whether all identifiers present match the account; currencies of one account share an IBAN."""
         given = {name: value for name, value in asdict(self).items() if value}
         return bool(given) and all(getattr(account, name) == value for name, value in given.items())
 
     @property
     def members(self) -> dict[str, str]:
-        """What is known of the account, as the answers of all versions name it."""
+        """The known identifiers, as response members for all versions."""
         members = {"iban": self.iban, "bban": self.bban, "account_number": self.number, "sort_code": self.sort_code}
         return {name: value for name, value in members.items() if value}
 
     @property
     def label(self) -> str:
-        """The account in readable form; empty without an identifier."""
+        """The account as readable text; empty if there are no identifiers."""
         return self.iban or self.bban or f"{self.sort_code} {self.number}".strip()
 
 
 TEXT_SEPARATOR = " \N{MIDDLE DOT} "
-"""Between the reference of a payment and the message to its receiver."""
+"""Separates a payment's reference from the message to its receiver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,15 @@ class PaymentLine:
 
     @property
     def text(self) -> str:
-        """The payment's reference, with the sender's message."""
+        """The payment's reference and the sender's message."""
         return TEXT_SEPARATOR.join(filter(None, (self.reference, self.message)))
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentInstruction:
-    """One payment request. ``debtor`` is ``None`` when the customer chooses the account at the bank.
+    """One payment request. ``debtor`` is ``None`` if the customer chooses the account at the bank.
 
-    ``test`` is the test reference that it carries, or empty.
+    ``test`` is its test reference, or empty.
     """
 
     kind: Kind
@@ -93,7 +93,7 @@ class PaymentInstruction:
 
 
 def pad_digits(digits: object, length: int) -> str:
-    """An account number or sort code, whose leading zeros a JSON number cannot have."""
+    """Restore the leading zeros of an account number or sort code sent as a JSON number."""
     return "" if digits is None else str(digits).zfill(length)
 
 
@@ -123,15 +123,16 @@ def to_minor_units(amount: object) -> int:
 
 
 def decimal_amount(minor: int) -> Decimal:
-    """An amount in minor units in the form of messages: ``1250`` as ``12.50``."""
+    """Minor units as a decimal string for messages: ``1250`` becomes ``12.50``."""
     return Decimal(minor).scaleb(-MINOR_DIGITS)
 
 
 class SandboxReference(NamedTuple):
-    """A named test reference: a payment that carries it fails in its way.
+    """A named test reference: a payment that contains it fails in the corresponding way.
 
-    A version 1 payment carries it as ``reference`` (in bulk any payment's), a version 2 payment as
-    ``remittance_information_unstructured`` or as the reference of ``remittance_information_structured``.
+    A version 1 payment has it in ``reference`` (for a bulk, in that of any payment), a version 2 payment
+    in ``remittance_information_unstructured`` or as the reference in
+    ``remittance_information_structured``.
     """
 
     name: str
@@ -166,5 +167,5 @@ _BY_NAME = {reference.name: reference for reference in REFERENCES}
 
 
 def find_reference(texts: Iterable[str | None]) -> str:
-    """The first test reference among a payment's texts, or empty."""
+    """The first test reference in a payment's texts, or empty."""
     return next((name for text in texts if text and (name := text.strip().upper()) in _BY_NAME), "")

@@ -1,11 +1,13 @@
-"""A PSU's journey through the bank's pages: one record per journey, every step a conditional write.
+"""A PSU's journey through the bank's pages: one record per journey, each step a conditional write.
 
-``open`` → ``signed_in`` → ``confirming`` → ``consenting`` → ``approved``; from the first three also → ``refused``, from
-``consenting`` also → ``failed`` (the service refused). While it is unknown whether the service has the consent, the
-journey stays ``consenting``, and the same consent can be sent again.
+``open`` → ``signed_in`` → ``confirming`` → ``consenting`` → ``approved``; the first three may also
+end as ``refused``, ``consenting`` as ``failed`` (the service refused). While it is unknown whether
+the service received the consent, the journey stays ``consenting``, and the same consent can be sent
+again.
 
-A journey is found by the id in its pages' addresses and belongs to the browser whose cookie matches the stored digest.
-The id itself is not stored, and what must not be read in the table (addresses with codes and cancel secrets) is sealed.
+A journey is identified by the id in its page URLs and bound to the browser whose cookie matches the
+stored digest. The id itself is not stored, and sensitive values (URLs with codes and cancel secrets)
+are sealed.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ FINISHED: tuple[State, ...] = ("approved", "refused", "failed")
 
 
 class UnknownJourney(LookupError):
-    """The journey does not exist, is over, or belongs to another browser."""
+    """The journey does not exist, has ended, or belongs to another browser."""
 
 
 class PsuJourneyChanged(Exception):
@@ -47,14 +49,14 @@ class PsuJourney:
     """A journey as read.
 
     Attributes:
-        journey_id: unguessable; in the pages' addresses.
-        request_url: the OAuth2 authorization URL that the PSU arrived with.
-        result: where the finished journey leads; empty before.
-        attempts: wrong key codes so far.
+        journey_id: unguessable; part of the page URLs.
+        request_url: the OAuth2 authorization URL with which the PSU arrived.
+        result: the URL to which the finished journey redirects; empty before.
+        attempts: number of wrong key codes.
         begun_at: when the PSU arrived, Unix seconds.
         claimed_at: when the consent was last sent to the service, Unix seconds.
-        request_id: the X-Request-Id of the consent, the same for every repeat of it.
-        error: code and sentence of the service's refusal.
+        request_id: the X-Request-Id of the consent, the same for every repeat.
+        error: code and message of the service's refusal.
     """
 
     journey_id: str
@@ -76,7 +78,7 @@ class PsuJourney:
 
     @property
     def customer_id(self) -> str:
-        """The customer's id; empty before the PSU has signed in."""
+        """The customer's id; empty before sign-in."""
         return self.customer.customer_id if self.customer else ""
 
     @property
@@ -86,11 +88,11 @@ class PsuJourney:
         return tuple(account for account in found if account.account_id in self.account_ids)
 
     def is_claim_active(self, now: int) -> bool:
-        """Whether a submission may still be talking to the service."""
+        """Whether a consent submission to the service may still be in progress."""
         return self.state == "consenting" and now < self.claimed_at + CLAIM_SECONDS
 
     def needs_accounts(self, bank: DemoBank) -> bool:
-        """Whether the requested scopes concern accounts, so that at least one has to be chosen."""
+        """Whether a requested scope concerns accounts, so that the PSU must choose at least one."""
         known = bank.profile.protocol.scopes
         return any(known[scope].needs_accounts for scope in self.scopes if scope in known)
 
@@ -101,7 +103,7 @@ class PsuJourney:
 
 
 def begin(bank: DemoBank, request_url: str, request: AuthorizationRequest, browser: str) -> str:
-    """Record a new journey for the browser with the cookie ``browser``; answers its id."""
+    """Create a journey for the browser with the cookie ``browser``; returns its id."""
     journey_id = new_secret()
     record = _record_id(journey_id)
     addresses = jsontext.dumps({"request_url": request_url, "cancel_url": request.cancel_url})
@@ -135,7 +137,7 @@ def find(bank: DemoBank, journey_id: str, browser: str) -> PsuJourney:
 
 
 def sign_in(bank: DemoBank, journey: PsuJourney, customer: Customer) -> PsuJourney:
-    """The PSU is this customer. Raises: PsuJourneyChanged."""
+    """Record the customer who signed in. Raises: PsuJourneyChanged."""
     changes = {"state": "signed_in", "customer_id": customer.customer_id, "account_ids": []}
     return _update(bank, journey, changes, _state_condition(*UNDECIDED))
 
@@ -148,7 +150,7 @@ def count_failed_sign_in(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
 
 
 def choose_accounts(bank: DemoBank, journey: PsuJourney, account_ids: Sequence[str]) -> PsuJourney:
-    """The PSU chose these accounts. Raises: PsuJourneyChanged."""
+    """Record the chosen accounts. Raises: PsuJourneyChanged."""
     condition = _state_condition("signed_in", "confirming") & Attr("customer_id").eq(journey.customer_id)
     return _update(bank, journey, {"state": "confirming", "account_ids": list(account_ids)}, condition)
 
@@ -160,7 +162,9 @@ def count_wrong_key_code(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
 
 
 def claim_submission(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
-    """Take the right to send the consent, for ``CLAIM_SECONDS``: one submission gets it. Raises: PsuJourneyChanged."""
+    """Claim the consent submission for ``CLAIM_SECONDS``; only one concurrent request succeeds. Raises:
+    PsuJourneyChanged.
+    """
     now = bank.clock.time()
     seen = Attr("account_ids").eq(list(journey.account_ids)) & Attr("customer_id").eq(journey.customer_id)
     stale = (
@@ -173,25 +177,27 @@ def claim_submission(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
 
 
 def release_claim(bank: DemoBank, journey: PsuJourney) -> PsuJourney:
-    """Release the claim after no answer, so that the consent can be sent again. Raises: PsuJourneyChanged."""
+    """Release the claim if the service did not respond, so that the consent can be resent. Raises:
+    PsuJourneyChanged.
+    """
     return _update(bank, journey, {"claimed_at": 0}, _claim_condition(journey))
 
 
 def record_failure(bank: DemoBank, journey: PsuJourney, code: str, message: str) -> PsuJourney:
-    """The service refused the consent. Raises: PsuJourneyChanged."""
+    """Record that the service refused the consent. Raises: PsuJourneyChanged."""
     changes = {"state": "failed", "error_code": code, "error_message": message}
     return _update(bank, journey, changes, _claim_condition(journey))
 
 
 def record_refusal(bank: DemoBank, journey: PsuJourney, result: str) -> PsuJourney:
-    """The PSU, or the bank, refused; ``result`` is where the browser goes. Raises: PsuJourneyChanged."""
+    """Record the PSU's or the bank's refusal; ``result`` is the redirect URL. Raises: PsuJourneyChanged."""
     return _update(
         bank, journey, {"state": "refused", **_seal_result(bank, journey, result)}, _state_condition(*UNDECIDED)
     )
 
 
 def update_approval(bank: DemoBank, journey: PsuJourney, result: str) -> Operation:
-    """The write that ends the journey well, for the transaction that stores the consent."""
+    """The write that completes the journey, for the transaction that stores the consent."""
     changes = {"state": "approved", **_seal_result(bank, journey, result)}
     return Update(
         TABLE, bank.key(_record_id(journey.journey_id)), set=changes, condition=_state_condition("consenting")

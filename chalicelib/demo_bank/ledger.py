@@ -1,11 +1,12 @@
-"""The ledger: payments from and to an account, besides its generated transactions.
+"""The ledger: payments from and to an account, in addition to its generated transactions.
 
-Every payment is an entry of each of this bank's accounts in it, ``entry#<account>#<time>#<id>``. The balance is the sum
-of the booked entries; the available balance is that minus pending ones. On the first of a month what was paid in the
-month before comes back, so that a sandbox account never runs dry for good and a statement of twelve months is complete.
+A payment has an entry, ``entry#<account>#<time>#<id>``, on each of this bank's accounts involved. The
+balance is the sum of the booked entries; the available balance also subtracts pending ones. On the
+first of a month the previous month's payments are reversed, so that a sandbox account never stays
+empty and a twelve-month statement is complete.
 
-A debit reads the account's debit count, ``turn#<account>``, before its entries, and increments it together with its
-entry: of two debits that saw the same balance only one goes through.
+A debit reads the account's debit count, ``turn#<account>``, before its entries, and increments it
+together with its entry: of two debits based on the same balance, only one succeeds.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, a
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 _SETTLED_WITHIN = timedelta(days=1)
-"""What was begun before the statement's first day may have been booked on it."""
+"""How long before the statement's first day a payment may have begun and still be booked on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,12 @@ class PaymentEntry:
     """One payment on one account: ``amount`` in minor units, negative when money leaves the account.
 
     Attributes:
-        entry_id: the payment's id, for the account that pays.
-        counterparty_account: the other side, if known.
+        entry_id: for the paying account, the payment's id.
+        counterparty_account: the other party's account, if known.
         created_at: when the payment was initiated, Unix seconds.
-        begun_at: when the customer confirmed, Unix seconds; a part of the record's key.
+        begun_at: when the customer confirmed, Unix seconds; part of the record's key.
         booked_at: when it was booked; 0 while it is pending.
-        settles_at: when a pending entry is to be settled.
+        settles_at: when a pending entry is due for settlement.
     """
 
     entry_id: str
@@ -67,7 +68,7 @@ def entry_key(bank: DemoBank, account_id: str, entry: PaymentEntry) -> Item:
 
 
 def read_entries(bank: DemoBank, account: CustomerAccount) -> list[PaymentEntry]:
-    """The payments that a statement of today may have, oldest first."""
+    """The payments that may appear in today's statement, oldest first."""
     bank_name, prefix = bank.profile.name, _prefix(account.account_id)
     first = _midnight(first_day(bank.clock.now().date()) - _SETTLED_WITHIN)
     after = bank.key(f"{prefix}{first:012d}")
@@ -75,7 +76,7 @@ def read_entries(bank: DemoBank, account: CustomerAccount) -> list[PaymentEntry]
 
 
 def build_statement(account: CustomerAccount, payments: Iterable[PaymentEntry], today: date) -> Statement:
-    """The statement of an account as of ``today``, its payments included."""
+    """An account's statement as of ``today``, including its payments."""
     made = generate_statement(account, today)
     start = first_day(today)
     booked: list[StatementEntry] = []
@@ -90,7 +91,7 @@ def build_statement(account: CustomerAccount, payments: Iterable[PaymentEntry], 
 
 
 def _monthly_reversals(account: CustomerAccount, booked: Iterable[StatementEntry], today: date) -> list[StatementEntry]:
-    """Reversals: each month's payments come back on the first of the next month."""
+    """Reversals of each month's payments, on the first of the following month."""
     sums: dict[date, int] = defaultdict(int)
     for entry in booked:
         sums[first_of_month(entry.booked_on, -1)] += entry.amount
@@ -138,13 +139,13 @@ def _midnight(day: date) -> int:
 
 
 def read_debit_count(bank: DemoBank, account_id: str) -> int:
-    """How many debits the account has had; read it before the entries."""
+    """The number of debits on the account; read it before the entries."""
     item = bank.store.get(TABLE, bank.key(_debit_count_id(account_id)))
     return item["taken"] if item else 0
 
 
 def update_debit_count(bank: DemoBank, account_id: str, taken: int) -> Operation:
-    """Increment the debit count; fails when another debit was written since ``taken`` was read."""
+    """Increment the debit count; fails if another debit was written since ``taken`` was read."""
     condition = Attr("taken").eq(taken) if taken else absent("bank")
     return Update(TABLE, bank.key(_debit_count_id(account_id)), add={"taken": 1}, condition=condition)
 

@@ -1,11 +1,11 @@
-"""Payment orders: one record per payment, conditional writes, and reports of every status change.
+"""Payment orders: one record per payment, conditional writes, and a report of every status change.
 
-``open`` → ``confirmed`` → ``settled`` or ``rejected``; instant payments go from ``open`` straight to ``settled``; from
-``open`` also → ``rejected`` (no funds) and ``cancelled`` (refused, expired). Three kinds of records: ``payment#<id>``
-has the order, ``lines#<id>#…`` the single payments of a bulk, and ``due#<time>#<id>`` says when something is to be done
-next, so that what is due is found in order.
+``open`` → ``confirmed`` → ``settled`` or ``rejected``; instant payments go from ``open`` straight to
+``settled``; from ``open`` also → ``rejected`` (no funds) and ``cancelled`` (refused, expired). Three
+kinds of records: ``payment#<id>`` is the order, ``lines#<id>#…`` are the single payments of a bulk,
+and ``due#<time>#<id>`` has the time of the next step, so that due orders are found in order.
 
-The secret of the confirmation page is worked out from the id with the bank's own key; it is not stored.
+The secret of the confirmation page is derived from the id with the bank's own key; it is not stored.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class StatusReport:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """An account's credit from an order, in minor units, and its number of payments."""
+    """An account's total credit from an order, in minor units, and its number of payments."""
 
     account_id: str
     amount: int
@@ -66,14 +66,14 @@ class DemoPaymentOrder:
         customer_id: the debtor; empty until the customer of a direct payment has signed in.
         account_id: the debtor account; empty until the customer has chosen one.
         is_fixed: whether the request named the debtor account.
-        receiver, text: who gets the money and what for, in words for a statement.
-        receiver_account: where the money goes; empty for several receivers.
+        receiver, text: the payee and purpose, as shown on a statement.
+        receiver_account: the creditor account; empty if there are several receivers.
         count: number of single payments.
-        test: the test reference that it carries, or empty.
+        test: its test reference, or empty.
         is_within: whether all the money stays at this bank.
         settles_at: when a confirmed order is settled.
-        result: the status that the browser takes back to the TPP, ``None`` while the order is open.
-        report_at: when the reports are to be sent next, after so many ``report_attempts`` in vain.
+        result: the status that the browser takes to the TPP, ``None`` while the order is open.
+        report_at: when the reports are next sent, after ``report_attempts`` failures.
     """
 
     payment_id: str
@@ -115,13 +115,13 @@ class DemoPaymentOrder:
 
     @property
     def due_at(self) -> int:
-        """The time of its next step; 0 for never."""
+        """The time of its next step; 0 if there is none."""
         times = [self.confirm_by] if self.state == "open" else [self.settles_at] if self.state == "confirmed" else []
         return min([*times, *([self.report_at] if self.reports else [])], default=0)
 
     @property
     def return_url(self) -> str:
-        """The redirect at the end: the request's callback URL with the outcome in its query."""
+        """The final redirect: the request's callback URL with the outcome in its query."""
         outcome = {"status": str(self.result), "payment_id": self.payment_id}
         outcome |= {"message": self.message} if self.message else {}
         joint = "&" if urlsplit(self.callback_url).query else "?"
@@ -151,7 +151,7 @@ class DemoPaymentOrder:
 
 
 def derive_payment_id(bank: DemoBank, *parts: str) -> str:
-    """An unguessable id derived from its parts: a repeated request finds its own payment."""
+    """Derive an unguessable id from the parts, so that a repeated request finds its own payment."""
     return base64.b32encode(bank.derive("payment", *parts)).decode()[:_ID_LENGTH].lower()
 
 
@@ -189,7 +189,7 @@ def read_lines(bank: DemoBank, order: DemoPaymentOrder) -> list[PaymentLine]:
 
 
 def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstruction) -> list[Operation]:
-    """The writes of a new order; the first fails for a repeated request."""
+    """The writes that create an order; the first fails for a repeated request."""
     kept = order.created_at + RETENTION_SECONDS
     operations: list[Operation] = [Put(TABLE, _item(bank, order), absent("bank")), _put_due(bank, order)]
     for start in _chunks(order.count) if order.kind == "bulk" else ():
@@ -200,7 +200,7 @@ def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstr
 
 
 def update_order(bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrder) -> list[Operation]:
-    """The writes of an order's next state; the first fails after a concurrent change."""
+    """The writes of an order's next state; the first fails if the order was changed concurrently."""
     after = replace(after, revision=before.revision + 1)
     operations: list[Operation] = [Put(TABLE, _item(bank, after), Attr("revision").eq(before.revision))]
     if before.due_at != after.due_at:
@@ -212,7 +212,7 @@ def update_order(bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrd
 def apply_steps(
     bank: DemoBank, order: DemoPaymentOrder, steps: Sequence[PaymentStep], **changes: Any
 ) -> DemoPaymentOrder:
-    """The order after ``changes``, with a pending report for every status of ``steps``."""
+    """The order after ``changes``, with a pending report for the status of each of ``steps``."""
     status, reports = order.status, list(order.reports)
     for step in steps:
         reached = bank.format.statuses[step]
@@ -239,7 +239,7 @@ def find_due(bank: DemoBank) -> Iterator[tuple[int, str]]:
 
 
 def postpone(bank: DemoBank, at: int, order_id: str, seconds: int) -> None:
-    """Postpone an entry that was due at ``at``."""
+    """Postpone a due-time entry that was due at ``at``."""
     later = bank.clock.time() + seconds
     again = due_key(bank, later, order_id) | {"expires_at": later + RETENTION_SECONDS}
     bank.store.transact([Put(TABLE, again), Delete(TABLE, due_key(bank, at, order_id))])

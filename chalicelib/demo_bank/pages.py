@@ -1,4 +1,4 @@
-"""The frame of the banks' pages: visits, templates, cookies, static files, and display formats."""
+"""Common parts of the banks' pages: visits, templates, cookies, static files, and display formats."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _SHARED = Path(pages.__file__).parent
 
 @dataclass(frozen=True)
 class Visit(pages.Visit):
-    """One request of a PSU's browser at one bank."""
+    """One request from a PSU's browser to one bank."""
 
     bank: DemoBank
 
     def link(self, place: str, **query: str) -> str:
-        """A link inside the bank."""
+        """The URL of a page of this demonstration bank."""
         return f"{self.bank.path}{place}" + (f"?{urlencode(query)}" if query else "")
 
 
@@ -44,12 +44,12 @@ def page(
     referrer: str = "same-origin",
     **values: Any,
 ) -> Response:
-    """A page of the bank.
+    """Render a page of the bank.
 
     Args:
-        leads_to: the addresses at which its forms and their redirects may end.
-        referrer: ``NO_REFERRER`` where a code stands on the page.
-        values: for the template.
+        leads_to: the URLs to which its forms and their redirects may lead.
+        referrer: ``NO_REFERRER`` if the page shows a code.
+        values: template values.
     """
     bank = visit.bank
     text = _templates().render(
@@ -66,7 +66,7 @@ def page(
 def message_page(
     visit: Visit, title: str, text: str, *, status: int, code: str = "", link: str = "", label: str = ""
 ) -> Response:
-    """A message page, optionally with the service's code and a link."""
+    """A page with a message, optionally with the service's code and a link."""
     return page(visit, "message.html", status=status, title=title, text=text, code=code, link=link, label=label)
 
 
@@ -75,18 +75,18 @@ def not_found_page(visit: Visit) -> Response:
 
 
 def cookie_header(bank: DemoBank, name: str, value: str, seconds: int) -> str:
-    """A Set-Cookie value for the bank's pages; no seconds delete it."""
+    """A Set-Cookie value for the bank's pages; zero seconds delete the cookie."""
     return pages.cookie(name, value, seconds, path=bank.path, secure=bank.settings.is_https)
 
 
 def serve_static_file(visit: Visit, name: str) -> Response:
-    """``GET /static/<hashed name>``: a style sheet or a picture."""
+    """``GET /static/<hashed name>``: a style sheet or an image."""
     return _static_files().answer(name) or not_found_page(visit)
 
 
 @cache
 def _static_files() -> StaticFiles:
-    """The style sheets and pictures of both banks, and what all pages of the service share."""
+    """Style sheets and images of both banks, and those shared by all pages of the service."""
     return StaticFiles((_FOLDER / "static", _SHARED / "static"))
 
 
@@ -100,7 +100,7 @@ _SYMBOLS = {"GBP": "£", "EUR": "€", "USD": "$"}
 
 
 class ScopeText(NamedTuple):
-    """The PSU's text of a scope."""
+    """The description of a scope for the PSU."""
 
     title: str
     meaning: str
@@ -136,7 +136,7 @@ SCOPE_TEXTS: Mapping[str, ScopeText] = {
 
 
 def scope_text(scope: str) -> ScopeText:
-    """A scope in plain words; an unknown one by its name."""
+    """A scope's description in plain words; for an unknown scope, its name."""
     return SCOPE_TEXTS.get(scope, ScopeText(scope, "A permission that this page has no words for."))
 
 
@@ -165,5 +165,5 @@ def day(seconds: int) -> str:
 
 
 def day_of_month(moment: date) -> str:
-    """A date as ``21 Nov``, where the year is clear."""
+    """A date as ``21 Nov``, for use where the year is clear."""
     return f"{moment.day} {moment:%b}"

@@ -1,8 +1,9 @@
-"""The PSU's journey through a payment: sign in, choose the account, confirm with a key code, or refuse.
+"""The PSU's journey through a payment: sign in, choose the account, and confirm with a key code or
+refuse.
 
-One address shows whatever is to be done next, ``/payment/<secret>``; the forms post to ``/payment/sign-in``,
-``choose``, ``confirm`` and ``refuse`` with the secret in their field ``payment``. At the end the browser goes back to
-the TPP.
+``/payment/<secret>`` shows the current step; the forms post to ``/payment/sign-in``, ``choose``,
+``confirm`` and ``refuse`` with the secret in their field ``payment``. At the end the browser is
+redirected to the TPP.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ PATH = "/payment/"
 KEY_CODES = 3
 SIGN_INS = 5
 REPORT_SECONDS = 5
-"""Seconds that a PSU waits for reports to the service; later ones are due anyway."""
+"""Seconds that a PSU waits for reports to be sent to the service; unsent ones stay due."""
 _RUNS = 2
 
 PaymentStepView = Callable[[Visit, DemoPaymentOrder], Response]
@@ -52,7 +53,7 @@ def show_payment(visit: Visit, secret: str) -> Response:
 
 
 def payment_step(step: PaymentStepView) -> Callable[[Visit], Response]:
-    """A form of one step; when the payment is over, every form leads back to the TPP, where it led before."""
+    """Wrap the form of one step; once the payment has ended, every form redirects to the TPP."""
 
     @wraps(step)
     def view(visit: Visit) -> Response:
@@ -73,13 +74,13 @@ def payment_step(step: PaymentStepView) -> Callable[[Visit], Response]:
 
 
 def _form_subject(order: DemoPaymentOrder) -> tuple[str, str, int]:
-    """What a form was about; a report that was sent or postponed meanwhile changes nothing of it."""
+    """The order members that a form depends on; sent or postponed reports do not affect them."""
     return order.customer_id, order.account_id, order.attempts
 
 
 @payment_step
 def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
-    """The PSU signs in; after too many wrong passwords the payment is cancelled."""
+    """Sign the PSU in; after too many wrong passwords the payment is cancelled."""
     bank = visit.bank
     customer = customers.authenticate(bank.profile.name, visit.field("username"), visit.field("password"))
     if customer is None:
@@ -96,7 +97,9 @@ def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
 
 
 def payer_step(step: Callable[[Visit, DemoPaymentOrder, CustomerSession], Response]) -> PaymentStepView:
-    """A form of the signed-in customer; without a session, or without its form token, it leads to the sign-in."""
+    """Wrap a form that requires a signed-in customer; without a session or its form token, redirect to the
+    sign-in.
+    """
 
     @wraps(step)
     def checked(visit: Visit, order: DemoPaymentOrder) -> Response:
@@ -111,7 +114,7 @@ def payer_step(step: Callable[[Visit, DemoPaymentOrder, CustomerSession], Respon
 @payment_step
 @payer_step
 def choose_account(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> Response:
-    """The PSU chooses the debtor account."""
+    """Record the debtor account that the PSU chose."""
     account = next(
         (row for row in _payable_accounts(visit, order, session) if row.account_id == visit.field("account")), None
     )
@@ -127,7 +130,7 @@ def choose_account(visit: Visit, order: DemoPaymentOrder, session: CustomerSessi
 @payment_step
 @payer_step
 def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> Response:
-    """The right key code confirms the payment; three wrong ones cancel it."""
+    """Confirm the payment with the correct key code; three wrong codes cancel it."""
     bank = visit.bank
     if not order.account_id:
         return see_other(_payment_link(visit, order))
@@ -145,7 +148,7 @@ def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSess
 
 @payment_step
 def refuse_payment(visit: Visit, order: DemoPaymentOrder) -> Response:
-    """The PSU refuses; the link suffices, since nothing is shown and no money moves."""
+    """Refuse the payment; the link alone suffices, since nothing is shown and no money moves."""
     return _cancel_payment(visit, order, "The customer refused")
 
 
@@ -163,19 +166,23 @@ def _send_reports(visit: Visit, order: DemoPaymentOrder) -> None:
 
 
 def _payer_session(order: DemoPaymentOrder, session: CustomerSession | None) -> CustomerSession | None:
-    """The session of the payment's customer; a direct payment has none before the sign-in here."""
+    """The session of the payment's customer; for a direct payment, ``None`` before sign-in."""
     return session if session and session.customer.customer_id == order.customer_id else None
 
 
 def _may_pay(visit: Visit, order: DemoPaymentOrder, customer: Customer) -> bool:
-    """Whether the payment is this customer's: the one who gave the consent, or who owns the account, or anybody."""
+    """Whether this customer may pay: as giver of the consent, as owner of the account, or, if neither is
+    set, anyone.
+    """
     if order.consent:
         return order.customer_id == customer.customer_id
     return not order.is_fixed or order.account(visit.bank) in customer.accounts
 
 
 def _payable_accounts(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> list[CustomerAccount]:
-    """The possible debtor accounts: in the currency, approved by the consent if any, and not a receiver's."""
+    """The possible debtor accounts: in the payment's currency, approved by any consent, and not a receiver's
+    account.
+    """
     consent = consents.get_consent(visit.bank, order.consent)
     found = consent.accounts_to_pay_from(visit.bank) if consent else session.customer.accounts
     receiving = {credit.account_id for credit in order.credits}

@@ -17,10 +17,10 @@ class Profile:
     """One demonstration bank.
 
     Attributes:
-        name: the segment of its addresses.
-        version: the number of the protocol's version that it speaks.
+        name: the path segment in its URLs.
+        version: the number of its protocol version.
         schemes: the payment schemes that it offers.
-        consent_days: the validity of consents.
+        consent_days: the validity of consents in days.
     """
 
     name: BankName
@@ -34,19 +34,19 @@ class Profile:
 
     @property
     def protocol(self) -> Version:
-        """The version of the protocol that it speaks."""
+        """The protocol version of the bank."""
         return VERSIONS[self.version]
 
     def domain(self, public_url: str) -> str:
-        """The bank's own address, to which webhooks are sent."""
+        """The bank's base URL, to which webhooks are sent."""
         return f"{public_url}/demo-bank/{self.name}"
 
     def authorization_url(self, public_url: str) -> str:
-        """The address of the authorization page."""
+        """The URL of the authorization page."""
         return f"{self.domain(public_url)}/authorize"
 
     def path(self, public_url: str) -> str:
-        """The path of the bank's address, without scheme and host: links inside the bank start with it."""
+        """The path of the bank's base URL, without scheme and host; links within the bank start with it."""
         return urlsplit(self.domain(public_url)).path
 
 

@@ -1,4 +1,4 @@
-"""Refusals of the banks: the protocol's faults, and codes of the bank's own."""
+"""The banks' refusals: faults defined by the protocol, and the bank's own codes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from chalicelib.openbanking.protocol.refusals import RefusalRow
 
 
 class UnknownToken(Refusal):
-    """A token that this bank never had: no repeat will make it known, whence HTTP 404 in both versions."""
+    """A token that this bank never issued. Retrying is pointless, so both versions respond with HTTP 404."""
 
     def __init__(self) -> None:
         super().__init__(Fault.UNKNOWN_TOKEN, "this bank has no such token")
 
 
 class OwnRefusal(Refusal):
-    """A refusal for which the protocol has no code: a number in version 1, a name in version 2, both the bank's own."""
+    """A refusal not defined by the protocol, with the bank's own code: a number in version 1, a name in
+    version 2.
+    """
 
     def __init__(self, number: int, name: str, message: str) -> None:
         self.number = number
@@ -56,5 +58,5 @@ ONE_ACCOUNT_TWICE = RefusalRow(Fault.CONTENT, "debtor and creditor are the same 
 
 
 def refuse_token(row: RefusalRow, fault: Fault) -> Refusal:
-    """The refusal of a token that is not in force, with the fault that the bank's version has for it."""
+    """The refusal of a token that is not in force, with the fault that the bank's version defines for it."""
     return replace(row, fault=fault)()

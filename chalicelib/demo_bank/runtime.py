@@ -1,7 +1,7 @@
 """The runtime of a demonstration bank: credentials, the service's public keys, storage and secrets.
 
-A bank's credentials are one member of the secret of the demonstration banks:
-``{"one": {"bic", "api_key", "signing_key" (PEM), "storage_key" (256 bits, hexadecimal)}, "two": {…}}``.
+A bank's credentials are one member of the demonstration banks' secret: ``{"one": {"bic", "api_key",
+"signing_key" (PEM), "storage_key" (256 bits, hexadecimal)}, "two": {…}}``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CONNECT_SECONDS = 3
 READ_SECONDS = 15
 KEYS_SECONDS = 5
 _private_key = lru_cache(maxsize=4)(signatures.load_private_key)
-"""Loaded keys are cached: loading checks a key, which takes as long as many signatures."""
+"""Load a private key, cached: loading validates it, which takes as long as many signatures."""
 
 _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----\s*", re.DOTALL)
 
@@ -62,7 +62,7 @@ class NotInstalled(Exception):
 
 
 class HubUnreachable(Exception):
-    """The service did not answer, or broke the protocol."""
+    """The service did not respond, or its response violated the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class DemoBankCredentials:
 
 
 class DemoBank:
-    """One demonstration bank at work. Its credentials and the service's keys are read again after a minute.
+    """A running demonstration bank. Its credentials and the service's keys are reloaded after a minute.
 
-    ``pause`` waits a number of seconds; tests pass one that does not wait.
+    ``pause`` waits for a number of seconds; tests pass one that does not wait.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class DemoBank:
         return self._credentials[1]
 
     def hub_keys(self) -> Sequence[RSAPublicKey]:
-        """The public keys of the service, as it publishes them. Raises: HubUnreachable."""
+        """The service's published public keys. Raises: HubUnreachable."""
         now = self.clock.time()
         if self._hub_keys is None or now - self._hub_keys[0] >= CACHED_SECONDS:
             self._hub_keys = (now, self._read_or_reuse(self._fetch_hub_keys, self._hub_keys))
@@ -127,9 +127,9 @@ class DemoBank:
         headers: Mapping[str, str] | None = None,
         seconds: float = READ_SECONDS,
     ) -> requests.Response:
-        """One HTTP exchange with the service, over a connection of its own.
+        """Make one HTTP request to the service, on a separate connection.
 
-        ``seconds`` is the time limit of the answer. Raises: HubUnreachable.
+        ``seconds`` is the time limit for the response. Raises: HubUnreachable.
         """
         with requests.Session() as session:
             session.trust_env = False
@@ -146,19 +146,19 @@ class DemoBank:
                 raise HubUnreachable(f"{path}: {type(error).__name__}") from error
 
     def seal(self, text: str, record: str) -> bytes:
-        """Encrypt a secret of a record."""
+        """Encrypt a secret for storage in a record."""
         return self._vault().seal(text, self._context(record))
 
     def unseal(self, sealed: bytes, record: str) -> str:
         return self._vault().unseal(sealed, self._context(record))
 
     def derive(self, purpose: str, *parts: str) -> bytes:
-        """256 bits derived from the parts with this bank's key."""
+        """Derive 256 bits from the parts with this bank's key."""
         message = "\x1f".join((purpose, *parts)).encode()
         return hmac.digest(self.credentials().storage_key, message, "sha256")
 
     def _read_or_reuse(self, read: Callable[[], T], before: tuple[int, T] | None) -> T:
-        """The result of ``read``; if it fails, the earlier result is used for another period."""
+        """The result of ``read``; if it fails, the previous result is used for another period."""
         try:
             return read()
         except NotInstalled:
@@ -195,7 +195,7 @@ class DemoBank:
 
 @dataclass(frozen=True, slots=True)
 class _StorageKey:
-    """The bank's one storage key, as the vault asks for keys."""
+    """The bank's single storage key, with the interface that the vault expects."""
 
     cipher: AESGCM
 

@@ -1,4 +1,4 @@
-"""Installs the demonstration banks, once per stage, for the operator."""
+"""Installation of the demonstration banks, once per stage, by the operator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chalicelib.openbanking.records.banks import Banks, UnknownBank
 
 
 class Host(Services, Protocol):
-    """The service that the banks are registered with."""
+    """The service with which the banks are registered."""
 
     @property
     def openbanking(self) -> HasBanks: ...
@@ -31,10 +31,10 @@ _STORAGE_KEY_BYTES = 32
 def install(host: Host) -> list[Bank]:
     """Register both banks with the service and store their credentials in the banks' own secret.
 
-    Repeating it changes nothing, except that lost or rotated keys are replaced and moved addresses are put right.
+    Idempotent, except that lost or rotated keys are replaced and changed addresses are updated.
 
     Raises:
-        InvalidBank: an address or key that the service does not accept.
+        InvalidBank: the service does not accept an address or key.
     """
     return [_install(host, profile) for profile in PROFILES]
 
@@ -65,7 +65,7 @@ def _install(host: Host, profile: Profile) -> Bank:
 
 
 def _has_current_api_key(host: Host, bank: Bank, api_key: str) -> bool:
-    """Whether a bank's stored key is still the service's: an operator may have rotated it."""
+    """Whether a bank's stored key is still valid at the service; an operator may have rotated it."""
     credential = OpaqueToken.parse(api_key, parts=1)
     return credential is not None and credential.matches(bank.api_key(host.clock.time())["digest"])
 
@@ -86,7 +86,7 @@ def _new_bank(host: Host, profile: Profile, public_key: str) -> NewBank:
 
 
 def _update_addresses(host: Host, profile: Profile, bank: Bank) -> Bank:
-    """The bank with the addresses that the service's own address gives it."""
+    """The bank with addresses based on the service's own address."""
     domain = profile.domain(host.settings.public_url)
     authorization_url = profile.authorization_url(host.settings.public_url)
     if (bank.domain, bank.authorization_url) == (domain, authorization_url):

@@ -1,4 +1,4 @@
-"""Customers' sessions outside journeys: to view accounts and consents, or to confirm a payment."""
+"""Customer sessions outside journeys: for viewing accounts and consents, or confirming a payment."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from chalicelib.foundation.http.pages import see_other
 from chalicelib.foundation.identifiers import digest, new_secret
 
 COOKIE = "demo_bank_session"
-"""Its value is not stored."""
+"""The session cookie; its value is not stored."""
 LIFETIME = 1800
 
 
 @dataclass(frozen=True, slots=True)
 class CustomerSession:
-    """One signed-in customer; every form of the session carries ``form_token``."""
+    """A signed-in customer; every form in the session has ``form_token``."""
 
     customer: Customer
     form_token: str
@@ -32,7 +32,7 @@ SessionView = Callable[[Visit, CustomerSession], Response]
 
 
 def find_session(visit: Visit) -> CustomerSession | None:
-    """The session of the browser's cookie."""
+    """The session that belongs to the browser's cookie."""
     bank, cookie = visit.bank, visit.cookie(COOKIE)
     item = bank.store.get(TABLE, _session_key(bank, cookie)) if cookie else None
     if item is None or item["expires_at"] <= bank.clock.time():
@@ -42,21 +42,21 @@ def find_session(visit: Visit) -> CustomerSession | None:
 
 
 def find_form_session(visit: Visit) -> CustomerSession | None:
-    """The session of the browser's cookie, if the form that was sent is one of it."""
+    """The session that belongs to the browser's cookie, if the submitted form has its token."""
     session = find_session(visit)
     is_own = session and hmac.compare_digest(visit.field("form_token").encode(), session.form_token.encode())
     return session if is_own else None
 
 
 def sign_in_page(visit: Visit, place: str, title: str, text: str) -> Response:
-    """The form to sign in for the page at ``place``."""
+    """The sign-in form for the page at ``place``."""
     error = "User name and password do not match. Please try again." if visit.field("again") else ""
     people = list(customers_by_id(visit.bank.profile.name).values())
     return page(visit, "area_sign_in.html", error=error, customers=people, place=place, title=title, text=text)
 
 
 def sign_in(visit: Visit) -> Response:
-    """Start a session, and redirect to the page that needs it."""
+    """Start a session and redirect to the page that required it."""
     customer = authenticate(visit.bank.profile.name, visit.field("username"), visit.field("password"))
     if customer is None:
         return see_other(visit.link(_return_path(visit), again="1"))
@@ -64,7 +64,7 @@ def sign_in(visit: Visit) -> Response:
 
 
 def begin_session(visit: Visit, customer: Customer) -> str:
-    """Start a session; answers the Set-Cookie value."""
+    """Start a session; returns the Set-Cookie value."""
     bank, cookie = visit.bank, new_secret()
     members = {"customer_id": customer.customer_id, "expires_at": bank.clock.time() + LIFETIME}
     bank.store.put(TABLE, _session_key(bank, cookie) | members)
@@ -72,7 +72,9 @@ def begin_session(visit: Visit, customer: Customer) -> str:
 
 
 def require_session(view: SessionView) -> Callable[[Visit], Response]:
-    """A form of a signed-in customer; without a session, or without its form token, it leads to the sign-in."""
+    """Wrap a form that requires a signed-in customer; without a session or its form token, redirect to the
+    sign-in.
+    """
 
     @wraps(view)
     def view_if_signed_in(visit: Visit) -> Response:
@@ -93,5 +95,5 @@ def _session_key(bank: DemoBank, cookie: str) -> dict[str, str]:
 
 
 def _return_path(visit: Visit) -> str:
-    """The page that a form belongs to: the first part of the form's address."""
+    """The page that contains the form: the first segment of the form's path."""
     return f"/{visit.incoming.uri['first']}"

@@ -1,4 +1,4 @@
-"""The addresses of a demonstration bank: the PSU's pages, style sheets, and webhooks."""
+"""The URLs of a demonstration bank: PSU pages, style sheets, and webhooks."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "/consents/revoke"): customer_views.revoke_consent,
     ("POST", "/consents/sign-out"): sign_in_views.sign_out,
 }
-"""Method, path below the bank's address, and view of every page."""
+"""Method, path below the bank's base URL, and view of every page."""
 
 PAGES_BELOW: Mapping[str, Callable[[Visit, str], Response]] = {
     "/payment/": payment_views.show_payment,
     "/my-accounts/": customer_views.show_account,
     "/static/": pages.serve_static_file,
 }
-"""Views by path prefix; they take the rest of the path."""
+"""Views by path prefix; they receive the rest of the path."""
 
 _FOREIGN = "A page of another site sent this form, so it was not taken. Please start from this bank's pages."
 
 
 def serve(host: Services, name: BankName, incoming: Incoming) -> Response:
-    """The answer of one bank at one address."""
+    """A bank's response to a request."""
     place = _path(incoming)
     page = PAGES.get((incoming.method, place))
     if page is None and incoming.method == "POST":
@@ -67,7 +67,7 @@ def serve(host: Services, name: BankName, incoming: Incoming) -> Response:
 
 
 def answer_failure(host: Services, incoming: Incoming, error: Exception) -> Response:
-    """The answer when the view raised: to a program in its version's format, to a person as a page."""
+    """The response when a view raised: for programs in the version's error format, for people as a page."""
     at = get_bank(BY_NAME[incoming.route.split("/")[2]].name, host)
     if incoming.method == "POST" and ("POST", _path(incoming)) not in PAGES:
         return webhooks.answer_failure(at, incoming, error)

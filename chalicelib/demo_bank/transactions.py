@@ -1,9 +1,10 @@
 """A year of generated transactions for every account, derived from its number.
 
-The transactions of a month are drawn from a generator seeded with the account's number and the month, so they are
-always the same. Every month ends as it began: the rest is transferred away on the 28th. A statement therefore starts
-with one opening entry that never changes, twelve whole months back, and the balance is the sum of its entries. Amounts
-are integers in minor units, negative when money leaves the account.
+The transactions of a month come from a generator seeded with the account's number and the month, so
+they never change. Each month's transactions add up to zero: the remainder is transferred away on the
+28th. A statement therefore starts with one constant opening entry, twelve whole months back, and the
+balance is the sum of its entries. Amounts are integers in minor units, negative when money leaves the
+account.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _SWEEP_DAY = 28
 class StatementEntry:
     """One entry of a statement; ``amount`` in minor units of the account's currency.
 
-    ``status`` and ``created_on`` are those of a payment that was initiated at this bank, otherwise ``None``.
+    ``status`` and ``created_on`` are set for a payment initiated at this bank, otherwise ``None``.
     """
 
     transaction_id: str
@@ -47,7 +48,7 @@ class StatementEntry:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The entries of an account up to a day, oldest first, and those still pending on it."""
+    """An account's entries up to a day, oldest first, and those still pending on that day."""
 
     booked: tuple[StatementEntry, ...]
     pending: tuple[StatementEntry, ...]
@@ -59,12 +60,12 @@ class Statement:
 
     @property
     def available(self) -> int:
-        """The booked balance less pending entries."""
+        """The booked balance minus pending entries."""
         return self.balance + sum(entry.amount for entry in self.pending)
 
     @property
     def newest_first(self) -> list[tuple[StatementEntry, bool]]:
-        """Every entry, pending ones first, and whether it is pending."""
+        """Every entry with whether it is pending, pending ones first."""
         pending = [(entry, True) for entry in reversed(self.pending)]
         return pending + [(entry, False) for entry in reversed(self.booked)]
 
@@ -97,12 +98,12 @@ def generate_statement(account: CustomerAccount, today: date) -> Statement:
 
 
 def first_day(today: date) -> date:
-    """The day that a statement as of ``today`` begins with."""
+    """The first day of a statement as of ``today``."""
     return first_of_month(today, MONTHS)
 
 
 def first_of_month(day: date, back: int) -> date:
-    """The first day of a month, a number of months before ``day``."""
+    """The first day of the month that is a number of months before ``day``."""
     count = day.year * 12 + day.month - 1 - back
     return date(count // 12, count % 12 + 1, 1)
 
@@ -141,7 +142,7 @@ def _month_entries(account: CustomerAccount, first: date) -> tuple[StatementEntr
 
 
 def _counterparty_account(account: CustomerAccount, entry: _MonthEntry) -> AccountIdentifiers:
-    """The other side of a transfer: a valid IBAN, always the same for the same name."""
+    """The other party's account in a transfer: a valid IBAN, always the same for the same name."""
     if entry.means != "transfer":
         return AccountIdentifiers()
     number = Random(entry.counterparty).randrange(10**8)
@@ -150,7 +151,7 @@ def _counterparty_account(account: CustomerAccount, entry: _MonthEntry) -> Accou
 
 
 def _amount(random: Random, low: int, high: int, scale: int) -> int:
-    """An amount from ``low`` to ``high`` minor units, scaled by ``scale`` per cent."""
+    """A random amount from ``low`` to ``high`` minor units, scaled by ``scale`` per cent."""
     return random.randint(low, high) * scale // 100
 
 

@@ -1,6 +1,6 @@
-"""Webhooks of a demonstration bank: rows per version, and the checks before each.
+"""Webhooks of a demonstration bank: the rows per version, and the checks before each.
 
-Checked in this order: key, request id, signature, JSON, fields, token, scope.
+Checks are made in this order: key, request id, signature, JSON, fields, token, scope.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 
 _BODY_BYTES = 1_000_000
 _BULK_BYTES = 5_000_000
-"""The service takes 4 MB from a TPP, and adds to every payment the scheme that was left out."""
+"""Body limit for bulk payments: the service accepts 4 MB from a TPP and adds any omitted scheme to each
+payment.
+"""
 
 WebhookHandler = Callable[[WebhookCall], dict[str, Any]]
 
@@ -43,10 +45,10 @@ class WebhookRow:
 
     Attributes:
         webhook: the protocol's row: path, model of the body, scope.
-        answer: makes the members of the answer.
-        consent: whether X-Auth-Token must name a consent in force. A status may be asked for without, and a revocation
-            may concern a consent that has ended.
-        body_bytes: the longest body that is taken.
+        answer: builds the response members.
+        consent: whether X-Auth-Token must belong to a consent in force. A status request may have no token, and a
+            revocation may concern a consent that has ended.
+        body_bytes: the maximum body size.
     """
 
     webhook: Webhook
@@ -56,7 +58,7 @@ class WebhookRow:
 
 
 def webhook_rows(bank: DemoBank) -> Mapping[str, WebhookRow]:
-    """The webhooks that a bank answers, by path."""
+    """The webhooks that a bank supports, by path."""
     return _rows_of_version(bank.profile.protocol, bank.format)
 
 
@@ -92,7 +94,7 @@ def _revoke_token(call: WebhookCall) -> dict[str, Any]:
 
 
 def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Response:
-    """Answer one webhook. Raises: Refusal."""
+    """Handle a webhook and return its response. Raises: Refusal."""
     authenticate_hub(bank, incoming)
     request = _read_request(row, incoming)
     consent = _find_consent(bank, row, incoming)
@@ -103,13 +105,13 @@ def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Respo
 
 
 def refuse_unknown_path(bank: DemoBank, incoming: Incoming) -> Response:
-    """Any other path of the bank. Raises: Refusal."""
+    """Refuse any other path of the bank. Raises: Refusal."""
     authenticate_hub(bank, incoming)
     raise refusals.ACTION_UNKNOWN()
 
 
 def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Response:
-    """An error in the format of the bank's version."""
+    """The error response in the format of the bank's version."""
     if isinstance(error, Refusal):
         refusal = error
         log.info("demo bank: webhook refused", bank=bank.profile.name, fault=error.fault.name)
@@ -120,7 +122,7 @@ def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Resp
 
 
 def _error_body(bank: DemoBank, refusal: Refusal, request_id: str) -> tuple[dict[str, Any], int]:
-    """The body of an error, and its HTTP status."""
+    """The body of an error response, and its HTTP status."""
     version = bank.profile.protocol
     body = version.errors.body(refusal, request_id, bank.clock.time())
     if isinstance(refusal, OwnRefusal):
@@ -157,7 +159,9 @@ def _read_request(row: WebhookRow, incoming: Incoming) -> Any:
 
 
 def _find_consent(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> DemoConsent | None:
-    """The consent behind X-Auth-Token; ended, expired and unknown ones are alike to the caller. Raises: Refusal."""
+    """The consent for X-Auth-Token; ended, expired and unknown ones are indistinguishable to the caller.
+    Raises: Refusal.
+    """
     token = incoming.headers.get("x-auth-token", "")
     if row.consent == "ignored" or (row.consent == "if named" and not token):
         return None
