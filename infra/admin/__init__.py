@@ -1,1 +1,1 @@
-"""The operator's command line: banks, clients, keys and users of one stage."""
+"""The operator's command line for the banks, clients, keys and users of a stage."""

@@ -1,4 +1,4 @@
-"""``.venv/bin/python -m infra.admin``."""
+"""Entry point of ``python -m infra.admin``."""
 
 import logging
 
@@ -6,10 +6,10 @@ from infra import command
 
 
 def main() -> None:
-    """Run the program; the late import lets Ctrl-C print one line from the first moment."""
+    """Run the program. The import is deferred so that Ctrl-C during start-up prints one line, not a traceback."""
     from infra.admin.commands import program
 
-    logging.disable()  # the commands speak for themselves, and standard output may have to be one JSON document
+    logging.disable()  # standard output may have to be a single JSON document
     program(prog_name=f"{command.PYTHON} -m infra.admin")
 
 

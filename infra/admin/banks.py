@@ -1,4 +1,4 @@
-"""Commands for banks: registration, addresses, and keys."""
+"""Commands for banks: registration, settings and keys."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def add(
 ) -> Report:
     """Register a bank and print its API key, once.
 
-    The key goes both ways: the bank shows it to the service, and the service to the bank.
+    The same key authenticates both sides: the bank to the service, and the service to the bank.
 
     \b
     Example:
@@ -111,7 +111,7 @@ def list_banks() -> Report:
 
 @command(group, "show")
 def show(bic: BicArgument) -> Report:
-    """Show one bank with the ids of its public keys; its API key is never shown again.
+    """Show a bank and the ids of its public keys, but never its API key.
 
     \b
     Example:
@@ -139,9 +139,9 @@ def change(
         bool | None, typer.Option("--active/--inactive", help="Whether anybody may use it.", show_default=False)
     ] = None,
 ) -> Report:
-    """Change the given settings of a bank; the change holds everywhere within a minute.
+    """Change settings of a bank; the change takes effect everywhere within a minute.
 
-    With another API version the bank gets all scopes and schemes of that version, unless they are given.
+    A new API version resets scopes and schemes to all those of that version, unless you pass them.
 
     \b
     Examples:
@@ -173,10 +173,11 @@ def change(
 
 @command(group, "test")
 def probe_bank(bic: BicArgument) -> Report:
-    """Send a bank a signed request and report what came back.
+    """Send a bank a signed request and report the response.
 
-    The request is the list of accounts without a consent, which a bank has to refuse. Any answer in the protocol's form
-    counts. The exit code is 1 without one, or if the bank refuses the API key or the signature.
+    The request lists accounts without a consent, so the bank has to refuse it. Any response in the protocol's
+    format counts as success. The exit code is 1 if there is none, or if the bank rejects the API key or the
+    signature.
 
     \b
     Example:
@@ -201,20 +202,21 @@ def rotate_key(
         int, output.overlap_option("How long the bank gets to accept the new key before the service shows it.")
     ] = output.OVERLAP,
 ) -> Report:
-    """Make a new API key and print it, once.
+    """Create a new API key and print it, once.
 
     \b
     How to proceed:
-      1. Rotate, and hand the printed key to the bank at once.
-      2. The bank accepts both keys from the service, and may show the new one to it from now on.
-      3. When the overlap is over, the service shows the new key; the bank may then refuse the old one.
+      1. Rotate, and give the printed key to the bank immediately.
+      2. The bank starts to accept both keys from the service, and may already use the new one for its own calls.
+      3. When the overlap ends, the service switches to the new key, and the bank may stop accepting the old one.
 
-    From the bank, the key before it is accepted until the next rotation. A new key that is not shown yet is replaced by
-    another rotation. When each key was made and is shown is in `banks show`; `banks test` tries the one that is shown.
+    The service accepts the bank's old key until the next rotation. Rotating again before the new key is in use
+    replaces it. `banks show` lists when each key was created and when it comes into use; `banks test` uses the
+    current key.
 
     \b
-    If the key is in wrong hands: rotate twice with --overlap 0, which shuts it out, and hand over the second key. Until
-    the bank has that key it refuses the service, and the service the bank.
+    If a key is compromised, rotate twice with --overlap 0, which invalidates it, and give the bank the second key.
+    Until the bank has that key, it and the service refuse each other's calls.
 
     \b
     Examples:
@@ -235,10 +237,10 @@ def rotate_key(
 
 @command(group, "install-demo")
 def install_demo() -> Report:
-    """Register both demonstration banks, on a stage that has them.
+    """Register both demonstration banks on a stage that provides them.
 
-    Repeating it changes nothing, except that lost credentials are replaced, and that the banks follow a PUBLIC_URL that
-    has changed. The stage needs its keys first (`keys init`).
+    Run it again to replace lost credentials, or to update the banks after PUBLIC_URL has changed; otherwise a
+    repeat changes nothing. Create the stage's keys first (`keys init`).
 
     \b
     Example:
@@ -253,7 +255,7 @@ def install_demo() -> Report:
 
 @command(group, "add-public-key")
 def add_public_key(bic: BicArgument, file: KeyFile) -> Report:
-    """Accept signatures of another key; at most two are active.
+    """Add a public key to verify a bank's signatures; a bank has at most two.
 
     \b
     Example:
@@ -266,7 +268,7 @@ def add_public_key(bic: BicArgument, file: KeyFile) -> Report:
 def remove_public_key(
     bic: BicArgument, key_id: Annotated[str, typer.Argument(metavar="KEY-ID", help="As `banks show` prints it.")]
 ) -> Report:
-    """Stop accepting signatures of a key.
+    """Remove a public key; signatures made with its private key are refused.
 
     \b
     Example:
@@ -279,7 +281,7 @@ def remove_public_key(
 def remove(
     bic: BicArgument, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, as_json: bool = False
 ) -> Report:
-    """Remove a bank; its consents stay, but no call reaches it.
+    """Remove a bank. Its consents are kept, but calls to the bank are no longer possible.
 
     \b
     Example:
@@ -297,7 +299,7 @@ def remove(
 
 
 def _read_public_key(path: Path) -> str:
-    """The text of a PEM file with a usable public key."""
+    """Read a PEM file and check that it contains a usable public key."""
     try:
         pem = path.read_text(encoding="ascii")
     except OSError as error:

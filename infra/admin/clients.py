@@ -1,4 +1,4 @@
-"""Commands for clients: the TPPs that may use the service."""
+"""Commands for clients, the registered applications of TPPs."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ def add(
     ] = False,
     inactive: Annotated[bool, typer.Option("--inactive", help="Register it without letting it call.")] = False,
 ) -> Report:
-    """Register a client and print its Client ID and, once, its secrets.
+    """Register a client; print its Client ID and, once, its secrets.
 
-    With an Events URL it gets a secret to verify its events. A code is used up even if the command is refused.
+    A client with an Events URL gets a secret to verify its events. A user's code is used up even if the command is
+    refused.
 
     \b
     Example:
@@ -94,7 +95,7 @@ def list_clients(
 
 @command(group, "show")
 def show(client_id: ClientArgument) -> Report:
-    """Show one client and its history, the latest change first.
+    """Show a client and its changes, newest first.
 
     \b
     Example:
@@ -112,7 +113,7 @@ def show(client_id: ClientArgument) -> Report:
 
 @command(group, "activate")
 def activate(client_id: ClientArgument) -> Report:
-    """Let a client call the service.
+    """Allow a client to call the service.
 
     \b
     Example:
@@ -124,7 +125,7 @@ def activate(client_id: ClientArgument) -> Report:
 
 @command(group, "deactivate")
 def deactivate(client_id: ClientArgument) -> Report:
-    """Refuse every call of a client; its consents stay.
+    """Refuse all calls of a client. Its consents are kept.
 
     \b
     Example:
@@ -141,7 +142,7 @@ def registration_number(
 ) -> Report:
     """Set the registration number that banks show to PSUs.
 
-    In production a client that a user creates in the web interface has a made-up number until then.
+    Until it is set, a client that a user created in production has a placeholder number.
 
     \b
     Example:
@@ -164,9 +165,10 @@ def update(
 ) -> Report:
     """Change a client's title, Callback URLs or Events URL; other settings stay.
 
-    The given Callback URLs, up to ten, replace the earlier ones. Remove one half an hour after its last request, since
-    requests under way end at an error page. With its first Events URL a client gets a secret to verify its events,
-    printed once; it keeps the secret when the address changes or goes.
+    The Callback URLs that you pass, up to ten, replace all current ones. Remove a URL no sooner than half an hour
+    after the client last used it: pending authorizations that use it would end at an error page. When a client
+    first gets an Events URL, it also gets a secret to verify its events, printed once. The secret is kept when the
+    URL is changed or removed.
 
     \b
     Examples:
@@ -199,12 +201,12 @@ def rotate_secret(
         int, output.overlap_option("How long the old secret is accepted as well; 0 ends it at once.")
     ] = output.OVERLAP,
 ) -> Report:
-    """Make a new secret for a client and print it, once.
+    """Create a new secret for a client and print it, once.
 
-    Until the overlap is over the client may show either secret. At most two are accepted: another rotation within the
-    overlap ends the oldest. Without an overlap the old secret is refused at once: that is for one in wrong hands.
+    During the overlap the client may use either secret. At most two are accepted: another rotation within the
+    overlap invalidates the oldest. If a secret is compromised, use --overlap 0, which invalidates it immediately.
 
-    A client that had no secret gets its first, and is refused without it from now on.
+    A client without a secret gets its first one, and must authenticate with it from now on.
 
     \b
     Examples:
@@ -223,10 +225,10 @@ def events_url(
     url: Annotated[str | None, typer.Argument(metavar="URL", help="Where its events are sent.")] = None,
     none: Annotated[bool, typer.Option("--none", help="Send it no events any more.")] = False,
 ) -> Report:
-    """Set or remove the address of a client's events.
+    """Set or remove a client's Events URL.
 
-    With its first Events URL a client gets a secret that it verifies events with, printed once. It keeps the secret
-    when the address changes or goes.
+    When a client first gets an Events URL, it also gets a secret to verify its events, printed once. The secret is
+    kept when the URL is changed or removed.
 
     \b
     Examples:
@@ -243,13 +245,13 @@ def events_url(
 
 @command(group, "rotate-events-secret")
 def rotate_events_secret(client_id: ClientArgument, overlap: output.EventsOverlap = output.OVERLAP) -> Report:
-    """Make a new secret for a client's events and print it, once.
+    """Create a new secret for a client's events and print it, once.
 
-    Until the overlap is over every event carries two signatures, so the client verifies with either secret. At most two
-    are in use: another rotation within the overlap ends the oldest.
+    During the overlap every event carries two signatures, so the client can verify it with either secret. At most
+    two are in use: another rotation within the overlap invalidates the oldest.
 
-    Without an overlap the old secret is not used any more: that is for one in wrong hands. The client cannot verify
-    events until it has the new one.
+    If a secret is compromised, use --overlap 0: it signs no further events, and the client cannot verify events
+    until it has the new one.
 
     \b
     Examples:
@@ -265,7 +267,7 @@ def rotate_events_secret(client_id: ClientArgument, overlap: output.EventsOverla
 
 @command(group, "test-event")
 def send_test_event(client_id: ClientArgument) -> Report:
-    """Send a client a test event, signed and delivered like any other.
+    """Send a client a test event, signed and delivered like any other event.
 
     \b
     Example:
@@ -285,12 +287,12 @@ def send_test_event(client_id: ClientArgument) -> Report:
 
 
 def _format_events_secret(made: Registered) -> str:
-    """The text about a new events secret, empty if none was made."""
+    """Format a new events secret for printing; empty if none was created."""
     return f"\n\nThe secret of its events: {made.events_secret}\n{ONCE}" if made.events_secret else ""
 
 
 def _client_members(client: Client) -> dict[str, Any]:
-    """A client without its secrets' hashes and its events' secrets."""
+    """A client without the hashes of its secrets and without its events secrets."""
     return {
         **{name: getattr(client, name) for name in ("client_id", "title", "owner", "active")},
         "callback_urls": list(client.callback_urls),
@@ -306,7 +308,7 @@ def _change_members(change: ClientChange) -> dict[str, Any]:
 
 
 def _summarize_change(row: Mapping[str, Any]) -> str:
-    """A change in one line."""
+    """Summarise a change in one line."""
     return "; ".join(f"{name.replace('_', ' ')}: {_format_value(value)}" for name, value in row["after"].items()) or "-"
 
 

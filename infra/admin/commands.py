@@ -1,4 +1,4 @@
-"""The program: its groups of commands, its help, and how wrong usage is reported."""
+"""The command-line program: command groups, help, and usage errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Examples:
 
 
 class _Program(TyperGroup):
-    """Reports wrong usage as JSON if JSON was asked for."""
+    """A command group that reports usage errors as JSON if ``--json`` was passed."""
 
     def main(self, args: Sequence[str] | None = None, **options: Any) -> Any:  # type: ignore[override]
         given = list(sys.argv[1:] if args is None else args)

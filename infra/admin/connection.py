@@ -1,4 +1,4 @@
-"""The stage of the commands: the environment's, or the running local stack."""
+"""Selects the stage that commands work on: from the environment, or the running local stack."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ _CREDENTIALS = (
     *("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
 )
 _SHORTEST_KEY = 16
-"""The fewest characters of an AWS access key's id; those for emulators have fewer."""
+"""Minimum length of a real AWS access key id; emulators use shorter ones."""
 
 
 class StageUnknown(Exception):
-    """The stage is unknown: the environment and a running local stack name none, or the environment is ambiguous."""
+    """The stage cannot be determined: no stage is set and no local stack runs, or the environment is ambiguous."""
 
 
 def connect() -> bootstrap.Hub:
-    """The hub of the stage. Raises: StageUnknown, InvalidSetting."""
+    """The hub of the selected stage. Raises: StageUnknown, InvalidSetting."""
     if variables := settings_of_local_stack(os.environ):
         stackfile.point_at_stack(os.environ, variables)
     return bootstrap.hub()
 
 
 def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the running local stack, or none if ``environ`` names a stage or an endpoint.
+    """The environment variables of the running local stack; empty if ``environ`` names a deployed stage or an endpoint.
 
     Raises:
-        StageUnknown: the stage is local, no endpoint is named, and no stack runs; or no stage is named beside an AWS
-            account's credentials, so that a deployed stage may be meant.
+        StageUnknown: the stage is local, but no endpoint is set and no stack runs; or AWS credentials are set without a
+            stage, so a deployed stage may be meant.
     """
     stage = environ.get("STAGE") or ""
     if stage not in ("", "local"):
@@ -51,7 +51,7 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _credential_variable(environ: Mapping[str, str]) -> str | None:
-    """The variable with credentials of an AWS account, if any."""
+    """The name of a variable that holds real AWS credentials, if any."""
     if len(environ.get("AWS_ACCESS_KEY_ID", "")) >= _SHORTEST_KEY:
         return "AWS_ACCESS_KEY_ID"
     return next((name for name in _CREDENTIALS if environ.get(name)), None)

@@ -18,7 +18,7 @@ ConsentId = Annotated[str, typer.Argument(metavar="CONSENT_ID", help="The consen
 
 @command(group, "show")
 def show(consent_id: ConsentId) -> Report:
-    """Show a consent: its client, scopes and accounts, and whether it is in force.
+    """Show a consent with its client, scopes, accounts and state.
 
     \b
     Example:
@@ -31,7 +31,7 @@ def show(consent_id: ConsentId) -> Report:
 
 @command(group, "revoke")
 def revoke(consent_id: ConsentId) -> Report:
-    """End a consent: its tokens are refused from the next call on, and the bank is told.
+    """Revoke a consent: its tokens are refused immediately, and the bank is notified.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Commands for deliveries to banks, clients and programme managers: list, show, send again."""
+"""Commands for deliveries to banks, clients and programme managers: list, show and resend."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ group = command_group("Deliveries: list, show, send again.")
 
 _LONGEST_LIST = 10_000
 _LOOKS = 2 * CLAIMED_SECONDS
-"""Polls of half a second each: as long as an attempt may last."""
+"""Number of polls, half a second apart, that covers the longest attempt."""
 _MEMBERS = ("delivery_id", "kind", "topic", "receiver", "bic", "client_id", "consent_id", "manager_id")
 _COLUMNS = ("created_at", "delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
 
@@ -41,10 +41,10 @@ def list_deliveries(
     since: Annotated[str | None, typer.Option(metavar="TIME", help=output.TIME_HELP)] = None,
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many at most.")] = LATEST,
 ) -> Report:
-    """List deliveries of a bank, a client or a programme manager; without one, the failed and then the due ones of all.
+    """List deliveries to a bank, a client or a programme manager; without one, all failed and then all due ones.
 
-    What has failed is listed by the time of the failure, the latest first; with --state due by that of the next
-    attempt, the next one first; otherwise by that of the recording, the latest first. --since means the same time.
+    Failed deliveries are sorted by time of failure, newest first; with --state due, by the next attempt, earliest
+    first; otherwise by creation, newest first. --since filters by the same time.
 
     \b
     Examples:
@@ -61,9 +61,9 @@ def list_deliveries(
 
 @command(group, "show")
 def show(delivery_id: DeliveryId) -> Report:
-    """Show one delivery and its attempts, never its body.
+    """Show a delivery and its attempts, but never its body.
 
-    Of an attempt's headers, sent (>) and received (<), those are shown that hold nothing to be kept from others.
+    The headers of an attempt, sent (>) and received (<), are shown with sensitive values masked.
 
     \b
     Example:
@@ -76,11 +76,11 @@ def show(delivery_id: DeliveryId) -> Report:
 
 @command(group, "resend")
 def resend(delivery_id: DeliveryId) -> Report:
-    """Send an event, or the notice of a revoked token, again.
+    """Resend an event or the notice of a revoked token.
 
-    It keeps its id, so the receiver recognises it, and its history. A finished delivery gets all its attempts again; a
-    waiting one is sent at once. The command waits up to a minute for a running attempt. Deferred calls are never sent
-    again.
+    The delivery keeps its history and its id, by which the receiver recognises it. A finished delivery starts again
+    with all its attempts; a waiting one is sent immediately. If an attempt is running, the command waits up to a
+    minute for it. Deferred calls are never resent.
 
     \b
     Example:
@@ -100,9 +100,9 @@ def resend_failed(
     client: OfClient = None,
     manager: OfManager = None,
 ) -> Report:
-    """Send all events and notices again that have failed since a time.
+    """Resend all events and notices that have failed since a time.
 
-    `deliveries list --state failed --since TIME` shows them before. Questions and payments are passed over.
+    Preview them with `deliveries list --state failed --since TIME`. Deferred calls, such as payments, are skipped.
 
     \b
     Examples:
@@ -117,7 +117,7 @@ def resend_failed(
 
 
 def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:
-    """A delivery without its body."""
+    """A delivery's members for display, without its body."""
     running = delivery.is_running(now)
     return {
         **{name: getattr(delivery, name) for name in _MEMBERS},
@@ -137,12 +137,12 @@ def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:
 
 
 def format_delivery(shown: Mapping[str, Any]) -> str:
-    """The ``members`` of a delivery for people."""
+    """Format the result of ``delivery_members`` as text."""
     return format_members({**shown, "history": [line for entry in shown["history"] for line in _format_attempt(entry)]})
 
 
 def _format_attempt(entry: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of an attempt: its outcome and headers."""
+    """Format an attempt: its outcome, then one line per header."""
     outcome = ": ".join(str(entry[name]) for name in ("status", "error") if name in entry) or "arrived"
     yield f"{entry['at']}  {entry['milliseconds']} ms  {outcome}"
     for mark, side in ((">", "sent"), ("<", "received")):
@@ -155,12 +155,12 @@ def _format_time(seconds: int | None) -> str | None:
 
 
 def _find_party(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Party:
-    """The receiver that the options name. Raises: CommandRefused, InvalidBank."""
+    """The receiver selected by the options. Raises: CommandRefused, InvalidBank."""
     return Party(_find_bic(hub, bank), _find_client_id(hub, client), _find_manager_id(hub, manager))
 
 
 def _find_bic(hub: Hub, text: str | None) -> str | None:
-    """The BIC as the bank is registered, from any spelling. Raises: CommandRefused, InvalidBank."""
+    """A bank's registered BIC, whatever form the operator typed. Raises: CommandRefused, InvalidBank."""
     if text is None:
         return None
     bic = valid_bic(text.upper())
@@ -171,7 +171,7 @@ def _find_bic(hub: Hub, text: str | None) -> str | None:
 
 
 def _find_client_id(hub: Hub, text: str | None) -> str | None:
-    """Raises: CommandRefused."""
+    """Check that the client exists or has deliveries. Raises: CommandRefused."""
     if text is None:
         return None
     told = Party(client_id=text)
@@ -183,7 +183,7 @@ def _find_client_id(hub: Hub, text: str | None) -> str | None:
 
 
 def _find_manager_id(hub: Hub, number: int | None) -> int | None:
-    """Raises: CommandRefused."""
+    """Check that the programme manager exists. Raises: CommandRefused."""
     if number is not None and not hub.cards.programmes.set_up(number).revision:
         raise CommandRefused(f"no programme manager has the id {number}: `programme show` lists them")
     return number

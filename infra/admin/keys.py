@@ -1,4 +1,4 @@
-"""Commands for the service's own keys: signing keys, data keys, keys of card data."""
+"""Commands for the service's own keys: signing keys, data keys and card data keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ group = command_group("The service's own keys: make, rotate, show.")
 
 @command(group, "init")
 def init() -> Report:
-    """Make a stage's first signing key, data key and keys of card data; existing keys stay.
+    """Create a stage's first signing key, data key and card data keys; existing keys are kept.
 
     \b
     Example:
@@ -33,12 +33,12 @@ def rotate_signing(
         int, overlap_option("How long banks get to fetch the new key before it signs; 0 drops the old key at once.")
     ] = output.OVERLAP,
 ) -> Report:
-    """Publish a new signing key now, and sign with it when the overlap is over.
+    """Publish a new signing key now, and sign with it when the overlap ends.
 
-    The key that signs until then stays published with it. A new key that still waits for its time is replaced.
+    The old key stays published and signs until then. A new key that is not in use yet is replaced.
 
-    Without an overlap the old key is not published any more: that is for a key in wrong hands. Banks refuse the service
-    until they have fetched the new key, and for up to a minute parts of the service may still sign with the old one.
+    If a key is compromised, use --overlap 0, which withdraws it immediately. Banks refuse the service's signatures
+    until they have fetched the new key, and some processes may sign with the old key for up to a minute.
 
     \b
     Examples:
@@ -56,7 +56,7 @@ def rotate_signing(
 
 @command(group, "rotate-data")
 def rotate_data() -> Report:
-    """Seal new records with a new data key; older records still open.
+    """Encrypt new records with a new data key; existing records stay readable.
 
     \b
     Example:
@@ -68,7 +68,7 @@ def rotate_data() -> Report:
 
 @command(group, "rotate-card")
 def rotate_card() -> Report:
-    """Use new verification keys for CVC2 and PIN of new cards; existing cards keep theirs.
+    """Create new CVC2 and PIN verification keys for new cards; existing cards keep theirs.
 
     \b
     Example:
@@ -95,7 +95,7 @@ def show() -> Report:
 
 
 def _public_keys(hub: Hub) -> dict[str, Any]:
-    """``{"keys": [{"key_id", "signs", "pem"}]}``; ``signs``: whether it is in use."""
+    """``{"keys": [{"key_id", "signs", "pem"}]}``; ``signs`` is true for the key in use."""
     current = signatures.key_id(hub.keyring.signing_key().public_key())
     keys = {signatures.key_id(key): signatures.public_pem(key) for key in hub.keyring.public_keys()}
     return {"keys": [{"key_id": key_id, "signs": key_id == current, "pem": pem} for key_id, pem in keys.items()]}

@@ -1,4 +1,4 @@
-"""Commands for the ledger: proving that it holds, and reading the rows of an account."""
+"""Commands for the ledger: verify it, and show the rows of an account."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def verify(
     account: Annotated[int | None, typer.Option(metavar="ID", min=1, help="Only this account.")] = None,
     special: Annotated[str | None, typer.Option(metavar="MANAGER.ID", help="Only this special account.")] = None,
 ) -> Report:
-    """Prove that every account is the sum of its rows, and print the other books.
+    """Check that every account equals the sum of its rows, and print the totals of the other books.
 
-    For each account: its rows have no gap, ascend in time, and sum to zero in each currency; the balances after each
-    row, and the account's own, are the sums; its transactions are those of its rows, and each is found by its id and in
-    the lists of its card; its holds are those of its pending payments and authorizations, its reserve that of its
-    disputes; and a movement of two accounts is the same in both. At the first break the exit code is 1. The service may
-    run meanwhile. Standard error shows the progress: a bar on a terminal, a line every ten seconds elsewhere.
+    For each account: its rows have no gap, ascend in time, and sum to zero in each currency; its balances, after
+    each row and now, equal the sums of its rows; its transactions match its rows, and each can be found by id and
+    in its card's lists; its holds match its pending payments and authorizations, and its reserve its open disputes;
+    and movements between accounts are identical in each. The exit code is 1 at the first mismatch. The service may
+    keep running. Progress goes to standard error: a bar on a terminal, otherwise a line every ten seconds.
 
     \b
     Examples:
@@ -79,10 +79,10 @@ def show(
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="An id, or MANAGER.ID of a special account.")],
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many rows at most.")] = _LATEST,
 ) -> Report:
-    """Show the rows of an account, the latest first: time, cause, entries, and the balances afterwards.
+    """Show the rows of an account, newest first: time, cause, entries, and the resulting balances.
 
-    The account's own books are settled, held and reserved; the others are on the other side. With --json amounts are
-    in minor units.
+    The account's own books are settled, held and reserved; all others are contra books. With --json, amounts are in
+    minor units.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def show(
 
 
 def _parse_account(account: str) -> Key:
-    """The key of the named account. Raises: CommandRefused."""
+    """The key of the account that the operator named. Raises: CommandRefused."""
     numbers = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,10}))?", account)
     if numbers is None:
         raise CommandRefused(f"{account!r} is no account: give an id, or MANAGER.ID for a special account")
@@ -190,5 +190,5 @@ def _format_row(owner: str, currency: int, row: Item) -> dict[str, Any]:
 
 
 def _sort_entries(row: Item) -> list[Entry]:
-    """The entries, with the account's own books first."""
+    """Sort entries, the account's own books first."""
     return sorted(entries_of(row), key=lambda entry: (not entry.book.startswith(f"{row['owner']}:"), entry.book))

@@ -1,6 +1,6 @@
-"""Proves the whole ledger while the service runs: accounts, rows, transactions, and claims.
+"""Verifies the whole ledger while the service runs: accounts, rows, transactions, and reserved amounts.
 
-Rows come page by page, and a few accounts at the same time: the service works on the same tables meanwhile.
+Rows are read in pages and only a few accounts in parallel, to leave capacity for the service.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from chalicelib.foundation.parallel import pieces, together
 from infra.progress import SILENT, Progress
 
 SENDINGS = 6
-"""The attempts at a read before its answer counts as lost."""
+"""Maximum attempts at each read."""
 AT_ONCE = 4
 """Accounts read in parallel."""
 READ_TOGETHER = 100
 READS_AT_ONCE = 4
-"""Parallel calls, and keys in each, that follow ids and lists of cards."""
+"""Parallel batch reads that check references to transactions."""
 
 
 @dataclass
 class ProofTotals:
-    """Proven numbers of accounts, rows and transactions, and the books by name and currency.
+    """Totals of a verification: accounts, rows and transactions, and balances by book and currency.
 
-    The accounts' own books are summed up by kind, as in ``("account:settled", 978)``. ``left_out`` are movements of
-    two accounts that were not compared, since too many of them were open at the same time.
+    The accounts' own books are added up by kind of account, e.g. ``("account:settled", 978)``. ``left_out`` counts
+    shared movements that were not compared, because too many were open at the same time.
     """
 
     accounts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
@@ -70,7 +70,7 @@ class ProofTotals:
 
 @contextmanager
 def retry_reads(store: Store) -> Iterator[None]:
-    """Retry reads more often than in requests: one slow answer must not end a proof of minutes."""
+    """Raise the number of read attempts: one failed read must not abort a verification that takes minutes."""
     before, store.read_sendings = store.read_sendings, SENDINGS
     try:
         yield
@@ -79,7 +79,7 @@ def retry_reads(store: Store) -> Iterator[None]:
 
 
 def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
-    """Prove the whole ledger. Raises: LedgerMismatch, with the first thing that does not fit."""
+    """Verify the whole ledger. Raises: LedgerMismatch, at the first mismatch."""
     proven, shared = ProofTotals(), SharedMovements()
     noted = claims_by_account(store, progress)
     accounts = (item for item in store.scan(CARDS) if item["part"] in KINDS)
@@ -99,7 +99,7 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
 
 
 def prove_single_account(store: Store, key: Key) -> AccountProof | None:
-    """Prove one account and its shared movements; ``None`` if it does not exist.
+    """Verify one account and its shared movements; ``None`` if it does not exist.
 
     Raises: LedgerMismatch.
     """
@@ -112,14 +112,16 @@ def prove_single_account(store: Store, key: Key) -> AccountProof | None:
 
 
 def _find_missing(store: Store, shared: SharedMovements) -> None:
-    """Look for the other rows of movements of several accounts. Raises: LedgerMismatch."""
+    """Find the counterpart rows of shared movements. Raises: LedgerMismatch, if one is missing."""
     for broken in find_missing(store, shared, lambda: True):
         raise broken
 
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A reference of an item: its owner, the problem if it dangles, the target's key, and its members."""
+    """A reference to ``key``: its owner, the problem if the target is missing, and the members that the target must
+    have.
+    """
 
     owner: str
     problem: str
@@ -131,9 +133,9 @@ class _Reference:
 
 
 def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
-    """Look for ids and lists of cards that lead to no transaction, and for rows without an account.
+    """Find ids and card list entries without their transaction, and rows without an account.
 
-    Raises: LedgerMismatch.
+    Raises: LedgerMismatch, at the first one.
     """
     for batch in batches(_references(store, progress), READ_TOGETHER * READS_AT_ONCE):
         keys = pieces([lead.key for lead in batch], READ_TOGETHER)
@@ -154,12 +156,12 @@ def _references(store: Store, progress: Progress) -> Iterator[_Reference]:
         elif kind == Card.kind and "transaction#" in part:
             yield _reference_of_card_list(item)
         elif kind in KINDS and part.startswith(("movement#", "transaction#")) and owner != before:
-            before = owner  # an account's items come one after the other
+            before = owner  # a scan returns an account's items consecutively
             yield _Reference(owner, "it has rows, and there is no such account", account_key(owner))
 
 
 def _reference_of_card_list(item: Item) -> _Reference:
-    """The reference from a row of a card's list to its account's transaction."""
+    """The reference from a card's list entry to the transaction of its account."""
     owner = item["owner"]
     listed, _, place = item["part"].rpartition("transaction#")
     account = listed.removesuffix("#") or item["account"]
@@ -169,9 +171,9 @@ def _reference_of_card_list(item: Item) -> _Reference:
 
 
 def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, list[ReservedAmount]]:
-    """All claims on money, by account.
+    """All reserved amounts, by account.
 
-    Raises: LedgerMismatch, for an authorization that would never expire, or once too often.
+    Raises: LedgerMismatch, if an authorization would never expire, or would expire after its end.
     """
     found: dict[str, list[ReservedAmount]] = {}
     for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
@@ -179,7 +181,7 @@ def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, li
             claim = ReservedAmount(PAYMENT, item["id"])
             found.setdefault(_owner_of(_key_of_payer(item)), []).append(claim)
     for item in progress.count(store.scan(Authorization.table), "records of card activity"):
-        if item["part"] == Authorization.kind and "state" in item:  # later messages only lead to it
+        if item["part"] == Authorization.kind and "state" in item:  # items of later messages only refer to it
             _check_due(item)
             claim, is_claiming = ReservedAmount(AUTHORIZATION, item["id"]), bool(item["held"])
         elif item["part"] == Dispute.kind:
@@ -193,7 +195,7 @@ def claims_by_account(store: Store, progress: Progress = SILENT) -> dict[str, li
 
 
 def _check_due(authorization: Item) -> None:
-    """Check that an authorization expires while it waits for its clearing, and only then. Raises: LedgerMismatch."""
+    """Check that an authorization is scheduled to expire if and only if it is held. Raises: LedgerMismatch."""
     number, is_held = authorization["id"], authorization["state"] == HELD
     owner = _owner_of(Account.key(authorization["account_id"]))
     in_index = {name: authorization[name] for name in NOT_DUE if name in authorization}

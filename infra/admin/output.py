@@ -1,4 +1,4 @@
-"""Common parts of commands: output, refusals, and times."""
+"""Shared by all commands: output, errors, and time arguments."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ ONCE = "It is shown this once only and cannot be read again."
 TIME_HELP = "A timestamp like 2026-03-02T09:00:00Z, in UTC unless it says otherwise, or how long ago: 30m, 2h, 3d."
 OVERLAP = 24 * 3600
 LONGEST_OVERLAP = 30 * OVERLAP
-"""Seconds in which a new key or secret and the old one are both used."""
+"""Longest period, in seconds, in which both the new and the old key or secret are valid."""
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 
 
 def command_group(explained: str) -> typer.Typer:
-    """A group of commands; ``explained`` is its help."""
+    """Create a command group with ``explained`` as its help text."""
     return typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=explained)
 
 
 class CommandRefused(Exception):
-    """The command is refused; the message is one sentence for the operator."""
+    """A refused command; the message is one sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A command's outcome: ``data`` for programs, ``text`` for people; not ``good`` ends with exit code 1."""
+    """A command's result: ``data`` for JSON, ``text`` for the terminal. The exit code is 1 unless ``good``."""
 
     data: Mapping[str, Any]
     text: str
@@ -67,9 +67,9 @@ class Report:
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], Callable[..., None]]:
-    """A decorator for commands of a group: prints their report, and one sentence for each expected error.
+    """Decorator: add a command to a group, print its report, and print expected errors as one sentence.
 
-    Every command has the option ``--json``; one with a parameter ``as_json`` gets its value.
+    Every command gets the option ``--json``; its value is passed on if the function has a parameter ``as_json``.
     """
 
     def add(work: Callable[..., Report]) -> Callable[..., None]:
@@ -94,7 +94,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
 
 
 def fail(sentence: str, as_json: bool) -> NoReturn:
-    """Print the error and exit with code 1."""
+    """Print an error and exit with code 1."""
     if as_json:
         typer.echo(json.dumps({"error": sentence}))
     else:
@@ -103,7 +103,7 @@ def fail(sentence: str, as_json: bool) -> NoReturn:
 
 
 def format_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Rows in columns of equal width under their names."""
+    """Format rows as aligned columns with headings."""
     lines = [[column.replace("_", " ") for column in columns]]
     lines += [[_format_cell(row[column]) for column in columns] for row in rows]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
@@ -111,7 +111,7 @@ def format_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> s
 
 
 def format_members(members: Mapping[str, Any]) -> str:
-    """Members one below the other; lists have one line per entry."""
+    """Format members one per line; a list takes one line per entry."""
     width = max(map(len, members)) + 2
     lines = []
     for name, value in members.items():
@@ -172,7 +172,9 @@ def _explain_aws_error(error: ClientError) -> str:
 
 
 def parse_time(text: str, now: int) -> int:
-    """A time in Unix seconds. Raises: CommandRefused, if it is no time or in the future."""
+    """Parse a timestamp or a time span before ``now`` to Unix seconds. Raises: CommandRefused, if invalid or in the
+    future.
+    """
     span = _SPAN.fullmatch(text.strip())
     seconds = now - int(span[1]) * _SECONDS[span[2]] if span else _parse_timestamp(text.strip())
     if seconds > now:
@@ -181,7 +183,7 @@ def parse_time(text: str, now: int) -> int:
 
 
 def overlap_option(explained: str) -> Any:
-    """The option ``--overlap SECONDS`` of a rotation; ``explained`` is its help."""
+    """The option ``--overlap SECONDS`` of a rotation, with ``explained`` as its help text."""
     return typer.Option(min=0, max=LONGEST_OVERLAP, metavar="SECONDS", help=explained)
 
 
@@ -191,13 +193,13 @@ EventsOverlap = Annotated[
 
 
 def format_new_secret(subject: str, secret: str | None, use: str, old_until: str | None) -> str:
-    """A new secret of ``subject``; ``use`` describes its use."""
+    """Format the new secret of ``subject``; ``use`` is the verb for what it does, e.g. ``signs``."""
     before = f"and the one before it until {old_until}" if old_until else "alone"
     return f"The new secret of {subject}: {secret}\n{ONCE}\nIt {use} from now on, {before}."
 
 
 def to_printable(text: str) -> str:
-    """``text`` with spaces instead of terminal control characters."""
+    """Replace terminal control characters in ``text`` with spaces."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 

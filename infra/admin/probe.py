@@ -1,4 +1,4 @@
-"""The test of a bank: one signed request and its answer."""
+"""Tests a bank with one signed request."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _LONGEST = 200
 
 
 def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
-    """Ask a bank for accounts without a consent.
+    """Request the accounts from a bank without a consent.
 
-    Answers the request's and the answer's details: ``reachable``, ``accepted`` (the answer does not say that the bank
-    refuses the API key or the signature), ``api_key_fingerprint`` (the first digits of the key's SHA-256),
-    ``signed_with`` and ``public_keys`` (key ids), ``certificate_subject`` (of the bank's TLS certificate),
-    ``milliseconds``, ``status`` and ``answer``.
+    Returns details of the request and the response: ``reachable``, ``accepted`` (the bank did not reject the API
+    key or the signature), ``api_key_fingerprint`` (the first digits of the key's SHA-256), ``signed_with`` and
+    ``public_keys`` (key ids), ``certificate_subject`` (of the bank's TLS certificate), ``milliseconds``, ``status``
+    and ``answer``.
     """
     key = hub.openbanking.banks.outbound_key(bank)
     path = bank.version.relayed["accounts"].path
@@ -62,7 +62,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
 
 
 def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, str]:
-    """Whether an answer has the form of the bank's version, its error code, and its message."""
+    """Whether a response has the format of the bank's API version, its error code, and its message."""
     try:
         body = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -76,7 +76,7 @@ def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, 
 
 
 def _certificate_subject(url: str) -> str | None:
-    """The subject of the certificate at an https address."""
+    """The subject of the TLS certificate at an https address."""
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:
         return None

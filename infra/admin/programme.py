@@ -1,4 +1,4 @@
-"""Commands for programme managers: their set-ups and credentials."""
+"""Commands for programme managers: configuration and credentials."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ def load(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The set-up, in YAML.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
 ) -> Report:
-    """Load a programme file, and print what was added, changed and removed.
+    """Load a programme file and print the entries added, changed and removed.
 
-    Loading a file twice changes nothing. Used entries cannot be removed: then nothing of that programme manager
-    changes. A credential that the file no longer names ends; the parts of a new one are printed once, and so is the
-    secret of the events with the first Events URL. A programme manager that the file does not name stays as it is.
+    Loading the same file twice changes nothing. Entries in use cannot be removed; if the file omits one, nothing of
+    that programme manager changes. Credentials that the file omits are revoked. The parts of new credentials are
+    printed once, as is the events secret when an Events URL is first set. Programme managers that are not in the
+    file are left unchanged.
 
     \b
     Examples:
@@ -61,7 +62,7 @@ def load(
     except Exception as error:
         if not any(plan.secrets or plan.events_secret for plan in done):
             raise
-        return _report_load(done, f"the rest of the file was not loaded: {error}")  # what was made is never shown again
+        return _report_load(done, f"the rest of the file was not loaded: {error}")  # new secrets are printed only now
     return _report_load(done)
 
 
@@ -71,9 +72,9 @@ def show(
         int | None, typer.Argument(metavar="[MANAGER-ID]", help="Everything of this one. A list when left out.")
     ] = None,
 ) -> Report:
-    """List the programme managers, or show one's set-up, the used entries, and its credentials.
+    """List all programme managers, or show one with its configuration, entries in use, and credentials.
 
-    With --json it shows every member, the entries of fee, limit and risk groups among them.
+    --json includes every member, such as the entries of fee, limit and risk groups.
 
     \b
     Examples:
@@ -92,9 +93,9 @@ def show(
 
 @command(group, "rotate-key")
 def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
-    """Make a new key for a credential and print it, once; the earlier key works until `programme drop-key`.
+    """Create a new key for a credential and print it, once. The old key works until `programme drop-key`.
 
-    The access key stays. At most two keys are live: another rotation ends the oldest.
+    The access key does not change. At most two keys are valid: another rotation invalidates the oldest.
 
     \b
     Example:
@@ -108,11 +109,11 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
 
 @command(group, "rotate-events-secret")
 def rotate_events_secret(manager_id: ManagerArgument, overlap: output.EventsOverlap = output.OVERLAP) -> Report:
-    """Make a new secret for a programme manager's events and print it, once.
+    """Create a new secret for a programme manager's events and print it, once.
 
-    Until the overlap is over every event carries two signatures, so that either secret verifies it. At most two are in
-    use: another rotation within the overlap ends the oldest. Use no overlap for a stolen secret; receivers then cannot
-    verify events until they have the new one.
+    During the overlap every event carries two signatures, so receivers can verify it with either secret. At most
+    two are in use: another rotation within the overlap invalidates the oldest. If a secret is compromised, use
+    --overlap 0; receivers then cannot verify events until they have the new one.
 
     \b
     Examples:
@@ -127,7 +128,7 @@ def rotate_events_secret(manager_id: ManagerArgument, overlap: output.EventsOver
 
 @command(group, "drop-key")
 def drop_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
-    """End the older of a credential's two live keys. It is refused everywhere within a minute.
+    """Invalidate the older of a credential's two keys, everywhere within a minute.
 
     \b
     Example:
@@ -146,7 +147,7 @@ def _report_dry_run(plans: list[LoadPlan]) -> Report:
 
 
 def _report_load(plans: list[LoadPlan], error: str | None = None) -> Report:
-    """The loaded changes with the parts of new credentials; a part of the file after an error."""
+    """Report the changes made and the parts of new credentials; with ``error``, the file was loaded only in part."""
     data = _plan_members(plans, done=True) | ({"error": error} if error else {})
     texts = [_format_plan(plan) + _format_secrets(plan) for plan in plans] + ([f"Error: {error}"] if error else [])
     return Report(data, "\n\n".join(texts), good=error is None)
@@ -188,7 +189,7 @@ def _format_value(value: Any) -> str:
 
 
 def _format_secrets(plan: LoadPlan) -> str:
-    """The parts of new credentials and the secret of events, empty if none was made."""
+    """Format new credentials and a new events secret for printing; empty if there are none."""
     made = [f"Credential {name}:\n{_format_credential(_secret_parts(secret))}" for name, secret in plan.secrets.items()]
     parts = [*made, _ONCE] if made else []
     parts += [f"The secret of its events: {plan.events_secret}\n{ONCE}"] if plan.events_secret else []
@@ -201,7 +202,7 @@ def _secret_parts(secret: CredentialSecret) -> dict[str, str]:
 
 
 def _format_credential(parts: dict[str, str]) -> str:
-    """The parts under their names in a call's body."""
+    """Format a credential's parts under their names in a request body."""
     return "\n".join(f"  {name:<15} {value}" for name, value in parts.items())
 
 

@@ -1,4 +1,4 @@
-"""Commands for statistics: make, show and export the records of days."""
+"""Commands for statistics: create, show and export daily records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Parsed = TypeVar("Parsed")
 
 
 class ExportFormat(StrEnum):
-    """Formats of an export."""
+    """Export formats."""
 
     CSV = "csv"
     JSON = "json"
@@ -47,10 +47,10 @@ Quarter = Annotated[str | None, typer.Option("--quarter", metavar="QUARTER", hel
 
 @command(group, "ingest")
 def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
-    """Make the records of past days, and name the banks that have not reported.
+    """Create the records of past days, and list the banks whose reports are missing.
 
-    Without a day it does the nightly run: the last two days, days without a record, and days whose report came after
-    the record. A repeat makes the same records. --bank may be a removed one.
+    Without a day it does what the nightly run does: the last two days, days without a record, and days whose report
+    arrived after the record was created. Repeating it creates the same records. --bank also accepts a removed bank.
 
     \b
     Examples:
@@ -72,7 +72,7 @@ def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBa
 
 @command(group, "show")
 def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
-    """Show the records of days, by default the last seven; with --json all members of an export.
+    """Show daily records, by default of the last seven days; --json includes all exported members.
 
     \b
     Examples:
@@ -101,7 +101,7 @@ def export(
     ] = ExportFormat.CSV,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it to this file.")] = None,
 ) -> Report:
-    """Export the statistics that regulation asks for (RTS article 32(4), EBA/GL/2018/07): a row per day and bank.
+    """Export the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), one row per day and bank.
 
     \b
     Examples:
@@ -116,7 +116,7 @@ def export(
     found = list(layout.build_rows(_find_records(hub, days, bank)))
     text = layout.as_csv(found) if written_as is ExportFormat.CSV else f"{layout.as_json(found)}\n"
     if output is None:
-        return Report({"days": found}, text.removesuffix("\n"))  # which is added when it is printed
+        return Report({"days": found}, text.removesuffix("\n"))  # printing adds it
     try:
         output.write_text(text, "utf-8", newline="")
     except OSError as error:
@@ -126,7 +126,7 @@ def export(
 
 
 def _parse_days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:
-    """The days that the options name, ``None`` if they name none. Raises: CommandRefused."""
+    """The days selected by the options; ``None`` without options. Raises: CommandRefused."""
     if day is not None and (since, until) != (None, None):
         raise CommandRefused("give either --day, or --from and --to")
     if until is not None and since is None:
@@ -151,14 +151,14 @@ def _parse(parse: Callable[[str], Parsed], text: str) -> Parsed:
 
 
 def _normalize_bic(hub: Hub, text: str) -> str:
-    """The registered form of a BIC. Raises: InvalidBank."""
+    """A bank's registered BIC; a valid but unregistered one unchanged. Raises: InvalidBank."""
     bic = valid_bic(text)
     bank = hub.openbanking.banks.find(bic, active=False)
     return bank.bic if bank else bic
 
 
 def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequence[ExpectedBank]:
-    """The banks whose days are ingested: all registered ones, or the named one, registered or not."""
+    """The banks to ingest: all registered ones, or only the one with this BIC, which may have been removed."""
     registered = expected_banks(hub.openbanking.banks)
     if bic is None:
         return registered
@@ -170,14 +170,14 @@ def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequen
 
 
 def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange | None) -> str:
-    """Why a bank has no record of some days."""
+    """Explain why a bank has no record of these days."""
     if banks and days and days.until < banks[0].since:
         return f"{bic} was registered on {banks[0].since}: there are no records of the days before"
     return _explain_unknown(bic)
 
 
 def _find_records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
-    """Raises: CommandRefused, for a bank that is not registered and has no record of these days."""
+    """The daily records of one bank or all. Raises: CommandRefused, if the bank is unregistered and has none."""
     records = hub.statistics.records
     if bank is None:
         return list(records.of_all(days.since, days.until))

@@ -1,6 +1,6 @@
-"""The trace command: a request's log lines and the records that they name.
+"""The trace command: the log lines of a request, and the records that they refer to.
 
-Lines come from the local stack's file, or from CloudWatch Logs.
+Log lines are read from the local stack's log file, or from CloudWatch Logs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from infra.local import logfile, stackfile
 
 _DAY = 24 * 3600
 _BEFORE = 60
-"""The most seconds from a request to its first delivery."""
+"""Longest time, in seconds, between a request and its first delivery."""
 _OUTCOMES = ("status", "failure", "reason", "error", "code", "exception_name")
 _NOT_DETAILS = (*_OUTCOMES, "at", "function", "level", "message", "milliseconds", "exception")
 _TIMELINE = ("time", "function", "event", "outcome", "ms", "details")
@@ -55,12 +55,11 @@ def trace(
         str | None, typer.Option(metavar="TIME", help=f"How far back to look; a day when left out. {output.TIME_HELP}")
     ] = None,
 ) -> Report:
-    """Show all that one request did.
+    """Show everything that a request did: log lines, calls to banks, deliveries, and related records.
 
-    That is its log lines, calls to banks, deliveries, and the records that they name. On the local stack the lines come
-    from its log file, on a deployed stage from CloudWatch Logs. Records are shown in their present state, without
-    anything sealed, hashed or secret. For a delivery it includes the request that caused it. The exit code is 1 when
-    nothing was found.
+    Log lines are read from the local stack's log file, or from CloudWatch Logs on a deployed stage. Records are
+    shown in their current state, without secrets, hashes or encrypted values. For a delivery's id, it shows the
+    request that caused the delivery. The exit code is 1 if nothing was found.
 
     \b
     Examples:
@@ -72,7 +71,7 @@ def trace(
     traced = request_id if delivery is None else delivery.cause_id or delivery.request_id
     start, log = _search_start(hub, since, delivery), _open_log(hub)
     lines = log.lines(traced, start)
-    if lines and all(line.request_id != traced for line in lines):  # a bank quotes what it was sent
+    if lines and all(line.request_id != traced for line in lines):  # the id that a bank received
         traced = lines[0].request_id
         lines = log.lines(traced, start)
     if not lines and delivery is None:
@@ -98,7 +97,7 @@ def _find_delivery(hub: Hub, delivery_id: str) -> Delivery:
 
 
 def _search_start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
-    """The beginning of the searched time."""
+    """The time to search from, in Unix seconds."""
     now = hub.clock.time()
     if since is not None:
         return output.parse_time(since, now)
@@ -106,7 +105,7 @@ def _search_start(hub: Hub, since: str | None, delivery: Delivery | None) -> int
 
 
 def _open_log(hub: Hub) -> LocalLog | CloudWatchLog:
-    """The log of the stage."""
+    """The log of the stage. Raises: CommandRefused, if no local stack runs."""
     if not hub.settings.is_local:
         return stage_log(hub.settings.prefix)
     stack = stackfile.find_running()
@@ -121,7 +120,7 @@ def _line_members(line: LogLine) -> dict[str, Any]:
 
 
 def _sections(data: Mapping[str, Any]) -> Iterator[str]:
-    """The text for people, part by part."""
+    """The sections of the text output."""
     lines = data["lines"]
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
     yield f"Request {data['request_id']}\n{count} since {data['since']} in {data['searched']}"
@@ -137,7 +136,7 @@ def _sections(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _event_row(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of the timeline."""
+    """A row of the timeline."""
     details = [f"{name}={_format_value(value)}" for name, value in line.items() if name not in _NOT_DETAILS]
     return {
         "time": line["at"],
@@ -159,7 +158,7 @@ def _outcome(line: Mapping[str, Any]) -> Any:
 
 
 def _flatten_history(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record with its history an entry a line."""
+    """A record whose history is a list with one line per status."""
     history = [f"{entry['at']}  {entry['status']}" for entry in record.get("history", ())]
     flat = {name: _format_value(value) for name, value in record.items() if name != "history"}
     return flat | ({"history": history} if history else {})
@@ -176,12 +175,12 @@ _AUTHORIZATION = (
 )
 _CONSENT = ("consent_id", *_OF_ALL, "scopes", "consent_type", "valid_until", "spent_at", "ended_at", "ended_by")
 _PAYMENT = ("payment_id", *_OF_ALL, "kind", "consent_id", "request_id", "history")
-"""The shown members of a record, listed so that new members are not shown by accident."""
+"""An allow-list of members per record, so that new members are not shown by accident."""
 _TOGETHER = 100
 
 
 def _find_records(hub: Hub, lines: Sequence[LogLine], more: Collection[str]) -> dict[str, list[dict[str, Any]]]:
-    """The records that lines name, by kind; ``more`` are further ids of deliveries."""
+    """The records that log lines refer to, by kind; ``more`` are additional delivery ids."""
     store, now = hub.store, hub.clock.time()
     said = [line.members for line in lines]
     ids = [*more, *_collect(said, "delivery_id"), *(each for one in said for each in one.get("delivery_ids", ()))]
@@ -205,7 +204,7 @@ def _collect(said: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 
 
 def _read_items(store: Store, keys: Iterable[tuple[str, Item]]) -> list[Item]:
-    """The existing items, each once."""
+    """Read the items that exist; duplicate keys are read once."""
     different = list({repr(key): key for key in keys}.values())
     batches = pieces(different, _TOGETHER)
     return [item for batch in batches for item in store.batch_get(batch) if item is not None]
@@ -226,7 +225,7 @@ def _readable_value(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line; ``members`` are its members besides those of every line."""
+    """A log line; ``members`` excludes the members that all lines share."""
 
     request_id: str
     at: datetime
@@ -238,19 +237,19 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class LocalLog:
-    """The file of the stack on this machine."""
+    """The log file of the local stack."""
 
     path: Path
 
     @property
     def place(self) -> str:
-        """The log's name for people."""
+        """The log's location for display."""
         return str(self.path)
 
     def lines(self, request_id: str, since: int) -> Sequence[LogLine]:
-        """The lines of a request from a time on, in Unix seconds, in order of time.
+        """The log lines of a request since a Unix time, in chronological order.
 
-        Includes those of a delivery that its receiver knows by ``request_id``.
+        Includes the lines of a delivery that was sent as ``request_id``.
         """
         texts = (text for text in logfile.read_lines(self.path) if request_id in text)
         return _sort_lines([_parse_line(text, logfile.API, request_id) for text in texts], since)
@@ -258,7 +257,7 @@ class LocalLog:
 
 @dataclass(frozen=True, slots=True)
 class CloudWatchLog:
-    """The log groups of a deployed stage's functions; ``client`` is boto3's for ``logs``."""
+    """The log groups of a deployed stage; ``client`` is a boto3 ``logs`` client."""
 
     client: Any
     prefix: str
@@ -273,7 +272,7 @@ class CloudWatchLog:
 
     @property
     def _api_group(self) -> str:
-        """The API's own group; those of the other functions add their names."""
+        """The log group of the API function, and the name prefix of the others."""
         return f"/aws/lambda/{self.prefix}"
 
     def _groups(self) -> Iterator[str]:
@@ -293,12 +292,12 @@ class CloudWatchLog:
 
 
 def stage_log(prefix: str) -> CloudWatchLog:
-    """The log of the deployed stage whose names begin with ``prefix``."""
+    """The CloudWatch logs of the stage with this resource name prefix."""
     return CloudWatchLog(boto3.client("logs", config=_CONFIG), prefix)
 
 
 def _parse_line(text: str, function: str, request_id: str) -> LogLine | None:
-    """A line of this request; ``None`` for any other text."""
+    """Parse a log line; ``None`` if it is not JSON or belongs to another request."""
     try:
         said = json.loads(text)
         if request_id not in (said["request_id"], said.get("sent_as")):

@@ -30,10 +30,10 @@ def add(
         bool, typer.Option("--password-stdin", help="Take the password from standard input, instead of a link.")
     ] = False,
 ) -> Report:
-    """Make a user, and print a one-time link to set a password.
+    """Create a user, and print a one-time link to set a password.
 
-    Send the link only to this person: opening it gives access to the account. With --password-stdin the password is set
-    at once; that needs --terms-accepted.
+    Send the link only to this person: anyone who opens it can access the account. --password-stdin sets a password
+    directly; it requires --terms-accepted.
 
     \b
     Examples:
@@ -59,10 +59,11 @@ def link(
     ],
     manager: Annotated[int, typer.Option("--manager", metavar="MANAGER-ID", help="The programme manager's id.")],
 ) -> Report:
-    """Show a user a programme manager's cards in the web interface, with the simulator.
+    """Give a user access to a programme manager's cards and the simulator in the web interface.
 
-    A user sees the cards of one programme manager: another link replaces the one before. It holds at once. A registered
-    address proves nothing about the person; a code does: ask that person to read it to you.
+    A user sees the cards of one programme manager; linking another one replaces it. The link takes effect
+    immediately. A registered address does not prove a person's identity, but a code does: ask the person to read it
+    to you.
 
     \b
     Examples:
@@ -79,7 +80,7 @@ def link(
 
 @command(group, "unlink")
 def unlink(email: EmailArgument) -> Report:
-    """Hide all cards from a user, from the next page on.
+    """Remove a user's access to cards, starting with the next page view.
 
     \b
     Example:
@@ -91,7 +92,7 @@ def unlink(email: EmailArgument) -> Report:
 
 @command(group, "deactivate")
 def deactivate(email: EmailArgument) -> Report:
-    """Stop a user from signing in, and end all of the user's sessions; the clients stay.
+    """Prevent a user from signing in, and end all the user's sessions. The user's clients stay active.
 
     \b
     Example:
@@ -103,7 +104,7 @@ def deactivate(email: EmailArgument) -> Report:
 
 @command(group, "activate")
 def activate(email: EmailArgument) -> Report:
-    """Let a user sign in again.
+    """Allow a user to sign in again.
 
     \b
     Example:
@@ -120,10 +121,10 @@ def reset_password(
         bool, typer.Option("--at-once", help="End the current password and all sessions now: somebody else has it.")
     ] = False,
 ) -> Report:
-    """Print a one-time link where a user sets a new password.
+    """Print a one-time link with which a user sets a new password.
 
-    Send it where only this person reads it. The current password stays valid until the link is used, except with
-    --at-once.
+    Send it over a channel that only this person reads. The current password stays valid until the link is used;
+    with --at-once it is invalidated immediately.
 
     \b
     Examples:
@@ -141,7 +142,7 @@ def reset_password(
 
 @command(group, "show")
 def show(email: EmailArgument) -> Report:
-    """Show a user: origin, confirmation, and the programme manager whose cards the user sees.
+    """Show a user: how the account was created, whether the address is confirmed, and the linked programme manager.
 
     \b
     Example:
