@@ -1,4 +1,4 @@
-"""Entry point of ``python -m infra.admin``."""
+"""Entry point of ``.venv/bin/python -m infra.admin``."""
 
 import logging
 
