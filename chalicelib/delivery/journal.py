@@ -160,7 +160,7 @@ class Journal:
         recording, latest first.
 
         Raises:
-            TooWide: delivered messages were requested without a receiver.
+            SearchTooWide: delivered messages were requested without a receiver.
         """
         searches = _searches(concerned, state)
         return [*islice(chain.from_iterable(self._find(search, since) for search in searches), limit)]
@@ -232,7 +232,7 @@ class Journal:
             count += len(due)
         return count
 
-    # -- inside
+    # -- internals
 
     def _find(self, search: _Search, since: int) -> Iterator[Delivery]:
         """The deliveries of a search in the order of its index, read lazily."""

@@ -47,7 +47,7 @@ from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_h
 from chalicelib.foundation.identifiers import new_id
 
 _TURNS = (2, 3, 3, 3, 3)
-"""Attempts to get a slot of a fast receiver, counted as in ``Store.wait``: half a second in total."""
+"""Arguments of ``Store.wait`` while waiting for a slot of a fast receiver: half a second in total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Worker:
         else:
             self._succeed(attempt, arrived)
 
-    # -- inside
+    # -- internals
 
     def _succeed(self, attempt: Attempt, arrived: Delivered) -> None:
         """End a delivery that arrived, unless its outcome cannot be stored."""

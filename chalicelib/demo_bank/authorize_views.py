@@ -1,6 +1,4 @@
-"""The PSU's journey at the bank: arrive, sign in, choose accounts, and confirm with a key code or
-refuse.
-"""
+"""The PSU's journey at the bank: arrive, sign in, choose accounts, and confirm with a key code or refuse."""
 
 from __future__ import annotations
 
@@ -131,7 +129,7 @@ def refuse_consent(visit: Visit, journey: PsuJourney) -> Response:
     return _refuse_journey(visit, journey, "The customer refused")
 
 
-# -- towards the service
+# -- calls to the service
 
 
 def _send_consent(visit: Visit, journey: PsuJourney) -> Response:

@@ -74,9 +74,9 @@ LAST_REPEAT = 3600
 ATTEMPTS = 24
 _TRIES = 8
 _FOR_GOOD = 400
-"""Permanent refusals of a report; other failures are retried."""
+"""The HTTP status of a permanent refusal; other failures are retried."""
 _FOR_EVERYBODY = frozenset({401, 403, 429})
-"""Refusals that are not specific to one report: the next report would be refused in the same way."""
+"""HTTP statuses that are not specific to one report: the next one would be refused in the same way."""
 
 _Outcome = Literal["arrived", "refused", "unreachable"]
 

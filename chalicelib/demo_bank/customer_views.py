@@ -31,9 +31,7 @@ def landing_page(visit: Visit) -> Response:
 
 
 def list_consents(visit: Visit) -> Response:
-    """``GET /consents``: the customer's consents, or the sign-in form; with ``revoke``, the confirmation
-    page.
-    """
+    """``GET /consents``: the customer's consents, or the sign-in form; with ``revoke``, the confirmation page."""
     session = find_session(visit)
     if session is None:
         return sign_in_page(

@@ -27,9 +27,7 @@ RETENTION_SECONDS = 40 * 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
-    """The write that stores a confirmation's duration, for its transaction; none at a bank that does not
-    report.
-    """
+    """The write that stores a confirmation's duration, for its transaction; none at a bank that does not report."""
     if not bank.profile.protocol.reports_performance:
         return []
     now = bank.clock.time()

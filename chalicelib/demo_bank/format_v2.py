@@ -124,7 +124,7 @@ def _is_between(request: messages.TransactionsRequest, entry: StatementEntry, to
     return (request.date_from or day) <= day <= (request.date_to or day)
 
 
-# -- pages: the key names the last transaction of the page before, and fits one question only
+# -- pages: the key identifies the last transaction of the previous page and is valid for one query only
 
 
 def _page_key(call: WebhookCall, request: messages.TransactionsRequest, last: StatementEntry) -> str:

@@ -148,9 +148,7 @@ def _members(path: str, answer: requests.Response) -> Mapping[str, Any]:
 
 
 def _error_reason(members: Mapping[str, Any]) -> tuple[str, str]:
-    """Code and message of an error in either version's format; an additional code takes precedence as more
-    specific.
-    """
+    """Code and message of an error in either version's format; an additional code takes precedence as more specific."""
     additional = members.get("additionalErrors")
     first = additional[0] if isinstance(additional, list) and additional else {}
     code = first.get("code") or members.get("code") or members.get("error_code") or "unknown"

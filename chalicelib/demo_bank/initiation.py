@@ -64,7 +64,7 @@ def _create_order(call: WebhookCall, kind: Kind, order_id: str) -> DemoPaymentOr
     if account is not None:
         if any(line.account.matches(account) for line in instruction.lines):
             raise refusals.ONE_ACCOUNT_TWICE()
-        # without a consent nobody may learn what is on an account
+        # without a consent, nobody may learn the balance of an account
         if consent is not None and execution.current_statement(bank, account).available < instruction.amount:
             raise refusals.refuse_insufficient_funds()
     if instruction.test == "TEST-NO-FUNDS":

@@ -97,9 +97,7 @@ def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
 
 
 def payer_step(step: Callable[[Visit, DemoPaymentOrder, CustomerSession], Response]) -> PaymentStepView:
-    """Wrap a form that requires a signed-in customer; without a session or its form token, redirect to the
-    sign-in.
-    """
+    """Wrap a form that requires a signed-in customer; without a session or its form token, redirect to the sign-in."""
 
     @wraps(step)
     def checked(visit: Visit, order: DemoPaymentOrder) -> Response:
@@ -162,7 +160,7 @@ def _send_reports(visit: Visit, order: DemoPaymentOrder) -> None:
     clearing.send_reports(visit.bank, order, visit.bank.clock.monotonic() + REPORT_SECONDS)
 
 
-# -- who may do what
+# -- permissions
 
 
 def _payer_session(order: DemoPaymentOrder, session: CustomerSession | None) -> CustomerSession | None:
@@ -171,8 +169,10 @@ def _payer_session(order: DemoPaymentOrder, session: CustomerSession | None) -> 
 
 
 def _may_pay(visit: Visit, order: DemoPaymentOrder, customer: Customer) -> bool:
-    """Whether this customer may pay: as giver of the consent, as owner of the account, or, if neither is
-    set, anyone.
+    """Whether this customer may pay.
+
+    With a consent, only its customer; otherwise the owner of the account named in the request, or anyone
+    if none was named.
     """
     if order.consent:
         return order.customer_id == customer.customer_id
@@ -180,9 +180,7 @@ def _may_pay(visit: Visit, order: DemoPaymentOrder, customer: Customer) -> bool:
 
 
 def _payable_accounts(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> list[CustomerAccount]:
-    """The possible debtor accounts: in the payment's currency, approved by any consent, and not a receiver's
-    account.
-    """
+    """The possible debtor accounts: right currency, approved by any consent, not a receiver's."""
     consent = consents.get_consent(visit.bank, order.consent)
     found = consent.accounts_to_pay_from(visit.bank) if consent else session.customer.accounts
     receiving = {credit.account_id for credit in order.credits}

@@ -16,9 +16,7 @@ class UnknownToken(Refusal):
 
 
 class OwnRefusal(Refusal):
-    """A refusal not defined by the protocol, with the bank's own code: a number in version 1, a name in
-    version 2.
-    """
+    """A refusal not defined by the protocol, with the bank's own code: a number in version 1, a name in version 2."""
 
     def __init__(self, number: int, name: str, message: str) -> None:
         self.number = number

@@ -72,9 +72,7 @@ def begin_session(visit: Visit, customer: Customer) -> str:
 
 
 def require_session(view: SessionView) -> Callable[[Visit], Response]:
-    """Wrap a form that requires a signed-in customer; without a session or its form token, redirect to the
-    sign-in.
-    """
+    """Wrap a form that requires a signed-in customer; without a session or its form token, redirect to the sign-in."""
 
     @wraps(view)
     def view_if_signed_in(visit: Visit) -> Response:

@@ -32,9 +32,7 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 
 _BODY_BYTES = 1_000_000
 _BULK_BYTES = 5_000_000
-"""Body limit for bulk payments: the service accepts 4 MB from a TPP and adds any omitted scheme to each
-payment.
-"""
+"""Body limit of bulk payments: the service accepts 4 MB and adds omitted schemes to each payment."""
 
 WebhookHandler = Callable[[WebhookCall], dict[str, Any]]
 

@@ -1,3 +1,1 @@
-"""Statistics: availability and performance of banks, as measured by this service and as reported by
-banks.
-"""
+"""Statistics: availability and performance of banks, as measured by this service and as reported by banks."""

@@ -130,9 +130,7 @@ class DayRecord:
 
     @property
     def availability(self) -> Decimal | None:
-        """Percentage of the day that the interface was available, to three decimals; ``None`` if it was not
-        used.
-        """
+        """Percentage of the day that the interface was available, to three decimals; ``None`` if it was not used."""
         return percent(DAY_SECONDS - self.down_seconds, DAY_SECONDS) if self.total.bank_requests else None
 
     def to_item(self) -> Item:

@@ -109,9 +109,7 @@ def build_rows(records: Iterable[DayRecord]) -> Iterable[Row]:
 
 
 def as_csv(given: Iterable[Row]) -> str:
-    """The rows as CSV (RFC 4180) with a header; text is escaped so that spreadsheets do not read it as a
-    formula.
-    """
+    """The rows as CSV (RFC 4180) with a header; text is escaped so that spreadsheets do not read it as a formula."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, NAMES)
     writer.writeheader()

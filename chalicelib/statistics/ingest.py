@@ -143,7 +143,7 @@ class Ingest:
         done: list[Ingested] = []
         failed: list[str] = []
         started = self._clock.monotonic()
-        # in another order with each run: where time is too short for all, not always the same are left out
+        # random order: if time runs out, it is not always the same banks that are skipped
         for bank in Random(self._clock.time()).sample(banks, len(banks)):
             has_time = self._clock.monotonic() - started < RUN_SECONDS
             made = self._try_bank(bank) if has_time else None

@@ -181,9 +181,7 @@ class ShippingMethod(_Named):
 
 @dataclass(frozen=True, slots=True)
 class SpecialAccountEntry(_Named):
-    """An account of the programme manager itself, without a holder; ``country`` is the country of its
-    addresses.
-    """
+    """An account of the programme manager itself, without a holder; ``country`` is the country of its addresses."""
 
     currency: int
     country: int

@@ -24,9 +24,7 @@ from chalicelib.foundation.identifiers import digest
 
 CACHED_SECONDS = 60
 NEW_SECONDS = 5
-"""Minimum age in seconds of a cached read before an unknown key is looked up again; a new key works
-after this time.
-"""
+"""An unknown key is looked up again if the cached credential is older than this, in seconds."""
 KEYS_KEPT = 2
 
 _SHAPES = (re.compile("[A-Za-z0-9]{20}"), re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{64}"))
@@ -117,10 +115,10 @@ class Credentials:
         credential = self._from_cache(key_digest, CACHED_SECONDS)
         if _has_key(credential, parts):
             return credential
-        credential = self._from_cache(key_digest, NEW_SECONDS)  # it may have got a new key since
+        credential = self._from_cache(key_digest, NEW_SECONDS)  # a new key may have been added since
         return credential if _has_key(credential, parts) else None
 
-    # -- what the operator does
+    # -- operator actions
 
     def get(self, manager_id: int, name: str) -> Credential:
         """Raises: UnknownCredential."""
@@ -155,7 +153,7 @@ class Credentials:
         self._update_keys(key_digest, credential, list(credential.keys[1:]))
 
     def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
-        """The current credential and the digest of its access key."""
+        """The digest of the access key, and the current credential."""
         entry = self._store.get(*name_key(manager_id, name))
         item = self._store.get(*credential_key(entry["access_key"])) if entry else None
         if entry is None or item is None:
@@ -218,9 +216,7 @@ def new_key(secret: CredentialSecret, now: int) -> CredentialKey:
 
 
 def put_credential(manager_id: int, name: str, rights: Rights, secret: CredentialSecret, now: int) -> list[Operation]:
-    """The writes that create a credential with an entirely new secret; any earlier one of this name must
-    have ended.
-    """
+    """The writes that create a credential with an entirely new secret; any earlier one of this name must have ended."""
     assert secret.access_key is not None
     key_digest = digest(secret.access_key)
     table, key = credential_key(key_digest)

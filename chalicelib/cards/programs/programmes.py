@@ -25,9 +25,7 @@ from chalicelib.foundation.parallel import together
 TABLE = "programmes"
 CACHED_SECONDS = 60
 HEAD = "manager"
-"""The sort key of the item with a programme manager's own members: name, currencies, test BINs, rates,
-events.
-"""
+"""The sort key of the item with a programme manager's own members: name, currencies, test BINs, rates, events."""
 
 EntryId = tuple[str, int]
 """An entry's kind, named as in ``KINDS``, and its id."""

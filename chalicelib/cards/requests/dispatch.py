@@ -68,7 +68,7 @@ class _Written:
 class Dispatcher:
     """Carries out requests; ``flows`` are the objects that have the methods of ``actions``.
 
-    ``elsewhere`` is the address of other actions.
+    ``elsewhere`` maps the names of actions served at other addresses to these addresses.
     """
 
     store: Store
@@ -98,7 +98,7 @@ class Dispatcher:
         came = self.clock.monotonic()
         return _answer_or_error(lambda: self._answer(credential, members, came))
 
-    # -- inside
+    # -- internals
 
     def _answer(self, credential: Credential, members: Mapping[str, Any], came: float) -> str:
         action = self._action(members)

@@ -115,15 +115,11 @@ class RequestReferences:
         return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
 
     def put_claim(self, claim: IdempotencyClaim, now: int) -> Put:
-        """The write that claims the reference before the response is known; fails for every request but the
-        first.
-        """
+        """The write that claims the reference before the response is known; fails for every request but the first."""
         return Put(TABLE, _claim_item(claim, now) | {"unanswered": True}, _is_unclaimed(now))
 
     def put_late_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
-        """The write that adds the response to a claim; fails if the claim is another request's or already has
-        one.
-        """
+        """The write that adds the response to a claim; fails if the claim is another request's or already has one."""
         waiting = Attr("attempt").eq(claim.attempt) & Attr("unanswered").exists()
         return Put(TABLE, _claim_item(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, waiting)
 

@@ -70,11 +70,9 @@ class Rows:
     name: str
 
     def latest(self, store: Store, count: int, before: str | None = None) -> Read:
-        """A callable that reads the last ``count`` rows before the sort key ``before``, newest first, in one
-        call.
-        """
+        """A callable that reads the last ``count`` rows before the sort key ``before``, newest first, in one call."""
         span = ("part", f"{self.name}#", before or f"{self.name}#~")
-        many = count + 1  # the end of the span is in it
+        many = count + 1  # the span includes its end
 
         def read() -> list[Item]:
             found = store.query(self.table, ("owner", self.owner), between=span, limit=many, newest_first=True)
@@ -102,9 +100,7 @@ class Timeline(Rows):
         return first if span.after is None else max(first, _after_part(self.part(*span.after)))
 
     def rows(self, store: Store, first: str, until: int, limit: int) -> Page:
-        """The first rows from the sort key ``first`` onwards, up to the millisecond ``until``, inclusive; one
-        call.
-        """
+        """The first rows from the sort key ``first`` onwards, up to the millisecond ``until``, inclusive; one call."""
         last = _after_part(f"{self.name}#{until:013}#")
         if first > last:
             return Page([], None)
