@@ -1,6 +1,6 @@
 """Delivery records: kind, receiver and state.
 
-One item collection per delivery: the item ``record``, and bodies in parts (see ``bodies``). A record
+One item collection per delivery: the item ``record``, and bodies in parts (see ``sealed_bodies``). A record
 is *due* until the receiver has accepted it (*delivered*) or the last attempt has ended (*failed*). A
 worker that starts an attempt puts its name into ``claimed_by`` and postpones the due time; if the
 worker never finishes, the record becomes due again. Due records are in the index of due times, failed
@@ -58,7 +58,7 @@ class Delivery:
         body_parts: number of parts in which the body is stored.
         answer: the HTTP status for the caller of an asynchronous call, and where the response body is stored.
         history: finished attempts, oldest first: ``at``, ``milliseconds``, ``status`` and ``error`` if any, and the
-            headers ``sent`` and ``received`` (see ``headers``), if any.
+            headers ``sent`` and ``received`` (see ``recorded_headers``), if any.
     """
 
     delivery_id: str

@@ -92,7 +92,7 @@ class PsuJourney:
         return self.state == "consenting" and now < self.claimed_at + CLAIM_SECONDS
 
     def needs_accounts(self, bank: DemoBank) -> bool:
-        """Whether a requested scope concerns accounts, so that the PSU must choose at least one."""
+        """Whether a requested scope requires the PSU to choose at least one account."""
         known = bank.profile.protocol.scopes
         return any(known[scope].needs_accounts for scope in self.scopes if scope in known)
 

@@ -68,7 +68,7 @@ class _Written:
 class Dispatcher:
     """Carries out requests; ``flows`` are the objects that have the methods of ``actions``.
 
-    ``elsewhere`` maps the names of actions served at other addresses to these addresses.
+    ``elsewhere`` maps actions of other URLs to a hint on where to call them.
     """
 
     store: Store
