@@ -42,7 +42,7 @@ class EntryInUse(Exception):
 
 
 class LoadTooLarge(Exception):
-    """The load has more changes and removals than fit into one transaction."""
+    """The load contains more changes and removals than fit into one transaction."""
 
 
 class LoadConflict(Exception):

@@ -42,7 +42,7 @@ ENTRIES = 10
 PAGE = 100
 """The maximum number of entries per page."""
 OBJECT_BYTES = 2000
-"""The maximum size in bytes of a free-form object, so that a page of them fits into one item for repeats."""
+"""The maximum size of a free-form object in bytes. A page of them must fit into the item stored for repeats."""
 LIST_CHARACTERS = 65536
 """The maximum length of a list in characters."""
 

@@ -126,7 +126,7 @@ class Late(Ignores):
 class Request(Message):
     """The fields of an action.
 
-    All actions accept ``access_level``: reads see only records up to this level, and new records get it.
+    All actions accept ``access_level``: the highest level that a read can see, or the level of a new record.
     """
 
     conditions: ClassVar[tuple[Condition, ...]] = ()

@@ -44,7 +44,7 @@ class GetFeesGroups(Request):
 
 
 class GetLimits(Request):
-    """getLimits: list a page of limit group entries of a card, account or holder."""
+    """getLimits: list a page of the limit entries of a card, account or holder."""
 
     record_id: Id
     limit_type: LimitType

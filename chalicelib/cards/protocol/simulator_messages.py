@@ -259,7 +259,7 @@ class Collection(Answer):
 
 
 class OutboundResult(Answer):
-    """The payment after the result; ``transaction_id`` is omitted if nothing was booked."""
+    """The updated payment; ``transaction_id`` is omitted if nothing was booked."""
 
     state: fields.PaymentState
     transaction_id: Id | None
