@@ -105,7 +105,7 @@ def test_every_field_of_a_request_is_documented_and_no_other(action: Action) -> 
 
 @EACH
 def test_every_field_of_an_answer_is_documented_and_no_other(action: Action) -> None:
-    answer, found = answer_of(action), fields(of_action(action), "Answer field")
+    answer, found = answer_of(action), fields(of_action(action), "Response field")
     inside = {name for name in found if "." in name}
 
     assert found.keys() - inside == (answer.model_fields.keys() if answer else set())

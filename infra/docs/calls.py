@@ -13,7 +13,7 @@ from infra.openapi.introduction import table
 from infra.openapi.schemas import Json
 
 _WIDTH = 120
-_COMMON = "Every call may also be refused with these, if it takes what they are about:"
+_COMMON = "Every call may also return these refusals, as far as they apply to its headers, parameters and body:"
 _MOST = 0.6
 """The minimum share of operations for a refusal to be listed as common."""
 _FEW = 2
@@ -94,7 +94,7 @@ class CallPages:
             if status.startswith(("2", "3")) or not _CASE.search(answer["description"]):
                 yield f"**{'Any other status' if status == 'default' else status}** {described}"
             if status.startswith("2"):
-                yield from self._content(answer.get("content", {}), "Answer member")
+                yield from self._content(answer.get("content", {}), "Response member")
 
     def _content(self, content: Json, head: str) -> Iterator[str]:
         body = content.get("application/json")

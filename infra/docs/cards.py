@@ -52,30 +52,33 @@ def _types() -> Iterator[str]:
 
 def _states() -> Iterator[str]:
     yield "## States"
-    yield "A number is the [status code](#status-codes) that the action is refused with. Reading is always possible."
+    yield "A number is the [status code](#status-codes) of the refusal. Read actions are always allowed."
     yield "### Account"
     yield tables.account_rules()
     yield "### Card"
     yield tables.card_rules()
-    yield "What `changeCardStatus` may change to what; else 4008. E comes by itself, when the month of expiry is over."
+    yield (
+        "Status changes that `changeCardStatus` allows; others are refused with 4008. A card changes to E "
+        "automatically after its month of expiry."
+    )
     yield tables.card_moves()
     yield "### External payment address"
     yield tables.address_rules()
     yield "### Mandate"
     yield tables.mandate_rules()
     yield "### External payment"
-    yield "For payments of another kind it is 4008, and 4004 when they are returned."
+    yield "Payments of another kind are refused with 4008, or with 4004 if they have been returned."
     yield tables.payment_rules()
     yield "### Authorization"
     yield tables.authorization_rules()
     yield "### Dispute"
-    yield "A transaction is disputed once. Which step is possible after which:"
+    yield "A transaction can be disputed once. Dispute steps allowed after each step:"
     yield tables.dispute_rules()
 
 
 def _lists() -> Iterator[str]:
     yield "## Value lists"
-    yield "A value that is not in its list is 2005."
+    yield "Values that are not in the list are refused with 2005."
     for name in tables.LISTS:
         yield f"### {name}"
         yield tables.value_list(name)
@@ -99,7 +102,7 @@ def _codes() -> Iterator[str]:
 
 def _actions() -> Iterator[str]:
     yield "## Actions"
-    yield "Examples of requests leave the credentials out."
+    yield "Request examples omit the credentials."
     for group, actions in purposes.group_members().items():
         yield table(
             (group, "Purpose", "Effect"),
@@ -161,13 +164,17 @@ def _action(action: Action) -> Iterator[str]:
 def _answer(action: Action) -> Iterator[str]:
     answer = answer_of(action)
     if answer is None:
-        said = {"empty": "is `[]`", "empty object": "is `{}`", "id": "is `[]`, with `id` beside it"}
+        said = {
+            "empty": "is `[]`",
+            "empty object": "is `{}`",
+            "id": "is `[]`, and `id` is a separate member next to it",
+        }
         yield f"`data` {said[action.shape]}."
         return
-    beside = ", with a `paginator` of `total_items_count` beside it" if action.is_paged else ""
-    beside += ", with `has_more_records`, `Y` or `N`, beside it" if action.is_continued else ""
+    beside = ", next to a `paginator` with `total_items_count`" if action.is_paged else ""
+    beside += ", next to `has_more_records` (`Y` or `N`)" if action.is_continued else ""
     yield f"`data` is {'a list of objects' if action.shape == 'list' else 'an object'}{beside}:"
-    yield table(("Answer field", "", "Type", "Meaning"), list(_answer_rows(answer, "")))
+    yield table(("Response field", "", "Type", "Meaning"), list(_answer_rows(answer, "")))
     yield _block(examples.answer(action))
 
 

@@ -40,34 +40,35 @@ PAGES: Mapping[str, Page] = {
     },
     "card-actions": Page(
         "Card actions",
-        "Every action is a `POST` to `/api`, and those of the simulator to `/simulator`; `action` names it. Status "
-        "codes and lists of values are among the [values](card-values.md). Programme managers are sent "
-        "[events](card-events.md).",
+        "Every action is a `POST` to `/api`, or to `/simulator` for simulator actions; the `action` field names "
+        "the action. See [values](card-values.md) for status codes and value lists, and [events](card-events.md) "
+        "for notifications to programme managers.",
         cards.render_actions,
     ),
     "card-events": Page(
         "Card events",
-        "A programme manager is sent these at its Events URL: `type`, `timestamp` and `data`, signed as Standard "
+        "Events are sent to a programme manager's Events URL: `type`, `timestamp` and `data`, signed per Standard "
         "Webhooks.",
         cards.render_events,
     ),
     "card-values": Page(
         "Card values and codes",
-        "Status codes of answers, what each state of an account, card or payment allows, and the lists of values.",
+        "Response status codes, the actions allowed in each state of an account, card or payment, and value lists.",
         cards.render_values,
     ),
     "commands": Page(
         "Commands",
-        f"`{commands.PROGRAM}` works on the running local stack, or on the stage that the environment names. Every "
-        'command takes `--json` and prints one JSON document; an error is `{"error": "…"}`. The exit code is 0 when '
-        "the command was carried out, 1 when it was refused, and 2 when it was not understood.",
+        f"`{commands.PROGRAM}` operates on the running local stack, or on the stage set in the environment. With "
+        '`--json`, every command prints one JSON document; an error is `{"error": "…"}`. The exit code is 0 if the '
+        "command succeeded, 1 if it was refused, and 2 if it was invalid.",
         commands.render,
     ),
     "settings": Page(
         "Settings",
-        "Each process reads its environment once. A wrong value stops the process; the error names the variable. On "
-        "AWS these are the `environment_variables` of the stage in `.chalice/config.json`. Region, credentials and "
-        "endpoints are boto3's own variables (`AWS_DEFAULT_REGION`, `AWS_PROFILE`, `AWS_ENDPOINT_URL`).",
+        "Each process reads its environment once. An invalid value stops the process with an error that names the "
+        "variable. On AWS, set the variables as `environment_variables` of the stage in `.chalice/config.json`. "
+        "Region, credentials and endpoints use boto3's own variables (`AWS_DEFAULT_REGION`, `AWS_PROFILE`, "
+        "`AWS_ENDPOINT_URL`).",
         settings.render,
     ),
 }

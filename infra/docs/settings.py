@@ -14,25 +14,27 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting("STAGE", "`local`; none in AWS Lambda", "`local`, `dev` or `prod`. AWS Lambda takes `dev` and `prod` only"),
+    Setting(
+        "STAGE", "`local`; none in AWS Lambda", "`local`, `dev` or `prod`. AWS Lambda accepts only `dev` and `prod`"
+    ),
     Setting("PORT", "`8000`", "The port of the local stack, 1 to 65535"),
     Setting(
         "PUBLIC_URL",
-        "local: `http://127.0.0.1:{PORT}`; else mandatory",
-        "The address at which the world reaches the service; https outside the local stage. The service builds every "
-        "address that it gives out from this one, never from a request",
+        "local: `http://127.0.0.1:{PORT}`; otherwise mandatory",
+        "The service's public URL; https outside the local stage. All URLs that the service issues are built from "
+        "it, never from a request",
     ),
     Setting(
         "BANK_API_URL",
         "`PUBLIC_URL`",
-        "The address of the bank-facing API in `cancel_url`. PSUs' browsers open it, so it must not ask for client "
-        "certificates. The demonstration banks call it too",
+        "The base URL of the bank-facing API in `cancel_url`. PSUs' browsers open it, so it must not require "
+        "client certificates. The demonstration banks also call it",
     ),
     Setting(
         "RESOURCE_PREFIX",
         "`causeway-{STAGE}`",
-        "The prefix of all resource names. The template and the policies use the default; each local stack takes one "
-        "of its own, so that several can share an endpoint",
+        "The prefix of all resource names. The template and the policies use the default; each local stack uses "
+        "its own, so that several can share an endpoint",
     ),
     Setting("KMS_KEY_ID", "`alias/{RESOURCE_PREFIX}`", "The KMS key that wraps the data keys"),
     Setting("KEYS_SECRET", "`{RESOURCE_PREFIX}-keys`", "The secret with the signing keys and the wrapped data keys"),
@@ -40,11 +42,11 @@ SETTINGS = (
     Setting("DEMO_BANKS_SECRET", "`{RESOURCE_PREFIX}-demo-banks`", "The secret of the demonstration banks"),
     Setting(
         "MAIL_FROM",
-        "`causeway@` and the host of `PUBLIC_URL`",
-        "The sender of mails to users: an address or a domain that Amazon SES has verified",
+        "`causeway@` plus the host of `PUBLIC_URL`",
+        "The sender of emails to users: an address or domain verified in Amazon SES",
     ),
-    Setting("MAIL_FOLDER", "`.local/mail`", "The folder that the local stage writes mails to"),
-    Setting("LOG_LEVEL", "`INFO`", "`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`: the least level that is logged"),
+    Setting("MAIL_FOLDER", "`.local/mail`", "The folder to which the local stage writes emails"),
+    Setting("LOG_LEVEL", "`INFO`", "The lowest level to log: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`"),
 )
 
 

@@ -32,16 +32,16 @@ TYPE_NOTES: Sequence[TypeNote] = (
         r"An IBAN(?: in capitals without spaces|: its length.*? are taken too)",
         "IBAN",
         "IBAN",
-        "Length, structure and check digits are those of its country. Requests may have small letters and spaces",
+        "Length, structure and check digits follow the rules of its country. Requests may use lower case and spaces",
     ),
     TypeNote(r"A BIC of 8 or 11 characters", "BIC", "BIC", "8 or 11 characters (ISO 9362)"),
     TypeNote(
         r"An amount of money of at most (\d+) digits[^`]*?as it was written",
         "amount {0}",
         "amount 10",
-        "An amount of money: a string or a number of at most 10 digits, with a dot before the decimals and without an "
-        "exponent. It has no more decimals than the currency, not counting zeros at the end. The bank gets it as you "
-        "wrote it",
+        "An amount of money: a string or a number of at most 10 digits, with a dot before the decimals and "
+        "without an exponent. It has no more decimals than the currency, not counting trailing zeros. The bank "
+        "receives it exactly as you sent it",
     ),
     TypeNote(
         r"A number of at most (\d+) digits, with a dot as decimal separator",
@@ -53,7 +53,8 @@ TYPE_NOTES: Sequence[TypeNote] = (
         r"Printable text, or a whole number",
         "id {longest}",
         "id 255",
-        "An identifier: printable text of 1 to 255 characters. A bank may write it as a whole number; TPPs get text",
+        "An identifier: printable text of 1 to 255 characters. Banks may send it as a whole number; TPPs receive "
+        "a string",
     ),
     TypeNote(
         r"At most (\d+) digits(?:, or a whole number|; a string keeps leading zeros)?",

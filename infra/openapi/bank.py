@@ -21,32 +21,32 @@ _REQUEST_ID = "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"
 _SIGNATURE = "bWFkZSB3aXRoIHRoZSBwcml2YXRlIGtleSBvdmVyIHRoZSBleGFjdCBieXRlcyBvZiB0aGUgYm9keQ=="
 _BASE64 = {"type": "string", "pattern": "^[A-Za-z0-9+/]+={0,2}$", "minLength": 4}
 _TAGS = (
-    ("Calls to the service", "What the bank calls."),
-    ("Webhooks to the bank", "What the service calls at the bank's own address."),
+    ("Calls to the service", "The calls that the bank makes."),
+    ("Webhooks to the bank", "The calls that the service makes to the bank's URL."),
 )
 _INTRODUCTION = """\
-What a bank of version {version} calls, and the webhooks that it answers at its own address. Members are in {spelling}
-in calls{webhooks}.
+The calls of version {version} banks, and the webhooks that they receive at their own URL. Members are in {spelling} in
+calls{webhooks}.
 
-Both directions carry the bank's API key in `X-Api-Key`, a UUID in `X-Request-Id`, and in `X-Signature` the base64 of an
-RSA signature (PKCS#1 v1.5, SHA-256) over the exact bytes of the body. {signed} The service always signs; its public
-keys are at `GET /bank/public_key`. A call that is repeated with the same `X-Request-Id` and the same body within 24
-hours gets the same success again. Timestamps read `YYYY-MM-DDTHH:MM:SS+00:00`.
+Requests in both directions carry the bank's API key in `X-Api-Key`, a UUID in `X-Request-Id`, and in `X-Signature` the
+base64-encoded RSA signature (PKCS#1 v1.5, SHA-256) of the exact bytes of the body. {signed} The service always signs;
+its public keys are at `GET /bank/public_key`. Repeating a successful call within 24 hours with the same `X-Request-Id`
+and body returns the same response. Timestamps have the form `YYYY-MM-DDTHH:MM:SS+00:00`.
 
-A bank has 3 seconds to accept a webhook's connection and 20 to answer. {errors}
+A bank has 3 seconds to accept a webhook's connection and 20 seconds to respond. {errors}
 """
 _WORDS: Mapping[int, Mapping[str, str]] = {
     1: {
         "spelling": "snake_case",
         "webhooks": " and in webhooks",
-        "signed": "A bank of version 1 may leave its signature out, unless its record demands it; one that is sent is "
-        "checked.",
-        "errors": 'Success has `"status": "success"` beside its members, an error `"status": "error"`.',
+        "signed": "Version 1 banks may omit their signature unless their record requires it; a signature that is "
+        "sent is verified.",
+        "errors": 'A success has `"status": "success"` next to its members, an error `"status": "error"`.',
     },
     2: {
         "spelling": "camelCase",
-        "webhooks": " and in snake_case in webhooks, whose answers may be in either",
-        "signed": "A bank of version 2 must sign.",
+        "webhooks": " and in snake_case in webhooks, whose responses may use either",
+        "signed": "Version 2 banks must sign.",
         "errors": "An error has `code` and `title`, and an HTTP status of 400 or more.",
     },
 }
@@ -60,7 +60,7 @@ _BANK_KEY: Json = {
     "type": "apiKey",
     "in": "header",
     "name": "X-Api-Key",
-    "description": "The bank's API key, one for both directions",
+    "description": "The bank's API key, used in both directions",
 }
 _PEM = "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----END PUBLIC KEY-----\n"
 
@@ -96,7 +96,7 @@ def build(version: Version) -> Json:
 
 def _parameters(version: Version) -> Mapping[str, Json]:
     signature = "Signature of the body with the bank's private key, in base64"
-    if_any = header("X-Auth-Token", "The token of the PSU's consent, where there is one", {"type": "string"}, _token())
+    if_any = header("X-Auth-Token", "The token of the PSU's consent, if there is one", {"type": "string"}, _token())
     return {
         "RequestIdIfAny": ANY_REQUEST_ID,
         "RequestId": header("X-Request-Id", "A UUID, new for each request", UUID, _REQUEST_ID, required=True),
@@ -113,7 +113,7 @@ def _parameters(version: Version) -> Mapping[str, Json]:
         ),
         **({"AuthTokenIfAny": if_any} if version.answers_status_queries else {}),  # a direct payment's status has none
         "PsuAddress": header(
-            "PSU-IP-Address", "The PSU's IP address, where the TPP tells it", {"type": "string"}, "203.0.113.7"
+            "PSU-IP-Address", "The PSU's IP address, if the TPP supplied it", {"type": "string"}, "203.0.113.7"
         ),
     }
 
@@ -160,7 +160,7 @@ class _BankOperations:
             "name": "secret",
             "in": "path",
             "required": True,
-            "description": "What the `cancel_url` ends in",
+            "description": "The last segment of the `cancel_url`",
             "schema": {"type": "string", "minLength": 1},
             "example": f"d04b98f48e8f8bcc15c6ae.{_token().rpartition('.')[2]}",
         }
@@ -169,9 +169,9 @@ class _BankOperations:
             "security": [],
             "parameters": [secret, *self._schemas.parameters(CancelQuery), _ref("RequestIdIfAny")],
             "responses": {
-                "303": self._responses.redirect(path, "Back to the TPP's Callback URL"),
-                "404": self._responses.text(path, "A page: there is no such address", "text/html", page),
-                "500": self._responses.text(path, "A page: the service failed", "text/html", page),
+                "303": self._responses.redirect(path, "Redirect to the TPP's Callback URL"),
+                "404": self._responses.text(path, "An error page: the URL does not exist", "text/html", page),
+                "500": self._responses.text(path, "An error page: the service failed", "text/html", page),
             },
         }
 
@@ -229,7 +229,7 @@ class _BankOperations:
         model = _WEBHOOK_ERRORS[self._version.number]
         shown = {"refused": {"summary": "The bank refuses", "value": example(model)}}
         content = {"application/json": {"schema": self._schemas.ref(model), "examples": shown}}
-        return {"description": "The bank refuses; the TPP is told code and text.", "content": content}
+        return {"description": "The bank refuses; the TPP receives the code and text.", "content": content}
 
 
 def _success(value: Json) -> Json:

@@ -148,20 +148,20 @@ class EventDescription:
 
 EVENTS: Mapping[EventType, EventDescription] = {
     "consent.authorised": EventDescription(
-        model_of(tpp_events.ConsentAuthorised), "A PSU has given a consent that this client asked for."
+        model_of(tpp_events.ConsentAuthorised), "A PSU has given a consent that this client requested."
     ),
     "consent.cancelled": EventDescription(
-        model_of(tpp_events.ConsentCancelled), "A PSU came back from the bank without giving its consent."
+        model_of(tpp_events.ConsentCancelled), "A PSU returned from the bank without giving consent."
     ),
     "consent.revoked": EventDescription(
-        model_of(tpp_events.ConsentRevoked), "A consent has ended before its time, whoever ended it."
+        model_of(tpp_events.ConsentRevoked), "A consent was ended before its expiry, by any party."
     ),
     "consent.expiring": EventDescription(model_of(tpp_events.ConsentEnding), "A consent ends in 7 days."),
     "consent.expired": EventDescription(model_of(tpp_events.ConsentEnding), "A consent has reached its end."),
     "payment.status_changed": EventDescription(
-        model_of(tpp_events.PaymentStatusChanged), "A bank has reported a new status of a payment."
+        model_of(tpp_events.PaymentStatusChanged), "A bank has reported a new payment status."
     ),
-    "test": EventDescription(model_of(tpp_events.TestEvent), "Somebody wants to see whether events arrive."),
+    "test": EventDescription(model_of(tpp_events.TestEvent), "A test of event delivery."),
 }
 
 

@@ -17,106 +17,110 @@ class Purpose:
 TPP_CALLS: Mapping[str, Purpose] = {
     "/tpp/authorize": Purpose(
         "Begin an authorization",
-        "Answers the address at the bank where the PSU consents. Send the PSU's browser there, unchanged. It comes "
-        "back to the Callback URL with `authorization_code`, `code` (the same value), `state` and `iss`; or, when "
-        "there is no consent, with `error`, `error_description`, `state` and `iss`. The PSU approves all scopes or "
-        "none.",
+        "Returns the URL at the bank where the PSU consents. Send the PSU's browser there, unchanged. The browser "
+        "returns to the Callback URL with `authorization_code`, `code` (the same value), `state` and `iss`, or, "
+        "if no consent was given, with `error`, `error_description`, `state` and `iss`. The PSU approves either "
+        "all scopes or none.",
     ),
     "/oauth/authorize": Purpose(
         "Begin an authorization in the browser (RFC 6749)",
-        "For off-the-shelf OAuth clients: sends the browser to the bank. Parameters that are unknown or empty are "
-        "ignored. A wrong request leads back to the Callback URL with `error`, `error_description`, `state` and `iss`; "
-        "an unknown client or a foreign `redirect_uri` leads to a page, since the address could be anybody's. The same "
-        "address opened again while the request is open leads to the bank again.",
+        "For off-the-shelf OAuth clients: redirects the browser to the bank. Unknown and empty parameters are "
+        "ignored. An invalid request redirects to the Callback URL with `error`, `error_description`, `state` and "
+        "`iss`. For an unknown client or an unregistered `redirect_uri`, the browser gets an error page instead, "
+        "because that URL cannot be trusted. While the request is open, opening the same URL again redirects to "
+        "the bank again.",
     ),
     "/tpp/token": Purpose(
         "Exchange a code or a refresh token for tokens",
-        "Takes JSON or a form. A code is used once, within a minute (ten in the local stage); a second use revokes "
-        "what the first one produced. Refresh tokens rotate: each use gives a new pair, within a minute the same one "
-        "again. The client is named by X-Api-Key, by HTTP Basic (user: Client ID, password: client secret), or by "
-        "`client_id` and `client_secret` in the body; ways that disagree are refused.",
+        "Accepts JSON or a form. A code can be used once, within one minute (ten in the local stage); a second "
+        "use revokes the tokens issued for the first. Refresh tokens rotate: each use returns a new pair, and a "
+        "repeat within a minute returns the same pair. The client authenticates with X-Api-Key, HTTP Basic (user: "
+        "Client ID, password: client secret), or `client_id` and `client_secret` in the body. Contradictory "
+        "credentials are refused.",
     ),
     "/tpp/token/revoke": Purpose(
         "End a consent (RFC 7009)",
-        "Takes JSON or a form. An access or refresh token of the caller's ends its consent with every token of it, and "
-        "the bank is told. A token that is unknown, or another client's, changes nothing and gets the same answer.",
+        "Accepts JSON or a form. Any access or refresh token of the client ends its consent and all of the "
+        "consent's tokens; the bank is notified. An unknown token, or one of another client, has no effect and "
+        "gets the same response.",
     ),
     "/tpp/scope": Purpose(
-        "Ask which scopes a bank can provide", "The scopes of the bank, in the order of its version."
+        "List the scopes of a bank", "The scopes that the bank provides, in the order of its protocol version."
     ),
-    "/tpp/banks": Purpose(
-        "List the banks", "The banks that can be reached, by BIC. A page after the last one is empty."
+    "/tpp/banks": Purpose("List the banks", "The reachable banks, sorted by BIC. A page beyond the last is empty."),
+    "/tpp/consent": Purpose(
+        "Read the consent of a bearer", "The scopes and accounts that the PSU approved, and the end of the consent."
     ),
-    "/tpp/consent": Purpose("Read the consent of a bearer", "What the PSU allowed, and until when."),
     "/tpp/requests/{request_id}": Purpose(
-        "Read the outcome of a call that is carried out later",
-        "For calls that were answered with 202. `status` and `body` are null until the state is `done` or `failed`; "
-        "then they are what the call would have been answered with. Outcomes are kept for 24 hours, from the moment "
-        "the call was accepted. Any valid bearer of the same consent reads them, that of a spent one-time consent too; "
-        "a direct payment, and the status of one, are read without a bearer by the same client.",
+        "Read the outcome of a deferred call",
+        "For calls that returned 202. `status` and `body` are null until the state is `done` or `failed`; then "
+        "they are the call's actual status and body. Outcomes are kept for 24 hours from acceptance of the call. "
+        "Any valid bearer of the same consent can read them, including that of a spent one-time consent. Direct "
+        "payments and their status are read by the same client without a bearer.",
     ),
-    "/tpp/accounts": Purpose("List the PSU's accounts", "The accounts that the PSU approved, as the bank tells them."),
+    "/tpp/accounts": Purpose("List the PSU's accounts", "The accounts that the PSU approved, as returned by the bank."),
     "/tpp/account": Purpose(
         "Read one account",
-        "The details of an account. Version 1 banks are asked by `iban` or `account_id`, version 2 banks by "
+        "The details of an account. For version 1 banks, pass `iban` or `account_id`; for version 2 banks, "
         "`account_id` (the account's `resource_id`).",
     ),
     "/tpp/account_balance": Purpose(
         "Read an account's balances",
-        "Version 1 banks answer with `accounts` (one entry with its balance), version 2 banks with `balances`.",
+        "Version 1 banks return `accounts` (one entry with its balance), version 2 banks `balances`.",
     ),
     "/tpp/account_payments": Purpose(
         "List an account's payments",
-        "Version 1 banks only: a page of the account's payments. Version 2 banks have `GET /tpp/account_transactions`.",
+        "Version 1 banks only: a page of the account's payments. For version 2 banks, use `GET "
+        "/tpp/account_transactions`.",
     ),
     "/tpp/account_payment": Purpose("Read one payment of an account", "Version 1 banks only."),
     "/tpp/account_transactions": Purpose(
         "List an account's transactions",
-        "Version 2 banks only: booked and pending transactions, a page at a time. Version 1 banks have `GET "
+        "Version 2 banks only: booked and pending transactions, page by page. For version 1 banks, use `GET "
         "/tpp/account_payments`.",
     ),
     "/tpp/funds_confirmations": Purpose(
-        "Ask whether there is as much on an account",
-        "Yes or no, for banks of both versions. When a version 1 bank tells its balance instead, the amounts are "
-        "compared here.",
+        "Confirm the availability of funds",
+        "Returns yes or no for banks of both versions. If a version 1 bank returns its balance instead, the "
+        "service compares the amounts.",
     ),
     "/tpp/payment_initiation": Purpose(
         "Initiate a payment",
-        "The bank answers with an address where the PSU confirms the payment; open it in the PSU's browser. The PSU "
-        "comes back to `callback_url` with `status`, `payment_id` and, after a failure, `message`. A redirect can be "
-        "forged: ask `GET /tpp/payment_status`. A one-time consent is used up by the first payment that the bank may "
-        "have.",
+        "Returns the bank's URL where the PSU confirms the payment; open it in the PSU's browser. The PSU returns "
+        "to `callback_url` with `status`, `payment_id` and, after a failure, `message`. A redirect can be forged, "
+        "so check the status with `GET /tpp/payment_status`. A one-time consent is used up by the first payment "
+        "that the bank may have received.",
     ),
     "/tpp/bulk_payment_initiation": Purpose(
-        "Initiate many payments at once",
+        "Initiate a bulk payment",
         "Up to 1000 payments that the PSU confirms together. The totals must be the exact sums of the payments per "
         "currency.",
     ),
     "/tpp/direct_payment_initiation": Purpose(
         "Initiate a payment without a consent",
-        "Like a single payment, at the bank that `bic` names; no bearer is needed, since the PSU authorizes the "
-        "payment itself at the bank.",
+        "Like a single payment, at the bank identified by `bic`. No bearer is needed, because the PSU authorizes "
+        "the payment directly at the bank.",
     ),
     "/tpp/payment_status": Purpose(
-        "Ask where a payment stands",
-        "At a version 1 bank: what the bank has reported, with the history. At a version 2 bank: what the bank says "
-        "now. A direct payment is asked for with `bic` and without a bearer; a spent one-time bearer still reads its "
-        "own payment.",
+        "Read a payment's status",
+        "Version 1 banks: the statuses reported by the bank, with their history. Version 2 banks: the current "
+        "status, requested from the bank. For a direct payment, pass `bic` and no bearer. A spent one-time bearer "
+        "can still read its own payment.",
     ),
     "/.well-known/oauth-authorization-server": Purpose(
         "Read the authorization server's metadata (RFC 8414)", "For off-the-shelf OAuth clients."
     ),
     "/.well-known/jwks.json": Purpose(
         "Read the service's public keys (RFC 7517)",
-        "The keys that the service signs its calls to banks with, newest first; two while they rotate.",
+        "The keys with which the service signs its calls to banks, newest first; two during a rotation.",
     ),
 }
 
 BANK_CALLS: Mapping[str, Purpose] = {
     "initiate": Purpose(
         "Begin an authorization",
-        "The PSU has reached the bank with an OAuth2 authorization URL: who asks for what, and where the PSU goes "
-        "without a consent.",
+        "The PSU has opened an OAuth2 authorization URL at the bank. Returns the TPP, the requested scopes, and "
+        "the URL for the PSU if no consent is given.",
     ),
     "save_consent": Purpose(
         "Save a consent",
@@ -125,50 +129,50 @@ BANK_CALLS: Mapping[str, Purpose] = {
     ),
     "revoke_token": Purpose(
         "End a consent",
-        "The consent behind an access token has ended at the bank. A token that was revoked before is answered with "
-        "success as well.",
+        "The consent of an access token has ended at the bank. Repeating the call for a revoked token succeeds.",
     ),
     "report_status": Purpose(
         "Report a payment's status",
-        "Whenever the status of a payment changes. Of several reports the last one counts; after a final status "
-        "({final}) they are ignored and answered with success. A report on a payment that the bank has not answered "
-        "with yet is refused, but kept for 15 minutes.",
+        "Call this whenever the status of a payment changes. The latest report counts; after a final status "
+        "({final}), further reports are ignored but succeed. A report on a payment that the bank has not yet "
+        "returned to the service is refused, but kept for 15 minutes.",
     ),
     "report_day": Purpose(
         "Report a day's performance",
-        "Once a day: how long PSUs took, on average, to confirm consents and payments. A later report for the same day "
-        "replaces the earlier one.",
+        "Call this once a day with the average times that PSUs took to confirm consents and payments. A later "
+        "report for the same day replaces the earlier one.",
     ),
     "public_key": Purpose(
         "Read the service's public keys",
-        "The keys that webhooks are signed with, as PEM, newest first; two while they rotate. Read them again when a "
+        "The keys that sign webhooks, as PEM, newest first; two during a rotation. Fetch them again when a "
         "signature does not verify.",
     ),
     "cancel": Purpose(
         "Leave without a consent",
-        "For the PSU's browser, without headers: ends the authorization request and leads back to the TPP. Repeats "
-        "lead to the same place; after a consent it has no effect.",
+        "For the PSU's browser, without headers: ends the authorization request and redirects to the TPP. "
+        "Repeated requests redirect to the same URL. After a consent, the call has no effect.",
     ),
 }
 
 WEBHOOKS: Mapping[str, Purpose] = {
     "/accounts": Purpose("Accounts", "The accounts that the PSU approved."),
-    "/account": Purpose("Account details", "One account, named by IBAN or by the bank's own id."),
+    "/account": Purpose("Account details", "One account, identified by IBAN or by the bank's own identifier."),
     "/account_balance": Purpose(
-        "Account balance", "The balance of an account. `accounts` is a list; a single object is taken too."
+        "Account balance", "The balance of an account. `accounts` is a list; a single object is also accepted."
     ),
     "/account_payments": Purpose(
         "Payments of an account",
-        "A page of an account's payments. `paginator` is an object; a list of objects is taken too.",
+        "A page of an account's payments. `paginator` is an object; a list of objects is also accepted.",
     ),
     "/account_payment": Purpose("Payment of an account", "One payment."),
     "/funds_confirmations": Purpose(
-        "Confirmation of funds", "Either `funds_available`; or `currency` and `balance`, and the service compares."
+        "Confirmation of funds",
+        "Return either `funds_available`, or `currency` and `balance` for the service to compare.",
     ),
     "/payment_initiation": Purpose(
         "Payment initiation",
-        "Check whether the payment can be executed, and answer where the PSU confirms it. After that send the PSU's "
-        "browser to `callback_url` with `status`, `payment_id` and, after a failure, `message`.",
+        "Check whether the payment can be executed, and return the URL where the PSU confirms it. Afterwards, "
+        "send the PSU's browser to `callback_url` with `status`, `payment_id` and, after a failure, `message`.",
     ),
     "/bulk_payment_initiation": Purpose(
         "Bulk payment initiation", "Up to 1000 payments, confirmed together; otherwise like a single payment."
@@ -178,20 +182,22 @@ WEBHOOKS: Mapping[str, Purpose] = {
         "A payment without a consent: there is no X-Auth-Token, and the PSU chooses the account at the bank.",
     ),
     "/v2_accounts": Purpose(
-        "Accounts", "The accounts that the PSU approved; a multicurrency account has an entry for every currency."
+        "Accounts", "The accounts that the PSU approved; a multicurrency account has one entry per currency."
     ),
-    "/v2_account": Purpose("Account details", "One account. `account` is an object; a list of one is taken too."),
-    "/v2_account_balances": Purpose("Account balances", "The balances of an account, one entry for every type."),
+    "/v2_account": Purpose(
+        "Account details", "One account. `account` is an object; a list with one entry is also accepted."
+    ),
+    "/v2_account_balances": Purpose("Account balances", "The balances of an account, one entry per type."),
     "/v2_account_transactions": Purpose(
         "Transactions of an account",
-        "A page of an account's booked and pending transactions. `page_key` leads to the next page and is absent on "
-        "the last.",
+        "A page of an account's booked and pending transactions. `page_key` identifies the next page and is "
+        "absent on the last.",
     ),
-    "/v2_funds_confirmations": Purpose("Confirmation of funds", "Whether there is as much on the account."),
+    "/v2_funds_confirmations": Purpose("Confirmation of funds", "Whether the account has sufficient funds."),
     "/v2_payment_single": Purpose(
         "Single payment initiation",
-        "Check whether the payment can be executed, and answer where the PSU confirms it. After that send the PSU's "
-        "browser to `callback_url` with `status`, `payment_id` and, after a failure, `message`.",
+        "Check whether the payment can be executed, and return the URL where the PSU confirms it. Afterwards, "
+        "send the PSU's browser to `callback_url` with `status`, `payment_id` and, after a failure, `message`.",
     ),
     "/v2_payment_bulk": Purpose(
         "Bulk payment initiation",
@@ -202,12 +208,13 @@ WEBHOOKS: Mapping[str, Purpose] = {
     ),
     "/v2_payment_single_status": Purpose(
         "Status of a single payment",
-        "Where a single or direct payment stands. X-Auth-Token is absent for a direct payment.",
+        "The status of a single or direct payment. X-Auth-Token is absent for a direct payment.",
     ),
-    "/v2_payment_bulk_status": Purpose("Status of a bulk payment", "Where a bulk payment stands."),
+    "/v2_payment_bulk_status": Purpose("Status of a bulk payment", "The status of a bulk payment."),
     "/revoke_token": Purpose(
         "A consent has ended",
-        "The TPP, or the service, has ended the consent of this token. Anything but success is sent again, for up to "
-        "three days, except 404 and 410: the bank does not know the token.",
+        "The TPP or the service has ended the consent of this token. The call is repeated for up to three days "
+        "until it succeeds, or until the bank responds with 404 or 410, which mean that it does not know the "
+        "token.",
     ),
 }

@@ -81,10 +81,10 @@ _NOT_ASKED = BankFailed.of_open_circuit(CircuitOpen(17))
 
 CASES = _by_name(
     # everywhere
-    Case("failed", "A failure of this service", refusals.SERVICE_FAILED()),
+    Case("failed", "Internal failure of the service", refusals.SERVICE_FAILED()),
     Case(
         "storage",
-        "The service's storage did not answer; the same request may succeed a moment later",
+        "The service's storage did not respond; the same request may succeed a moment later",
         refusals.STORAGE_FAILED(),
     ),
     Case("request_id", "X-Request-Id is not a UUID", refusals.REQUEST_ID_NOT_UUID()),
@@ -93,31 +93,31 @@ CASES = _by_name(
     Case("client_unknown", "The Client ID is unknown or not active", refusals.CLIENT_UNKNOWN()),
     Case(
         "secret_wrong",
-        "The client has a secret, which is missing or wrong; or it has none, and one came",
+        "The client secret is missing or wrong, or was sent for a client without a secret",
         refusals.SECRET_WRONG(),
     ),
     Case("bearer_missing", "No bearer", refusals.BEARER_MISSING()),
-    Case("bearer_spent", "The bearer's one-time consent has paid", refusals.BEARER_SPENT()),
+    Case("bearer_spent", "The bearer's one-time consent has been used for a payment", refusals.BEARER_SPENT()),
     Case(
         "bearer_invalid",
-        "The bearer is unknown, expired, revoked, spent, or another client's",
+        "The bearer is unknown, expired, revoked or spent, or belongs to another client",
         refusals.BEARER_INVALID(),
     ),
     Case("parameter_wrong", "A query parameter is missing or wrong", _query(ScopeQuery, {"bic": "bank"})),
     Case(
         "parameter_unknown",
-        "A query parameter that this call does not have",
+        "The call does not have this query parameter",
         _query(ScopeQuery, {"bic": "DEMODEF1", "colour": "red"}),
     ),
-    Case("parameters_none", "A query parameter, where the call has none", refusals.PARAMETERS_NOT_ALLOWED()),
+    Case("parameters_none", "A query parameter was sent, but the call has none", refusals.PARAMETERS_NOT_ALLOWED()),
     Case(
         "parameter_repeated",
-        "A query parameter is given twice",
+        "A query parameter was sent twice",
         _unreadable(Incoming.parameters, query=(("bic", "DEMODEF1"), ("bic", "DEMOGB21"))),
     ),
     Case(
         "parameter_date",
-        "A date in the query that is none",
+        "A date in the query is invalid",
         _query(TransactionsRequest, {**_TRANSACTIONS, "date_from": "2026-02-30"}),
     ),
     Case("not_json", "The body is not JSON", _unreadable(Incoming.json)),
@@ -127,30 +127,28 @@ CASES = _by_name(
         "member_wrong", "A member of the body is missing or wrong", _body(AuthorizeRequest, {**_AUTHORIZE, "state": 17})
     ),
     Case(
-        "member_unknown",
-        "A member that this call does not have",
-        _body(AuthorizeRequest, {**_AUTHORIZE, "colour": "red"}),
+        "member_unknown", "The call does not have this member", _body(AuthorizeRequest, {**_AUTHORIZE, "colour": "red"})
     ),
-    Case("content_type", "Content-Type is another one", _unreadable(Incoming.json, kind="text/plain")),
-    Case("psu_address", "PSU-IP-Address is no IP address", refusals.PSU_ADDRESS_WRONG()),
+    Case("content_type", "Content-Type is not supported", _unreadable(Incoming.json, kind="text/plain")),
+    Case("psu_address", "PSU-IP-Address is not an IP address", refusals.PSU_ADDRESS_WRONG()),
     Case("bank_unknown", "No bank with this BIC can be reached", refusals.BANK_UNKNOWN()),
-    Case("bank_gone", "The bank of the consent cannot be reached any more", refusals.CONSENT_BANK_GONE()),
-    Case("version", "The bank's version does not have this call", refusals.CALL_NOT_IN_VERSION(version=1)),
-    Case("scope", "The consent has not the scope", refusals.SCOPE_NOT_GRANTED(scope="accounts.balances")),
+    Case("bank_gone", "The bank of the consent is no longer reachable", refusals.CONSENT_BANK_GONE()),
+    Case("version", "The bank's protocol version does not support this call", refusals.CALL_NOT_IN_VERSION(version=1)),
+    Case("scope", "The consent does not include the scope", refusals.SCOPE_NOT_GRANTED(scope="accounts.balances")),
     Case("account", "The PSU did not approve this account", refusals.ACCOUNT_NOT_APPROVED(member="iban")),
     Case(
         "bank_failed",
-        "The bank refused, failed, or did not answer in time",
+        "The bank refused the request, failed, or did not respond in time",
         BankFailed("4305: Parameter iban not correct", "refused"),
     ),
     Case(
         "bank_not_asked",
-        "The bank has failed to answer several times in a row, and is left alone for some seconds",
+        "The bank failed to respond several times in a row; no requests are sent to it for some seconds",
         _NOT_ASKED,
     ),
     Case(
         "bank_token",
-        "The bank does not accept the PSU's token any more",
+        "The bank no longer accepts the PSU's token",
         BankFailed(
             "AUTHENTICATION_REQUIRED: X-Auth-Token is not the token of a consent that is in force", authorize_again=True
         ),
@@ -159,50 +157,51 @@ CASES = _by_name(
     Case("scopes_missing", "scopes is missing", _body(AuthorizeRequest, {"bic": "DEMODEF1"})),
     Case(
         "scopes_wrong",
-        "scopes is empty, has a scope twice, or one that the bank does not provide",
+        "scopes is empty, contains a duplicate, or contains a scope that the bank does not provide",
         refusals.SCOPES_EMPTY(),
     ),
     Case("state_used", "The client has used this state before", refusals.STATE_USED()),
     Case(
         "grant_invalid",
-        "The code or refresh token is unknown, expired, used, revoked, or another client's",
+        "The code or refresh token is unknown, expired, used or revoked, or belongs to another client",
         refusals.CODE_EXPIRED(),
     ),
     Case(
         "grant_type",
-        "grant_type is another one",
+        "grant_type is not supported",
         _with_oauth_error(_body(TokenRequest, {"grant_type": "password"}), "unsupported_grant_type"),
     ),
     # payments
     Case(
         "scheme",
-        "The bank, or this kind of payment, does not have this payment scheme",
+        "The bank or this type of payment does not support the payment scheme",
         refusals.SCHEME_NOT_OFFERED(scheme="CHAPS", possible="SCT, SCTI, SWIFT"),
     ),
     Case(
         "callback_foreign",
-        "callback_url leads to another place than the client's Callback URLs",
+        "callback_url does not match any of the client's Callback URLs",
         refusals.CALLBACK_URL_FOREIGN(),
     ),
     Case("key_wrong", "Idempotency-Key is empty, too long, or not printable", refusals.IDEMPOTENCY_KEY_WRONG(most=255)),
     Case("key_used", "Idempotency-Key was used with another body", refusals.IDEMPOTENCY_KEY_USED()),
     Case(
         "order_id_used",
-        "X-Request-Id was used for another order at this bank: another client, call, consent or body",
+        "X-Request-Id was used for a different order at this bank (client, call, consent or body differs)",
         refusals.ORDER_ID_USED(),
     ),
     Case("still_running", "The first request with this Idempotency-Key is still running", refusals.STILL_RUNNING()),
-    Case("never_ended", "The first request with this Idempotency-Key never ended", refusals.NEVER_ENDED()),
-    Case("not_kept", "The bank answered, and the service could not write it down", refusals.PAYMENT_NOT_KEPT()),
+    Case("never_ended", "The first request with this Idempotency-Key never finished", refusals.NEVER_ENDED()),
+    Case("not_kept", "The bank responded, but the service could not store the response", refusals.PAYMENT_NOT_KEPT()),
     Case(
         "token_refused",
-        "The bank does not accept the PSU's token any more",
+        "The bank no longer accepts the PSU's token",
         refuse_payment(BankFailed("4202: Access token not found", "refused", authorize_again=True)),
     ),
     Case("not_sent", "The payment was not sent", refuse_payment(BankFailed("no connection could be made", "never"))),
     Case(
         "not_sent_for_now",
-        "The bank has failed to answer several times in a row, and is left alone for some seconds: nothing was sent",
+        "The bank failed to respond several times in a row; no requests are sent to it for some seconds, and the "
+        "payment was not sent",
         refuse_payment(_NOT_ASKED),
     ),
     Case(
@@ -212,46 +211,48 @@ CASES = _by_name(
     ),
     Case(
         "outcome_unknown",
-        "Nobody knows whether the bank has the payment",
+        "It is unknown whether the bank received the payment",
         refuse_payment(BankFailed("no answer came in time")),
     ),
     Case("payment_unknown", "This client has no such payment at this bank", refusals.PAYMENT_UNKNOWN()),
     # deferred calls
     Case(
         "acceptance_unknown",
-        "A payment without an Idempotency-Key was perhaps accepted for later",
+        "A payment without an Idempotency-Key may have been accepted for deferred execution",
         refusals.ACCEPTANCE_UNKNOWN(),
     ),
-    Case("bearer_of_request", "The call was made with a bearer, and none came", refusals.REQUEST_BEARER_MISSING()),
     Case(
-        "request_unknown", "No such request of this caller's, or it is more than a day old", refusals.REQUEST_UNKNOWN()
+        "bearer_of_request",
+        "The call was made with a bearer, but this request has none",
+        refusals.REQUEST_BEARER_MISSING(),
     ),
+    Case("request_unknown", "The caller has no such request, or it is more than a day old", refusals.REQUEST_UNKNOWN()),
     # banks
     Case("bank_key_missing", "No X-Api-Key", refusals.BANK_KEY_MISSING()),
-    Case("bank_key_wrong", "X-Api-Key is not the key of a bank", refusals.BANK_KEY_WRONG()),
+    Case("bank_key_wrong", "X-Api-Key does not belong to a bank", refusals.BANK_KEY_WRONG()),
     Case(
         "other_version",
         "The bank is registered for the other version",
         refusals.OTHER_VERSION(version="the other version"),
     ),
-    Case("certificate", "The bank's client certificate is missing, or another one came", refusals.CERTIFICATE_WRONG()),
+    Case("certificate", "The client certificate is missing or not the bank's", refusals.CERTIFICATE_WRONG()),
     Case(
         "signature",
-        "X-Signature is missing where it is required, or is not the bank's signature of this body",
+        "X-Signature is required but missing, or is not the bank's signature of this body",
         refusals.SIGNATURE_WRONG(),
     ),
-    Case("request_id_used", "X-Request-Id was used before, with another body", refusals.REQUEST_ID_USED()),
+    Case("request_id_used", "X-Request-Id was used before with a different body", refusals.REQUEST_ID_USED()),
     Case("url_missing", "The request URL is missing", _field("the request URL is required", Fault.URL_MISSING)),
     Case(
         "url_not_valid",
         "The request URL is unknown, altered, expired, used, or was issued for another bank",
         refusals.REQUEST_URL_INVALID(),
     ),
-    Case("tpp_gone", "The TPP is not active any more", refusals.TPP_GONE()),
+    Case("tpp_gone", "The TPP is no longer active", refusals.TPP_GONE()),
     Case("approved_scopes_missing", "scopes is missing", _body(SaveConsent, {"request_url": _REQUEST_URL})),
     Case(
         "approved_scopes_wrong",
-        "scopes is empty, has a scope twice, or one of the other version",
+        "scopes is empty, contains a duplicate, or contains a scope of the other version",
         refusals.APPROVED_SCOPES_WRONG(),
     ),
     Case(
@@ -261,16 +262,16 @@ CASES = _by_name(
             SaveConsent, {"scopes": ["account.list"], "request_url": _REQUEST_URL, "ibans": ["GB33BUKB2020155555555"]}
         ),
     ),
-    Case("scopes_others", "Other scopes were approved than requested", refusals.APPROVED_SCOPES_OTHER()),
+    Case("scopes_others", "The approved scopes differ from those requested", refusals.APPROVED_SCOPES_OTHER()),
     Case("accounts_missing", "Account scopes were approved without an account", refusals.ACCOUNTS_MISSING()),
-    Case("consent_given", "A consent was saved for this request before", refusals.CONSENT_SAVED_BEFORE()),
-    Case("token_malformed", "The access token has not the form of one", refusals.TOKEN_MALFORMED()),
-    Case("token_unknown", "The access token is not one of this bank's", refusals.TOKEN_UNKNOWN()),
-    Case("payment_id", "This bank has not answered with a payment of this id", refusals.PAYMENT_ID_UNKNOWN()),
+    Case("consent_given", "A consent has already been saved for this request", refusals.CONSENT_SAVED_BEFORE()),
+    Case("token_malformed", "The access token is malformed", refusals.TOKEN_MALFORMED()),
+    Case("token_unknown", "The access token does not belong to this bank", refusals.TOKEN_UNKNOWN()),
+    Case("payment_id", "The bank has not returned a payment with this id", refusals.PAYMENT_ID_UNKNOWN()),
     Case(
         "payment_status",
-        "The status is none of this version",
+        "The status does not exist in this version",
         _field("the payment status must be one of the table's", Fault.PAYMENT_STATUS),
     ),
-    Case("day", "The date is none, or out of range", _body(DailyPerformance, {"date": "2026-02-30"})),
+    Case("day", "The date is invalid or out of range", _body(DailyPerformance, {"date": "2026-02-30"})),
 )

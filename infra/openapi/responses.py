@@ -22,53 +22,53 @@ _TIME = 1795253400  # 2026-11-21T09:30:00+00:00
 _EXAMPLE_ID = meaning(model_of(errors.Error), "request_id")[1]
 _TOKEN_ROUTES = ("/tpp/token", "/tpp/token/revoke")
 _STATUS_WORDS = {
-    400: "The request is wrong.",
-    401: "It is not known who calls, or what is called.",
-    403: "It is not allowed.",
-    404: "It is not known.",
-    409: "It was done before, or is being done.",
+    400: "The request is invalid.",
+    401: "Authentication failed, or the call does not exist.",
+    403: "The request is not allowed.",
+    404: "The resource does not exist.",
+    409: "The request conflicts with an earlier or a running one.",
     500: "The service failed.",
-    502: "The other side failed.",
+    502: "The bank failed.",
 }
 
 HEADERS: Mapping[str, Json] = {
     "X-Request-Id": {
         "required": True,
-        "description": "The request's id: the caller's own, or the one that was made for it",
+        "description": "The request's id: the caller's own, or a generated one",
         "schema": {"type": "string", "format": "uuid"},
         "example": _EXAMPLE_ID,
     },
     "Server-Timing": {
         "required": True,
-        "description": "Milliseconds: the service's own as `hub`, and the bank's as `bank` where one was asked",
+        "description": "Durations in milliseconds: `hub` for the service itself, `bank` for the bank if it was called",
         "schema": {"type": "string", "pattern": "^(bank;dur=[0-9.]+, )?hub;dur=[0-9.]+$"},
         "example": "bank;dur=84.2, hub;dur=6.1",
     },
     "WWW-Authenticate": {
-        "description": "Which credential is missing or not valid, where that is the reason",
+        "description": "The missing or invalid credential, if that caused the refusal",
         "schema": {"type": "string"},
         "example": 'Bearer realm="causeway", error="invalid_token"',
     },
     "Retry-After": {
-        "description": "Seconds after which the same request may succeed, where it may",
+        "description": "Seconds after which the same request may succeed; present only if it may",
         "schema": {"type": "string", "pattern": "^[0-9]+$"},
         "example": "1",
     },
     "Location": {
         "required": True,
-        "description": "Where the browser goes on",
+        "description": "The URL to which the browser is redirected",
         "schema": {"type": "string", "format": "uri"},
         "example": "https://tpp.example.com/callback?error=access_denied",
     },
     "Accepted-At": {
         "required": True,
-        "description": "Where the outcome can be read, below the service's own address",
+        "description": "The path of the outcome, relative to the service's URL",
         "schema": {"type": "string", "format": "uri-reference", "pattern": "^/"},
         "example": f"/tpp/requests/{meaning(model_of(own_answers.Accepted), 'request_id')[1]}",
     },
     "Preference-Applied": {
         "required": True,
-        "description": "The preference that was followed (RFC 7240)",
+        "description": "The preference that was applied (RFC 7240)",
         "schema": {"const": "respond-async"},
         "example": "respond-async",
     },

@@ -42,35 +42,34 @@ from infra.openapi.purposes import TPP_CALLS
 from infra.openapi.responses import Responses
 from infra.openapi.schemas import Json, Schemas, body_example, version_suffix
 
-_EVENTS_TAG = ("Events", "What the service tells a client at its Events URL, without being asked.")
+_EVENTS_TAG = ("Events", "Notifications that the service sends to a client's Events URL.")
 _TAGS = (
-    ("Authorization", "From a request to a consent and its tokens, and the end of both."),
+    ("Authorization", "Authorization requests, consents and tokens, and their revocation."),
     ("Account", "A PSU's accounts, balances, payments and transactions, passed on from the bank."),
-    ("Payments", "Payments of every kind, and where they stand."),
+    ("Payments", "Initiation of all types of payment, and payment status."),
     _EVENTS_TAG,
 )
 _INTRODUCTION = """\
-What third-party providers (TPPs) call. Every call names the client by its Client ID in `X-Api-Key`; calls for a PSU's
-data carry the access token as well. A client that has a secret shows it on every call that carries no access token, by
-HTTP Basic (Client ID and secret), which may stand in the place of `X-Api-Key`.
+The API for third-party providers (TPPs). Every call identifies the client by its Client ID in `X-Api-Key`; calls for a
+PSU's data also carry the access token. A client with a secret must send it on every call without an access token, using
+HTTP Basic (Client ID and secret), which can replace `X-Api-Key`.
 
-A bank speaks version 1 or version 2 of the protocol behind this interface (`api_version` in `GET /tpp/banks`), and its
-version decides which scopes exist and which shapes apply; where they differ, both are given. What a bank answers is
-handed on as the bank wrote it: members that are not described here pass through, and so do texts that are longer than
-described; the digits of amounts are never changed.
+Each bank uses version 1 or version 2 of the bank protocol (`api_version` in `GET /tpp/banks`). The version determines
+the scopes and the message formats; where they differ, both are documented. Bank responses are passed on as received,
+including undocumented members and texts longer than documented; the digits of amounts are never changed.
 
-Errors have the members of `Error`. `title` and `details` are for people and may change: decide by `code` and by the
-codes of `additionalErrors`. Timestamps read `YYYY-MM-DDTHH:MM:SS+00:00`.
+Errors have the members of `Error`. `title` and `details` are for people and may change, so base your logic on `code`
+and the codes in `additionalErrors`. Timestamps have the form `YYYY-MM-DDTHH:MM:SS+00:00`.
 
-A call that goes on to a bank need not be waited for: with `Prefer: respond-async` it is checked, answered with 202, and
-carried out later; its outcome is at `GET /tpp/requests/{request_id}` for 24 hours. What happens without being asked for
-is sent to the client's Events URL: see the webhooks.
+Calls that are relayed to a bank can be deferred: with `Prefer: respond-async`, the service validates the call, responds
+with 202, and carries it out later. The outcome is available at `GET /tpp/requests/{request_id}` for 24 hours.
+Asynchronous events are sent to the client's Events URL; see the webhooks.
 """
 _FORMS: Mapping[EventType, Mapping[str, tuple[str, frozenset[str]]]] = {
     "payment.status_changed": {
-        "version_1": ("A payment at a bank of version 1", frozenset({"transaction_status"})),
-        "version_2": ("A payment at a bank of version 2", frozenset({"payment_status"})),
-        "direct": ("A direct payment at a bank of version 2", frozenset({"payment_status", "consent_id"})),
+        "version_1": ("A payment at a version 1 bank", frozenset({"transaction_status"})),
+        "version_2": ("A payment at a version 2 bank", frozenset({"payment_status"})),
+        "direct": ("A direct payment at a version 2 bank", frozenset({"payment_status", "consent_id"})),
     }
 }
 """Events with several forms, and the members that each form omits."""
@@ -88,34 +87,34 @@ _SECURITY_SCHEMES: Mapping[str, Json] = {
     "clientSecret": {
         "type": "http",
         "scheme": "basic",
-        "description": "Client ID and client secret, on calls without a bearer of a client that has a secret",
+        "description": "Client ID and client secret, for calls without a bearer by clients that have a secret",
     },
 }
 _PARAMETERS: Mapping[str, Json] = {
     "RequestIdIfAny": ANY_REQUEST_ID,
     "RequestId": header(
         "X-Request-Id",
-        "The request's id, made when absent; handed to the bank, and echoed. That of a payment stands for one order at "
-        "the bank for 24 hours: another order with it is refused",
+        "The request's id, generated when absent; passed to the bank and returned in the response. A payment's id "
+        "identifies one order at the bank for 24 hours; a different order with the same id is refused",
         UUID,
         "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
     ),
     "IdempotencyKey": header(
         "Idempotency-Key",
-        "Makes it safe to send a payment again: for 24 hours the same key with the same body gets the same answer",
+        "Makes retries of a payment safe: for 24 hours, the same key with the same body gets the same response",
         {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
         "order-2026-117",
     ),
     "PsuAddress": header(
         "PSU-IP-Address",
-        "The PSU's IP address, handed to the bank",
+        "The PSU's IP address, passed to the bank",
         {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
         "203.0.113.7",
     ),
     "Prefer": header(
         "Prefer",
-        "`respond-async` (RFC 7240) has the call carried out later: what can be refused is refused at once, all else "
-        "is answered with 202. Other preferences are ignored",
+        "`respond-async` (RFC 7240) defers the call: the service validates it at once and responds with a refusal "
+        "or 202. Other preferences are ignored",
         {"anyOf": [{"const": "respond-async"}, {"type": "string"}]},
         "respond-async",
     ),
@@ -123,7 +122,7 @@ _PARAMETERS: Mapping[str, Json] = {
 }
 _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
     AuthorizeRequest: {
-        "version_1": ("A bank of version 1", {"bic": "DEMOGB21", "scopes": ["account.list", "account.details"]}),
+        "version_1": ("A version 1 bank", {"bic": "DEMOGB21", "scopes": ["account.list", "account.details"]}),
         "pkce": (
             "One payment, with PKCE",
             {
@@ -187,11 +186,13 @@ class _TppOperations:
         """The operation for the RFC 6749 authorization request, which a browser opens."""
         page = "<!doctype html>…"
         responses = {
-            "303": self._responses.redirect(FRONT_DOOR, "To the bank; after a wrong request, back to the client"),
-            "400": self._responses.text(
-                FRONT_DOOR, "A page: the client or its redirect_uri is wrong", "text/html", page
+            "303": self._responses.redirect(
+                FRONT_DOOR, "Redirect to the bank or, after an invalid request, to the client"
             ),
-            "500": self._responses.text(FRONT_DOOR, "A page: the service failed", "text/html", page),
+            "400": self._responses.text(
+                FRONT_DOOR, "An error page: the client or its redirect_uri is invalid", "text/html", page
+            ),
+            "500": self._responses.text(FRONT_DOOR, "An error page: the service failed", "text/html", page),
         }
         parameters = self._schemas.parameters(FrontDoorQuery)
         return _operation(FRONT_DOOR, "Authorization", "anybody", parameters, responses)
@@ -241,7 +242,7 @@ class _TppOperations:
         schema = _any_of([self._schemas.ref(model) for model in models.values()])
         shown = {
             f"version_{version}" if len(models) > 1 else "success": {
-                "summary": f"A bank of version {version}" if len(models) > 1 else "Success",
+                "summary": f"A version {version} bank" if len(models) > 1 else "Success",
                 "value": example(model),
             }
             for version, model in models.items()
@@ -251,7 +252,7 @@ class _TppOperations:
     def _accepted_response(self, path: str) -> Json:
         """The response to a deferred call."""
         shown = {"accepted": {"summary": "Accepted", "value": example(model_of(own_answers.Accepted))}}
-        text = "Accepted, with `Prefer: respond-async`: it is carried out later."
+        text = "Accepted: with `Prefer: respond-async`, the call is carried out later."
         headers = ("Accepted-At", "Preference-Applied")
         return self._responses.success(path, self._schemas.ref(model_of(own_answers.Accepted)), shown, text, *headers)
 
@@ -271,7 +272,7 @@ class _TppOperations:
             schemas.append(self._schemas.ref(row.request, extra=extra))
             value = body_example(row.request, extra)
             value |= _BANKS.get(version, {}) if extra else {}
-            examples[f"version_{version}"] = f"A bank of version {version}", value
+            examples[f"version_{version}"] = f"A version {version} bank", value
         return body(json_content(_any_of(schemas), examples))
 
     def _merge_parameters(self, webhooks: Mapping[int, Webhook]) -> list[Json]:
@@ -295,7 +296,7 @@ def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
         "schema": distinct[0] if len(distinct) == 1 else {"anyOf": distinct},
     }
     shown = {
-        f"version_{version}": {"summary": f"A bank of version {version}", "value": parameter["example"]}
+        f"version_{version}": {"summary": f"A version {version} bank", "value": parameter["example"]}
         for version, parameter in versions.items()
     }
     if len({each["value"] for each in shown.values()}) > 1:
@@ -320,7 +321,7 @@ def _operation(path: str, tag: str, caller: str, parameters: list[Json], respons
 def _needs(webhooks: Mapping[int, Webhook]) -> str:
     """A table of the scope and the webhook for each version."""
     rows = [(version, f"`{row.scope}`" if row.scope else "none", f"`{row.path}`") for version, row in webhooks.items()]
-    return introduction.table(("Bank's version", "Scope", "Webhook to the bank"), rows)
+    return introduction.table(("Bank version", "Scope", "Bank webhook"), rows)
 
 
 def _ref(name: str) -> Json:

@@ -8,14 +8,15 @@ from infra.openapi.document import body, header, json_content
 from infra.openapi.schemas import Json
 
 HAPPENED = "2026-11-21T09:30:00+00:00"
-_TIMESTAMP = {"type": "string", "format": "date-time", "description": "When it happened", "examples": [HAPPENED]}
+_TIMESTAMP = {"type": "string", "format": "date-time", "description": "When the event occurred", "examples": [HAPPENED]}
 _SIGNATURES = r"^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)*$"
 _RESPONSES: Mapping[str, Json] = {
-    "2XX": {"description": "It has arrived. Answer as soon as the event is stored: what it means can be done later."},
-    "410": {"description": "This event is not wanted; it is not sent again."},
+    "2XX": {"description": "Delivered. Respond as soon as you have stored the event, and process it afterwards."},
+    "410": {"description": "The event is not wanted and is not sent again."},
     "default": {
-        "description": "It is sent again, the last time about three days later: after any other status, a redirect "
-        "too, and after no answer in 20 seconds. `Retry-After` is honoured within twice the usual wait."
+        "description": "The event is sent again, for the last time about three days later. Redirects and "
+        "responses that take more than 20 seconds also count as failures. `Retry-After` is "
+        "honoured up to twice the usual wait."
     },
 }
 
@@ -25,22 +26,22 @@ def parameters() -> Mapping[str, Json]:
     return {
         "WebhookId": header(
             "webhook-id",
-            "The event's identifier, the same when it is sent again",
+            "The event's identifier, identical for every delivery attempt",
             {"type": "string", "minLength": 1, "maxLength": 64},
             "d24c7a9be0513f86a1c45d",
             required=True,
         ),
         "WebhookTimestamp": header(
             "webhook-timestamp",
-            "When it was sent this time, in Unix seconds",
+            "When this attempt was sent, in Unix seconds",
             {"type": "string", "pattern": "^[0-9]+$"},
             "1795253400",
             required=True,
         ),
         "WebhookSignature": header(
             "webhook-signature",
-            "`v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`; a second one, after "
-            "a space, while the secret is being replaced",
+            "`v1,` followed by the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`; during "
+            "a secret rotation, a second signature follows after a space",
             {"type": "string", "pattern": _SIGNATURES},
             "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
             required=True,
@@ -61,9 +62,9 @@ def operation(
         "type": "object",
         "description": meaning,
         "properties": {
-            "type": {"const": event, "description": "What has happened"},
+            "type": {"const": event, "description": "The event type"},
             "timestamp": _TIMESTAMP,
-            "data": data | {"description": "What it is about"},
+            "data": data | {"description": "The event data"},
         },
         "required": ["type", "timestamp", "data"],
     }

@@ -17,7 +17,7 @@ RequestModel = type[Request]
 
 GIVEN = "Given"
 GIVEN_SCHEMA: Json = {
-    "description": "What counts as given: neither null nor blank nor an empty list",
+    "description": "Present: not null, not blank, and not an empty list",
     "not": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "^ *$"}, {"type": "array", "maxItems": 0}]},
 }
 _GIVEN: Json = {"$ref": f"#/components/schemas/{GIVEN}"}
@@ -80,7 +80,7 @@ def _sentence(condition: Condition) -> str:
         case NeedsOne(fields):
             return f"At least one of {_join_words(fields, 'or')} is required."
         case Excludes(field, other):
-            return f"`{field}` must not be given with `{other}`."
+            return f"`{field}` must not be sent with `{other}`."
         case Needs(fields, when):
             return f"{_join_words(fields)} {_are(fields)} required when {_when(when)}."
 
@@ -88,12 +88,12 @@ def _sentence(condition: Condition) -> str:
 def _ignored_fields(ignores: Ignores) -> str:
     named = _name_blocks(ignores.fields)
     whole, verb = " and ".join(named), "are" if len(named) > 1 else "is"
-    return f"{whole[0].upper()}{whole[1:]} {verb} ignored, not even checked, when {_when((ignores.when,))}."
+    return f"{whole[0].upper()}{whole[1:]} {verb} ignored without validation when {_when((ignores.when,))}."
 
 
 def _sentences_on_late_checks(late: Late) -> str:
     named = " and ".join(_name_blocks(late.fields))
-    return f"When {_when((late.when,))}, the card as it is decides whether {named} count or are ignored."
+    return f"When {_when((late.when,))}, the card's current type determines whether {named} are used or ignored."
 
 
 def _name_blocks(fields: frozenset[str]) -> list[str]:
@@ -113,7 +113,7 @@ def _when(whens: tuple[When, ...]) -> str:
 
 def _clause(when: When) -> str:
     if when.value is None:
-        return f"`{when.field}` is {'given' if when.present else 'absent'}"
+        return f"`{when.field}` is {'present' if when.present else 'absent'}"
     return f"`{when.field}` is {when.value}"
 
 

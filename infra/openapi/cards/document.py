@@ -15,28 +15,12 @@ from infra.openapi.document import ANY_REQUEST_ID, body, document, json_content
 from infra.openapi.responses import HEADERS
 
 _TAGS = (
-    ("Actions", "Holders, accounts, cards and money of a programme manager."),
-    ("Simulator", "What a card network, online shops, other banks and creditors would do. Outside `prod` only."),
+    ("Actions", "A programme manager's holders, accounts, cards and money."),
+    ("Simulator", "Simulates a card network, online shops, other banks and creditors. Not available in `prod`."),
 )
-_EVENTS_TAG = ("Events", "What the service tells a programme manager at its Events URL, without being asked.")
-_INTRODUCTION = """\
-What a programme manager calls: holders, accounts, cards, external payments, fees, limits and reports. Everything is a
-`POST` to one address; `action` in the body says what is asked for, and decides which other members there are.
-
-The credentials are members of the body: `access_key`, `access_api_id`, `access_api_key`. Every answer has the HTTP
-status 200 and an envelope: `status` is `success` or `error`, an error has a `status_code`. An answer does not name its
-action, so nothing in it can tell the shapes of answers apart: that of `createHolder` is `CreateHolderResponse`, and so
-for all others. Answers may get further members without notice.
-
-Numbers are taken as JSON numbers and as strings of digits, and answered as numbers, but for those whose leading zeros
-count: `pan`, `pin`, `cvc2`, `phone_number`. A member that is null is as good as absent. Amounts are in minor units,
-times in Unix seconds, `ison` codes numeric codes of ISO 4217 and ISO 3166-1.
-
-A request with a `request_reference_id` is carried out once: sent again, it gets the same answer with `duplicated` 1 for
-30 days; the same reference with another body is 8002. Checked are, in this order: JSON, credentials, action, version,
-access, fields, repetition, existence, state, money. `message` names every field that is wrong, and never a value.
-"""
-_SIMULATOR = "The same envelope and credentials. A decline is a success, with another `response_code` than 00."
+_EVENTS_TAG = ("Events", "Notifications that the service sends to a programme manager's Events URL.")
+_INTRODUCTION = "The API for programme managers: holders, accounts, cards, payments, fees, limits and reports."
+_SIMULATOR = "The same envelope and credentials. A decline is a success whose `response_code` is not 00."
 
 
 def build() -> Json:
@@ -46,13 +30,13 @@ def build() -> Json:
     paths = {
         "/api": {"post": _operation(0, "Carry out an action", ACTIONS, schemas)},
         "/simulator": {
-            "post": _operation(1, "Play the world outside", SIMULATOR_ACTIONS, schemas, _SIMULATOR) | outside_prod
+            "post": _operation(1, "Simulate external systems", SIMULATOR_ACTIONS, schemas, _SIMULATOR) | outside_prod
         },
     }
     return document(
         "Causeway: card API",
         "\n".join([_INTRODUCTION, "\n\n".join(_tables())]),
-        summary="What a programme manager calls: holders, accounts, cards, payments, fees, limits and reports.",
+        summary="The API for programme managers: holders, accounts, cards, payments, fees, limits and reports.",
         tags=(*_TAGS, _EVENTS_TAG),
         paths=paths,
         webhooks=_webhooks(schemas),

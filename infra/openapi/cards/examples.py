@@ -52,8 +52,8 @@ def more_requests(action: Action) -> Mapping[str, tuple[str, Json]]:
     virtual = _without(request(action), *_OF_DELIVERY) | {"card_virtual": VIRTUAL}
     of_holder = _without(virtual, *_OF_HOLDER) | {"holder_id": HOLDER_ID}
     return {
-        "createCard_virtual": ("Make a virtual card", virtual),
-        "createCard_of_holder": ("Make a virtual card for a holder that there is", of_holder),
+        "createCard_virtual": ("Create a virtual card", virtual),
+        "createCard_of_holder": ("Create a virtual card for an existing holder", of_holder),
     }
 
 

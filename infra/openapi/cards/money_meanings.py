@@ -133,7 +133,7 @@ PAYMENTS: Mapping[str, tuple[str, Any]] = {
     "SimulateInboundPayment.amount": ("The amount, in minor units", 125000),
     "SimulateInboundPayment.currency_ison": ("The currency: the address's", EURO),
     "scheme": ("How it travels; small letters stand for capitals", "SCT"),
-    "sender_name": ("Who pays", "Meadow Ltd"),
+    "sender_name": ("The payer's name", "Meadow Ltd"),
     "SimulateInboundPayment.reference": ("What the holder is told", "Salary"),
     "creditor_name": ("Who may collect", "Riverside Gym"),
     "SimulateMandate.reference": ("The creditor's reference", "MEMBER-1042"),
@@ -156,7 +156,7 @@ PAYMENTS: Mapping[str, tuple[str, Any]] = {
 
 FEES: Mapping[str, tuple[str, Any]] = {
     "CreateCustomFee.card_id": ("A card, one of whose accounts pays", None),
-    "CreateCustomFee.account_id": ("The account that pays", ACCOUNT_ID),
+    "CreateCustomFee.account_id": ("The account to charge", ACCOUNT_ID),
     "account_currency": ("Which of the card's accounts pays, by its currency", None),
     "CreateCustomFee.amount": ("The fee, in minor units; else what the code's entry says", 500),
     "CreateCustomFee.currency_ison": ("The fee's currency", EURO),

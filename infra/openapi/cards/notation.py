@@ -13,30 +13,32 @@ from infra.openapi.cards.schemas import rule_in
 from infra.openapi.models import is_list, models_in
 
 TYPES: Mapping[str, str] = {
-    "N 1-20": "A whole number of 1 to 20 digits, a JSON number or a string of digits. Answered as a number",
-    "digits 4": "4 digits whose leading zeros count: a string, or a JSON number. Answered as a string",
+    "N 1-20": "A whole number of 1 to 20 digits: a JSON number or a string of digits. Returned as a number",
+    "digits 4": "4 digits with significant leading zeros: a string or a JSON number. Returned as a string",
     "1 to 300": "A whole number in that range",
     "AN 1-50": "1 to 50 ASCII letters and digits",
     "A 1-3": "1 to 3 ASCII letters",
-    "ANS 1-100": "1 to 100 printable characters, of any script",
-    "AS 1-50": "1 to 50 characters of names: letters of any script, spaces, `' \u2019 - .`",
-    "flag": "0 or 1, also as a string; true and false are refused",
+    "ANS 1-100": "1 to 100 printable characters of any script",
+    "AS 1-50": "1 to 50 name characters: letters of any script, spaces, `' \u2019 - .`",
+    "flag": "0 or 1, as a number or a string; true and false are refused",
     "choice": "One of a list of values",
-    "currency": "A numeric code of ISO 4217, with or without its leading zeros. Codes without minor units are no "
-    "currencies and refused (2005): metals, units of account, 963 (tests) and 999 (no currency)",
-    "country": "A numeric code of ISO 3166-1, with or without its leading zeros",
+    "currency": "An ISO 4217 numeric code, with or without leading zeros. Codes without minor units are refused "
+    "(2005): metals, units of account, 963 (tests) and 999 (no currency)",
+    "country": "An ISO 3166-1 numeric code, with or without leading zeros",
     "date": "`YYYY-MM-DD`",
-    "IBAN": "An IBAN without spaces, with the right check digits; small letters stand for capitals",
-    "email 6-100": "An email address of 6 to 100 characters, `name@example.com`: no quoted name, and a domain of two "
-    "labels or more, not an address in brackets. Letters of any script. Another form is 2005",
-    "IPv4 7-15": "Four decimal numbers from 0 to 255 without leading zeros, dots between them. Another form is 2005",
-    "page": f"An object of `item_count`, 1 to {fields.PAGE}, and `offset`, from 0 on: so many entries from there",
-    "list of …": f"A JSON list, a string with commas, or one value; at most {fields.ENTRIES} entries. An empty one "
-    "counts as absent",
-    "series": "A string of entries with commas between them",
+    "IBAN": "An IBAN without spaces, with valid check digits; lower case is accepted",
+    "email 6-100": "An email address of 6 to 100 characters, `name@example.com`, with letters of any script. "
+    "Quoted names, bracketed addresses and domains of a single label are refused (2005)",
+    "IPv4 7-15": "Four decimal numbers from 0 to 255 without leading zeros, separated by dots. Other forms are "
+    "refused (2005)",
+    "page": f"An object with `item_count`, 1 to {fields.PAGE}, and `offset`, 0 or more: the number of "
+    "entries and the first one",
+    "list of …": f"A JSON list, a comma-separated string, or one value; at most {fields.ENTRIES} entries. An "
+    "empty list is treated as absent",
+    "series": "A string of entries separated by commas",
     "texts": "A JSON list of strings",
     "object": "A JSON object",
-    "number, text, list": "Those of JSON; in answers only",
+    "number, text, list": "JSON types; in responses only",
 }
 """The type notations and their meanings."""
 

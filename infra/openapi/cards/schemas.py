@@ -49,15 +49,15 @@ ENVELOPE: Json = {
         "description": "The credential's API key",
         "examples": ["9d1e5c70b2a84f36e0d7c1b85a924f6390e1c7d2b3a4f5968778695a4b3c2d1e"],
     },
-    "action": {"description": "Which action this is"},
-    "api_version": {"enum": [API_VERSION, float(API_VERSION)], "description": "The interface's version"},
+    "action": {"description": "The action"},
+    "api_version": {"enum": [API_VERSION, float(API_VERSION)], "description": "The API version"},
     "request_reference_id": {
         "type": ["string", "null"],
         "minLength": 10,
         "maxLength": 255,
         "pattern": "^[A-Za-z0-9-]+$",
-        "description": "Names the request: sent again with the same body, it gets the same answer. Letters, digits and "
-        "hyphens",
+        "description": "Identifies the request: a repeat with the same body gets the same response. Letters, "
+        "digits and hyphens",
         "examples": ["8b0e7a53-5e0c-4d0f-9d1e-3a7d3c1f6a20"],
     },
 }
@@ -71,15 +71,15 @@ _DUPLICATED: Json = {
 }
 _PAGINATOR: Json = {
     "type": "object",
-    "description": "What the page is of",
+    "description": "The total for this list",
     "properties": {
-        "total_items_count": {"type": "integer", "minimum": 0, "description": "How many entries there are in all"}
+        "total_items_count": {"type": "integer", "minimum": 0, "description": "The total number of entries"}
     },
     "required": ["total_items_count"],
     "additionalProperties": True,
     "examples": [{"total_items_count": 1}],
 }
-_MORE: Json = {"enum": ["Y", "N"], "description": "Whether there are rows after these", "examples": ["N"]}
+_MORE: Json = {"enum": ["Y", "N"], "description": "Whether more rows follow", "examples": ["N"]}
 
 
 def name_of(action: Action, kind: Literal["Request", "Response"]) -> str:
@@ -138,7 +138,7 @@ class CardSchemas:
     def response(self, action: Action) -> Json:
         """A reference to the success response body of an action."""
         properties: Json = {
-            "status": {"const": "success", "description": "It was done"},
+            "status": {"const": "success", "description": "The action succeeded"},
             "duplicated": _DUPLICATED,
             "data": self._data(action),
         }
@@ -150,7 +150,7 @@ class CardSchemas:
             properties |= {"id": {**_rule_schema(fields.rule_of(fields.Id), "answered"), "description": "The holder"}}
         schema = {
             "type": "object",
-            "description": f"The answer of `{action.name}`, when it succeeds",
+            "description": f"The success response of `{action.name}`",
             "properties": properties,
             "required": list(properties),
             "additionalProperties": True,
@@ -168,7 +168,7 @@ class CardSchemas:
         if answer is not None and action.shape == "list":
             return {"type": "array", "items": self._answer(answer), "description": "The entries"}
         if answer is not None:
-            return self._answer(answer) | {"description": "What there is to tell"}
+            return self._answer(answer) | {"description": "The action's result"}
         if action.shape == "empty object":
             return {"type": "object", "maxProperties": 0, "description": "Empty"}
         return {"type": "array", "maxItems": 0, "description": "Empty"}
@@ -259,18 +259,18 @@ def _or_null(schema: Json) -> Json:
 def _error() -> Json:
     return {
         "type": "object",
-        "description": "What every action answers when it fails",
+        "description": "The response to every failed action",
         "properties": {
-            "status": {"const": "error", "description": "It was not done"},
+            "status": {"const": "error", "description": "The action failed"},
             "duplicated": _DUPLICATED,
             "status_code": {
                 "enum": [int(status) for status in Status],
-                "description": "What is wrong, as the table of status codes says",
+                "description": "The error, see the table of status codes",
                 "examples": [int(Status.FIELD_MISSING)],
             },
             "message": {
                 "type": "string",
-                "description": "The same for people: it names every faulty field, and never a value",
+                "description": "The error for people: names every invalid field, but never its value",
                 "examples": [refused_field("first_name", "missing", "is required").message],
             },
         },

@@ -65,14 +65,14 @@ _YES = "yes"
 def status_codes() -> str:
     """All status codes, and whether the error is stored for repeats."""
     rows = [(f"`{status.value}`", status.meaning, _YES if status.is_kept else "no") for status in Status]
-    return table(("Code", "Meaning", "Kept for repeats"), rows)
+    return table(("Code", "Meaning", "Stored for repeats"), rows)
 
 
 def value_list(name: str) -> str:
     """A value list, and the fields that use it."""
     used = ", ".join(f"`{field}`" for field in fields_with(name))
     text = table(("Value", "Meaning"), [(f"`{value}`", meaning) for value, meaning in LISTS[name].items()])
-    return "\n\n".join(part for part in (f"Of {used}." if used else "", text) if part)
+    return "\n\n".join(part for part in (f"Used by {used}." if used else "", text) if part)
 
 
 def fields_with(name: str) -> list[str]:
@@ -129,7 +129,7 @@ def payment_rules() -> str:
         kind = next(kind for (kind, _), status in rule.items() if status is None)
         passes = [_passes(rule[kind, state]) for state in payment_states.PAYMENT_STATES]
         rows.append((f"`{action}`", payment_states.PAYMENT_KINDS[kind], *passes))
-    return table(("Action", "Of a", *columns), rows)
+    return table(("Action", "Payment", *columns), rows)
 
 
 def _rules(rules: Mapping[str, states.Rule], every: Iterable[str]) -> str:
