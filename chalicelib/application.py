@@ -1,4 +1,4 @@
-"""The Chalice application; answers of Chalice itself get the service's own formats."""
+"""The Chalice application. Chalice's own error responses are rewritten in the service's formats."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from chalicelib.openbanking.protocol import refusals
 
 _HEADERS = {"X-Content-Type-Options": "nosniff"}
 _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
-"""A year (RFC 6797), for this host only, not for its subdomains."""
+"""HSTS for one year (RFC 6797), for this host only, without its subdomains."""
 
 
 class Application(Chalice):
-    """Chalice with one current request per thread and no answers in its own format."""
+    """Chalice with a thread-local current request and error responses in the service's formats."""
 
     _local = threading.local()
 
@@ -60,7 +60,7 @@ class Application(Chalice):
         return answer
 
     def _with_known_method(self, event: Any, route: str, method: str) -> Any:
-        """The event as Chalice finds a view for it: a method that the route does not name is one of ``OTHERS``."""
+        """The event for Chalice's dispatch: a method that the route does not declare becomes ``OTHERS``."""
         views = self.routes.get(route, {})
         if OTHERS not in views or method in views:
             return event
@@ -68,7 +68,7 @@ class Application(Chalice):
 
 
 def _server_timing(known: str, milliseconds: float) -> str:
-    """``Server-Timing`` with the service's own share of a request's time; ``known`` already has the bank's."""
+    """The ``Server-Timing`` header with the service's own time added; ``known`` already contains the bank's time."""
     if "hub;dur=" in known:
         return known
     bank = float(known.partition("bank;dur=")[2] or 0)
@@ -77,7 +77,7 @@ def _server_timing(known: str, milliseconds: float) -> str:
 
 
 def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
-    """A refusal of Chalice before or outside a view, in the format of ``route``'s interface."""
+    """The response for an error that Chalice raised outside a view, in the format of ``route``'s interface."""
     given = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("x-request-id", "")
     request_id = given if is_uuid(given) else new_uuid()
     response = card_api.refusal(status) if route in card_api.ROUTES else _open_banking_answer(route, status, request_id)

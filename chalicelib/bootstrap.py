@@ -1,4 +1,4 @@
-"""Puts the rooms together: one hub per process, made on first use, replaced as a whole by tests."""
+"""Wires the service: one ``Hub`` per process, created on first use and replaceable in tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Hub(Infrastructure):
-    """The service of one stage: shared infrastructure and the rooms. Each part is made on first use."""
+    """The service of one stage: shared infrastructure and one container per package, each created on first use."""
 
     @cached_property
     def delivery(self) -> DeliveryContainer:
@@ -49,7 +49,7 @@ class Hub(Infrastructure):
         return WebsiteContainer(self, self.delivery, self.statistics, self.openbanking, lambda: self.cards.flows.portal)
 
     def _senders(self) -> Senders:
-        """The sender of each kind of delivery; a room is loaded with its first delivery."""
+        """The sender for each kind of delivery; its package is loaded with the first delivery."""
         return {
             **self.openbanking.senders(),
             "card_event": Sender(self._send_card_event),
@@ -77,7 +77,7 @@ _hub: Hub | None = None
 
 
 def hub() -> Hub:
-    """The process's hub, from the environment. Raises: InvalidSetting."""
+    """The process's hub, configured from the environment. Raises: InvalidSetting."""
     global _hub
     if _hub is None:
         _hub = Hub(Settings.from_environment(os.environ))
@@ -86,6 +86,6 @@ def hub() -> Hub:
 
 
 def use(replacement: Hub | None) -> None:
-    """Make ``replacement`` the process's hub; ``None`` makes the next call read the environment again."""
+    """Use ``replacement`` as the process's hub; with ``None``, the next call reads the environment again."""
     global _hub
     _hub = replacement

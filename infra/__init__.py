@@ -1,1 +1,1 @@
-"""Infrastructure: the resources of a stage, the one-machine stack, and the operator's tools."""
+"""Infrastructure: a stage's resources, the one-machine stack, and the operator's tools."""

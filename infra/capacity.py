@@ -1,8 +1,8 @@
-"""Computes what a million requests cost, and the request rates at which the limits of AWS and of the service are met.
+"""Computes the cost of a million requests, and the request rates at which limits of AWS and the service are reached.
 
-The input is what one request takes, in ``infra/capacity.csv``, and tables of ``docs/capacity.md``: assumptions, limits
-and prices. Without options, the command writes the page's tables of costs and rates; with options, it prints them for
-other assumptions.
+The input is the resource usage of each request, in ``infra/capacity.csv``, and tables in ``docs/capacity.md``:
+assumptions, limits and prices. Without options, the command updates the cost and rate tables of the page; with
+options, it prints the tables for other assumptions.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "capacity.md"
 WORK = Path(__file__).with_suffix(".csv")
 RATES = (100, 10_000, 1_000_000)
 MILLION = Decimal(1_000_000)
-PRICED_AMOUNTS = {"million": MILLION, "GB": Decimal(10**9)}  # all other prices are for one
-WHOLE_PROCESSOR = 1769  # MB of memory that give a function a whole processor
+PRICED_AMOUNTS = {"million": MILLION, "GB": Decimal(10**9)}  # all other prices are per unit
+WHOLE_PROCESSOR = 1769  # MB of memory at which a function gets a whole processor
 PLATFORM_LOG = 400  # bytes of START, END and REPORT, which Lambda logs for every invocation
-QUEUE_FETCHES = 2  # requests to SQS with which Lambda fetches a message and deletes it
+QUEUE_FETCHES = 2  # SQS requests by which Lambda receives and deletes a message
 HIGHER_QUOTA, TABLE_GROWTH, NOTHING = "a higher quota", "load, doubled in half an hour, or warm throughput", "nothing"
 OPTIONS = {
     "--bank-milliseconds": "answer of a bank, or of a receiver of events",
@@ -34,14 +34,14 @@ OPTIONS = {
     "--gateway-rate": "API Gateway, requests",
     "--concurrency": "Lambda, concurrent executions",
 }
-"""Options of the command, and the assumption or limit that each replaces."""
+"""Command-line options, each with the assumption or limit that it overrides."""
 REQUESTS = {
     "relayed read": "relayed read: accounts",
     "payment": "payment with a key",
     "card authorization": "card authorization",
 }
-"""The requests whose limits are computed, and the titles of their work."""
-SECRET_READERS = ("relayed read", "payment")  # their environments read a secret once a minute
+"""The requests whose limits are computed, each with its title in ``infra/capacity.csv``."""
+SECRET_READERS = ("relayed read", "payment")  # each environment reads a secret once a minute
 JOURNEYS = {
     "**an authorization**": ("authorize", "init_authorization", "consent", "exchange of a code"),
     "**a payment, up to the event about its end**": (
@@ -55,38 +55,38 @@ JOURNEYS = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one request or message takes: a row of ``infra/capacity.csv``."""
+    """The resources that one request or message uses: a row of ``infra/capacity.csv``."""
 
     trigger: str  # HTTP or SQS
-    calls: Decimal  # of DynamoDB
-    waits: Decimal  # calls that follow each other
-    read: Decimal  # units of DynamoDB
+    calls: Decimal  # to DynamoDB
+    waits: Decimal  # sequential calls
+    read: Decimal  # DynamoDB units
     write: Decimal
     queue: Decimal  # requests to SQS
-    outgoing: Decimal  # requests to banks and to receivers of events
+    outgoing: Decimal  # requests to banks and event receivers
     sent: Decimal  # bytes to the internet
-    logged: Decimal  # bytes of log lines
+    logged: Decimal  # bytes logged
     processor: Decimal  # multiples of the bare script's processor time
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit, the requests a second that meet it, and what raises it."""
+    """A limit, the request rate per second that reaches it, and how to raise it."""
 
     name: str
     rate: Decimal
     remedy: str
-    table: str = ""  # the table or index of DynamoDB that meets it
+    table: str = ""  # the DynamoDB table or index that reaches it
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The input: work by title, units and own limits by request, unit prices by service and purpose."""
+    """The input: work by title, DynamoDB units and service limits by request, unit prices by service and purpose."""
 
     work: Mapping[str, Work]
     units: Sequence[tuple[str, str, str, Decimal]]  # request, table or index, "read" or "write", units
     own_limits: Sequence[tuple[str, Limit]]
-    values: Mapping[str, Decimal]  # assumptions and limits of AWS
+    values: Mapping[str, Decimal]  # assumptions and AWS limits
     prices: Mapping[tuple[str, str], Decimal]  # dollars
 
 
@@ -94,7 +94,7 @@ class Figures:
 
 
 def read_figures(page: str) -> Figures:
-    """Read the input: the work of requests from its file, and all else from the tables of a page."""
+    """Read the work of each request from ``infra/capacity.csv``, and everything else from the tables of ``page``."""
     with WORK.open(encoding="utf-8", newline="") as file:
         _, *work = csv.reader(file)
     return Figures(
@@ -114,13 +114,13 @@ def read_figures(page: str) -> Figures:
 
 
 def _rows(page: str, first_head: str) -> list[list[str]]:
-    """The rows of the table with this first head."""
+    """The rows of the table whose first column heading is ``first_head``."""
     _, _, rest = page.partition(f"\n| {first_head} |")
     return [line.strip("| ").split(" | ") for line in rest.partition("\n\n")[0].splitlines()[2:]]
 
 
 def _number(cell: str) -> Decimal:
-    """The number of a cell, without its unit."""
+    """The number in a cell, without its unit."""
     return Decimal(re.sub(r"[^\d.]", "", cell))
 
 
@@ -128,7 +128,7 @@ def _number(cell: str) -> Decimal:
 
 
 def cost(figures: Figures, work: Work) -> dict[str, Decimal]:
-    """Dollars for a million requests, by service."""
+    """Cost of a million requests in dollars, by service."""
     prices, by_queue = figures.prices, work.trigger == "SQS"
     gigabyte_seconds = billed_milliseconds(figures, work) * _memory(figures, work) / 1024 / 1000
     one = {
@@ -144,7 +144,7 @@ def cost(figures: Figures, work: Work) -> dict[str, Decimal]:
 
 
 def billed_milliseconds(figures: Figures, work: Work) -> int:
-    """Processor time, longer with less than a whole processor, and the time that the function waits for others."""
+    """Processor time, scaled up if the memory gives less than a whole processor, plus time spent waiting."""
     values = figures.values
     slowness = max(WHOLE_PROCESSOR / _memory(figures, work), Decimal(1))
     processor = work.processor * values["processor time of the bare script"] * slowness
@@ -153,7 +153,7 @@ def billed_milliseconds(figures: Figures, work: Work) -> int:
 
 
 def _memory(figures: Figures, work: Work) -> Decimal:
-    """MB of the function that does the work."""
+    """Memory in MB of the function that does the work."""
     name = "memory of `deliver`" if work.trigger == "SQS" else "memory of the function that answers requests"
     return figures.values[name]
 
@@ -162,7 +162,7 @@ def _memory(figures: Figures, work: Work) -> Decimal:
 
 
 def limits(figures: Figures, request: str) -> list[Limit]:
-    """The limits of a request, the lowest first, if clients, consents, cards and accounts share the load evenly."""
+    """The limits of a request, lowest first, if load is spread evenly over clients, consents, cards and accounts."""
     values, environments = figures.values, _environments(figures, request)
     found = [
         Limit("API Gateway", values["API Gateway, requests"], HIGHER_QUOTA),
@@ -177,13 +177,13 @@ def limits(figures: Figures, request: str) -> list[Limit]:
 
 
 def _environments(figures: Figures, request: str) -> Decimal:
-    """The environments of Lambda that run for one request a second."""
+    """Lambda environments in use at one request per second."""
     seconds = Decimal(billed_milliseconds(figures, figures.work[REQUESTS[request]])) / 1000
     return max(seconds, 1 / figures.values["Lambda, requests of one environment"])
 
 
 def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
-    """The first table or index to meet the limits of a new table, and of any table."""
+    """The limits of a new table and of any table, each with the table or index that reaches it first."""
     for table, name, remedy in (
         ("a new table", "DynamoDB, a new table", TABLE_GROWTH),
         ("a table", "DynamoDB, a table's quota", HIGHER_QUOTA),
@@ -200,7 +200,7 @@ def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
 
 
 def tables(figures: Figures, rates: Sequence[int] = RATES) -> list[str]:
-    """The tables of costs and rates in Markdown, in the order of the page."""
+    """The cost and rate tables in Markdown, in the order of the page."""
     return [_overview_table(figures), _cost_table(figures), _rate_table(figures, rates), _limit_table(figures)]
 
 
@@ -253,23 +253,25 @@ def _limit_table(figures: Figures) -> str:
 
 
 def _rate_cell(limit: Limit) -> str:
-    """The rate of a limit, with the table or index that meets it."""
+    """The rate of a limit and, if known, the table or index that reaches it."""
     return _round_rate(limit.rate) + f" ({limit.table})" * bool(limit.table)
 
 
 def _round_rate(rate: Decimal) -> str:
-    """A rate with two significant digits."""
+    """A rate rounded to two significant digits."""
     return f"{round(int(rate), 2 - len(str(int(rate)))):,}"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown. A column whose first cell is a figure is right-aligned."""
+    """A Markdown table. Columns are right-aligned if their first cell is a figure."""
     aligned = ["---:" if re.fullmatch(r"\$?[\d,.]+( s| \([\w-]+\))?", cell) else "---" for cell in rows[0]]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows))
 
 
 def replace_tables(page: str, new: Sequence[str]) -> str:
-    """Replace the tables of a page that have the heads of the new ones. Raises: ValueError, if one is missing."""
+    """Replace each table of ``page`` that has the same headings as one in ``new``. Raises: ValueError, if one is
+    missing.
+    """
     for table in new:
         start = page.index(table.partition("\n")[0])
         page = page[:start] + table + page[page.index("\n\n", start) :]
@@ -277,7 +279,7 @@ def replace_tables(page: str, new: Sequence[str]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write the tables into the page; with options, print them and leave the page alone."""
+    """Update the tables of the page; with options, print them instead."""
     page = PAGE.read_text(encoding="utf-8")
     figures = read_figures(page)
     parser = command.parser("infra.capacity", __doc__)

@@ -1,4 +1,4 @@
-"""Common parts of this repository's commands: usage in help, and Ctrl-C."""
+"""Shared parts of this repository's commands: usage in the help text, and Ctrl-C handling."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Callable
 from typing import NoReturn
 
 PYTHON = ".venv/bin/python"
-"""The Python of every command, as typed in the repository's folder."""
+"""The Python interpreter of every command, relative to the repository."""
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as in shells."""
+"""The exit code after Ctrl-C, as in a shell."""
 
 
 def parser(module: str, description: str | None) -> argparse.ArgumentParser:
-    """A parser for the command of ``module``, whose help shows it as it is typed."""
+    """An argument parser whose help shows how to run ``module`` from the repository."""
     return argparse.ArgumentParser(
         prog=f"{PYTHON} -m {module}", description=(description or "").strip().replace("``", "`")
     )
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
-    """Run a command and exit with its code. Ctrl-C is one line on standard error, and the exit code 130."""
+    """Run a command and exit with its code. Ctrl-C prints one line on standard error and exits with 130."""
     try:
         sys.exit(main())
     except KeyboardInterrupt:

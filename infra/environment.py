@@ -1,7 +1,8 @@
-"""Creates the virtual environment with all packages. Uses only the standard library.
+"""Creates the virtual environment and installs all packages. Uses only the standard library.
 
-Repeating it is cheap, and parallel runs are safe: a lock is held, and a stamp has the Python and the requirements of
-the environment. Changed requirements are installed into the existing environment, even while programs run from it.
+Repeated runs are cheap and parallel runs are safe: the command holds a lock, and a stamp file records the Python
+version and requirements of the environment. Changed requirements are installed into the existing environment, even
+while programs use it.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ OLDEST = (3, 11)
 ROOT = Path(__file__).resolve().parents[1]
 INTERRUPTED = 130
 REPORT_SECONDS = 10.0
-"""Seconds between lines of progress without a terminal; on a terminal one line changes at once."""
+"""Seconds between progress lines without a terminal; on a terminal, a single line is redrawn continuously."""
 REQUIREMENTS = (ROOT / "requirements.txt", ROOT / "requirements-dev.txt")
 
 
 class EnvironmentFailed(Exception):
-    """The environment cannot be created; the message says what is missing."""
+    """The environment could not be created; the message gives the reason."""
 
 
 def compute_fingerprints() -> tuple[str, str]:
-    """The fingerprint of Python and requirements."""
+    """The fingerprints of the running Python and of the requirements."""
     required = b"".join(file.read_bytes() for file in REQUIREMENTS)
     return _digest(f"{sys.version} {sysconfig.get_platform()}".encode()), _digest(required)
 
 
 def make(folder: Path) -> bool:
-    """Make or refresh the environment; answers whether there was anything to do. Raises: EnvironmentFailed."""
+    """Create or update the environment. Returns whether anything was done. Raises: EnvironmentFailed."""
     stamp = folder / "requirements.sha256"
     python, required = compute_fingerprints()
     with _lock(folder):
@@ -67,7 +68,9 @@ def _recreate(folder: Path) -> None:
 
 
 def _say(text: str, end: str = "\n") -> None:
-    """Report on standard error: a program may read the output of the target that needs the environment."""
+    """Print to standard error, because a program may parse the output of the ``make`` target that needs the
+    environment.
+    """
     print(text, end=end, file=sys.stderr, flush=True)
 
 
@@ -87,7 +90,7 @@ def _lock(folder: Path) -> Iterator[None]:
 
 
 class InstallProgress:
-    """What pip does, by its own lines, as one line that a person watches, or as a line now and then."""
+    """Progress of pip, read from its output: one redrawn line on a terminal, occasional lines elsewhere."""
 
     def __init__(self) -> None:
         self._begun = self._told = time.monotonic()
@@ -95,7 +98,7 @@ class InstallProgress:
         self._doing = ""
 
     def read_line(self, line: str) -> None:
-        """Note a line of pip's."""
+        """Parse one line of pip's output."""
         if found := re.match(r"Collecting ([\w.-]*\w)", line):
             self._collected.add(found[1])
             self._doing = f"collecting packages: {len(self._collected)}, {found[1]}"
@@ -103,7 +106,7 @@ class InstallProgress:
             self._doing = f"installing {line.count(',') + 1} packages"
 
     def report(self) -> None:
-        """Say how far it is: at once on a terminal, after a while elsewhere."""
+        """Print the progress: immediately on a terminal, every ``REPORT_SECONDS`` elsewhere."""
         now = time.monotonic()
         said = f"  {now - self._begun:3.0f} s  {self._doing}"
         if self._doing and sys.stderr.isatty():
@@ -113,7 +116,7 @@ class InstallProgress:
             _say(said)
 
     def end(self) -> None:
-        """Clear an unfinished line."""
+        """End the line that was being redrawn."""
         if self._doing and sys.stderr.isatty():
             _say("")
 
@@ -140,7 +143,7 @@ def _read_lines(process: subprocess.Popen[str], lines: queue.SimpleQueue[str | N
 
 
 def _next_line(lines: queue.SimpleQueue[str | None]) -> str | None:
-    """The next line; an empty one when a second went by without one, ``None`` at the end."""
+    """The next line; an empty string after a second without one, ``None`` at the end."""
     try:
         return lines.get(timeout=1)
     except queue.Empty:
@@ -148,7 +151,7 @@ def _next_line(lines: queue.SimpleQueue[str | None]) -> str | None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command. Returns its exit code."""
     parser = argparse.ArgumentParser(prog="python3 infra/environment.py", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path(".venv"), help=".venv when left out")
     folder = parser.parse_args(arguments).folder

@@ -1,4 +1,4 @@
-"""A mypy plugin that reads the field vocabulary: to the type checker ``AN[18]`` is a string, ``N[20]`` a number."""
+"""A mypy plugin for field types: it treats ``AN[18]`` as a string and ``N[20]`` as a number."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ _LISTS = {
 
 
 class FieldsPlugin(Plugin):
-    """Answers the type of a length in brackets."""
+    """Resolves a field type with a length in brackets to a Python type."""
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         if fullname in _LISTS:

@@ -1,4 +1,4 @@
-"""The progress of long commands: rich's bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of long commands: a rich progress bar on a terminal, occasional plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LINE_SECONDS = 10.0
-"""Seconds between plain lines; a shorter task has none."""
+"""Seconds between plain lines; shorter tasks print none."""
 _UPDATE_SECONDS = 0.1
-"""Seconds between updates of a bar."""
+"""Seconds between updates of the bar."""
 
 
 class Progress:
-    """Reports a command's progress, on standard error, which keeps the command's output clean.
+    """Reports a command's progress.
 
     Args:
-        stream: where progress is reported; nowhere without one.
-        clock: monotonic seconds.
+        stream: usually standard error, which keeps the command's output clean; without it, nothing is reported.
+        clock: returns monotonic seconds.
     """
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -34,7 +34,7 @@ class Progress:
         self._bar = _bar(stream, clock) if stream is not None and _can_redraw(stream) else None
 
     def step(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        """Report a step at once: ``building the layer``."""
+        """Report a step immediately, e.g. ``building the layer``."""
         if self._bar:
             self._bar.update(self._bar.task_ids[0], description=text, completed=done or 0, total=total)
         elif self._stream is not None:
@@ -42,7 +42,7 @@ class Progress:
             self._stream.flush()
 
     def report(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        """Report progress, unless it was just reported."""
+        """Report progress, unless the last report is too recent."""
         last = self._began_at if self._reported_at is None and not self._bar else self._reported_at
         if last is not None and self._clock() - last < (_UPDATE_SECONDS if self._bar else LINE_SECONDS):
             return
@@ -50,7 +50,7 @@ class Progress:
         self.step(text, done, total)
 
     def count(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-        """Yield ``items`` and report their number: ``authorizations 1,200``, or ``walks 3 of 24``."""
+        """Yield ``items`` and report how many so far: ``authorizations 1,200`` or ``walks 3 of 24``."""
         for number, item in enumerate(items, start=1):
             self.report(f"{what} {number:,}" + ("" if total is None else f" of {total:,}"), number - 1, total)
             yield item
@@ -69,7 +69,7 @@ class Progress:
 
 
 def _can_redraw(stream: TextIO) -> bool:
-    """Whether a bar can be drawn: rich draws none on a dumb terminal."""
+    """Whether a bar can be drawn; rich draws none on a dumb terminal."""
     return stream.isatty() and os.environ.get("TERM", "").lower() not in {"dumb", "unknown"}
 
 

@@ -4,7 +4,7 @@ from infra import command
 
 
 def main() -> int:
-    """The stack; imported here, so that Ctrl-C is one line from the first moment."""
+    """Run the stack. It is imported here so that Ctrl-C during the import also prints one line."""
     from infra.local import stack
 
     return stack.main()

@@ -1,4 +1,4 @@
-"""A whole stack for a test or a tool: started as ``make run`` starts it, on free ports, ended afterwards."""
+"""Runs a complete stack for a test or tool, started as by ``make run`` but on free ports, and stopped afterwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_HANDED_ON = ("AWS_ENDPOINT_URL", "LOCALSTACK", "PORT", "ENGINE", "PUBLIC_UR
 
 
 class NotReady(Exception):
-    """The stack ended, or took too long, before it was ready."""
+    """The stack exited or timed out before it was ready."""
 
 
 @contextmanager
@@ -33,20 +33,20 @@ def run_stack(
     folder: Path | None = None,
     elsewhere: Mapping[str, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Start a stack and end it afterwards; yields its file's content (see ``stackfile``).
+    """Start a stack, yield the content of its file (see ``stackfile``), and stop it.
 
-    Of ``environ``, ``AWS_ENDPOINT_URL_DYNAMODB`` is heeded, so that a stack can use a running engine; variables that
-    lead to another stack's ports and engines are ignored.
+    Variables in ``environ`` that point to another stack's ports and engines are ignored, except
+    ``AWS_ENDPOINT_URL_DYNAMODB``, with which a stack can use a running engine.
 
     Args:
-        environ: the stack's environment; this process's own when left out.
-        output: where what it prints and logs is written; nowhere when left out. It prints no credentials.
+        environ: the stack's environment; by default this process's.
+        output: where its output and log are written; discarded by default. Contains no credentials.
         engine: one of ``infra.local.engines.ENGINES``.
-        folder: where the stack keeps its file and data; a temporary one when left out.
-        elsewhere: variables that lead it to engines that run already, whatever of ``environ`` is not heeded.
+        folder: where the stack keeps its file and data; by default a temporary folder.
+        elsewhere: variables that point to running engines; set even if they would be ignored in ``environ``.
 
     Raises:
-        NotReady: it did not start; ``output`` says why.
+        NotReady: it did not start; ``output`` contains the reason.
     """
     given = os.environ if environ is None else environ
     with tempfile.TemporaryDirectory(prefix="causeway-stack-") as place:

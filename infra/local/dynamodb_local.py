@@ -1,7 +1,7 @@
-"""DynamoDB Local: a real engine for what an emulator cannot prove.
+"""DynamoDB Local: a real engine for behaviour that an emulator cannot prove.
 
-Maven fetches it once, into ``.local/dynamodb-local``. As a command it runs another command with
-``AWS_ENDPOINT_URL_DYNAMODB`` set to an engine in memory, then ends the engine.
+Maven fetches it once, into ``.local/dynamodb-local``. The command starts an in-memory engine, runs another command
+with ``AWS_ENDPOINT_URL_DYNAMODB`` set to its address, and stops the engine.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _READY_SECONDS = 30.0
 
 
 class EngineFailed(Exception):
-    """DynamoDB Local cannot be fetched or started; the message says what is missing."""
+    """DynamoDB Local could not be fetched or started; the message gives the reason."""
 
 
 def fetch_engine(folder: Path = INSTALLED) -> Path:
-    """Fetch the engine with Maven unless this version exists; answers the folder. Raises: EngineFailed."""
+    """Fetch the engine with Maven unless this version is present. Returns its folder. Raises: EngineFailed."""
     stamp = folder / "pom.sha256"
     wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
@@ -60,7 +60,7 @@ def fetch_engine(folder: Path = INSTALLED) -> Path:
 
 
 def find_java() -> str:
-    """The path of a Java that is new enough. Raises: EngineFailed."""
+    """The path of a sufficiently new Java. Raises: EngineFailed."""
     found = shutil.which("java")
     if found is None:
         raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, and there is no java on this machine")
@@ -72,7 +72,7 @@ def find_java() -> str:
 
 
 class DynamoDBLocal:
-    """One engine on a port of its own, in memory or with its data in a folder."""
+    """An engine on its own port, with its data in memory or in a folder."""
 
     def __init__(self, data: Path | None = None) -> None:
         program, folder = find_java(), fetch_engine()
@@ -94,7 +94,7 @@ class DynamoDBLocal:
         return f"http://127.0.0.1:{self._port}"
 
     def wait(self) -> str:
-        """Wait for the engine; answers its address. Raises: EngineFailed."""
+        """Wait until the engine is ready. Returns its address. Raises: EngineFailed."""
         deadline = time.monotonic() + _READY_SECONDS
         while time.monotonic() < deadline and not self._child.has_ended():
             if _is_dynamodb(self.url):
@@ -110,7 +110,7 @@ class DynamoDBLocal:
 
 
 def _is_dynamodb(url: str) -> bool:
-    """Whether DynamoDB answers there: it refuses an unsigned request in its own way, and no other server does so."""
+    """Whether DynamoDB is listening: only DynamoDB refuses an unsigned request with ``x-amzn-RequestId``."""
     try:
         urlopen(url, timeout=5).close()
     except HTTPError as refusal:
@@ -121,7 +121,7 @@ def _is_dynamodb(url: str) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command on an engine in memory; answers its exit code."""
+    """Run a command with an in-memory engine. Returns its exit code."""
     parser = command.parser("infra.local.dynamodb_local", __doc__)
     parser.add_argument("command", nargs="+", help="what to run, after --")
     options = parser.parse_args(arguments)

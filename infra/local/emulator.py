@@ -1,10 +1,10 @@
-"""The AWS emulator: moto's server in its own process.
+"""The AWS emulator: moto's server in a separate process.
 
-Requests are carried out one at a time: moto's backends are not made for threads, and two conditional transactions would
-interleave. Connections are kept alive, answers leave at once (no Nagle), and a receive call that waits for a message
-does so without keeping others from sending one.
+Requests run one at a time, because moto's backends are not thread-safe and concurrent conditional transactions would
+interleave. Connections are kept alive, Nagle's algorithm is off, and a receive call that waits for a message does not
+block other requests.
 
-As a command it prints its address as soon as it answers, and ends when its standard input closes.
+The command prints its address when it is ready, and exits when its standard input closes.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ Answer = tuple[str, list[tuple[str, str]], bytes]
 
 ACCOUNT = "123456789012"
 LONGEST_WAIT = 20.0
-_LOOK_AGAIN = 0.5  # a message may become visible without anybody sending one
+_LOOK_AGAIN = 0.5  # a message can become visible without being sent, after a timeout
 _READING = ("secretsmanager.Get", "secretsmanager.List", "secretsmanager.Describe")
 _RECEIVE = "AmazonSQS.ReceiveMessage"
 
 
 class EmulatorState:
-    """The emulator's state that survives restarts if the tables do: key material and secrets.
+    """The part of the emulator's state that must survive restarts if the tables do: key material and secrets.
 
-    Records that outlive it were sealed with a data key that is wrapped by its KMS key and stored in one of its secrets,
-    so both have to be restored exactly. One file holds them: the seed that key material and key ids are derived from,
-    and the value of every secret. It is read before the first request, and saved after each one that changes a secret.
+    Stored records are sealed with a data key, which is wrapped by a KMS key and stored in a secret. To read the records
+    after a restart, both must be restored exactly. One file holds the seed from which key material and key ids are
+    derived, and the values of all secrets. It is read before the first request and saved whenever a secret changes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,7 +58,7 @@ class EmulatorState:
             self._state = json.loads(path.read_text(encoding="utf-8"))
 
     def restore(self) -> None:
-        """Make moto's next KMS keys the ones they were before, and put the secrets back."""
+        """Restore the secrets, and make moto create the same KMS keys as before."""
         self._derive_keys()
         for region, kept in self._state["secrets"].items():
             for name, value in kept.items():
@@ -76,7 +76,7 @@ class EmulatorState:
         self._save()
 
     def record_call(self, target: str) -> None:
-        """Note that the call ``target`` was carried out."""
+        """Save the secrets if the call ``target`` may have changed one."""
         if not target.startswith("secretsmanager.") or target.startswith(_READING):
             return
         region = os.environ.get("AWS_DEFAULT_REGION", "eu-west-1")
@@ -86,13 +86,13 @@ class EmulatorState:
         self._save()
 
     def _derive_keys(self) -> None:
-        """A key made for the same purpose, which its description names, is always the same key."""
+        """Make moto derive the material and id of each KMS key from the seed and the key's description."""
         from moto.kms import models
 
         seed = bytes.fromhex(self._state["seed"])
 
         class Key(models.Key):
-            __module__ = models.__name__  # where the emulator reads the service from
+            __module__ = models.__name__  # moto derives the service from it
 
             def __init__(self, *args: Any, **kwargs: Any) -> None:
                 super().__init__(*args, **kwargs)
@@ -113,14 +113,14 @@ def _secrets_backend(region: str) -> Any:
 
 
 def _secret_text(secret: Any) -> str | None:
-    """The text that a secret holds now; ``None`` when it is empty."""
+    """The current text of a secret; ``None`` if it is empty."""
     version = secret.versions.get(secret.default_version_id) or {}
     value: str | None = version.get("secret_string")
     return value
 
 
 class Emulator:
-    """The WSGI application of moto's server, called by one thread at a time."""
+    """Calls moto's WSGI application, one request at a time."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]], state: EmulatorState | None = None) -> None:
         self._application = application
@@ -128,7 +128,7 @@ class Emulator:
         self._turn = threading.Condition()
 
     def __call__(self, environ: Environ, body: bytes) -> Answer:
-        """Carry out one request."""
+        """Run one request."""
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         if target == _RECEIVE:
             return self._receive(environ, body)
@@ -141,7 +141,7 @@ class Emulator:
             return answer
 
     def _receive(self, environ: Environ, body: bytes) -> Answer:
-        """Long polling: moto would sleep in its turn, so the waiting is done here, without it."""
+        """Long polling: waits here with the lock released; moto would sleep and block all other requests."""
         request = json.loads(body or b"{}")
         deadline = time.monotonic() + min(float(request.get("WaitTimeSeconds") or 0), LONGEST_WAIT)
         body = json.dumps({**request, "WaitTimeSeconds": 0}).encode()
@@ -166,7 +166,7 @@ class Emulator:
 
 
 class EmulatorHandler(BaseHTTPRequestHandler):
-    """HTTP/1.1 with keep-alive for one connection."""
+    """Handles one connection: HTTP/1.1 with keep-alive."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -214,11 +214,11 @@ class EmulatorHandler(BaseHTTPRequestHandler):
         return environ
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: calls are in the service's own log."""
+        """Log nothing: the service's own log contains the calls."""
 
 
 class EmulatorServer(ThreadingHTTPServer):
-    """A thread per connection, on the loopback interface only."""
+    """An HTTP server with one thread per connection, on the loopback interface only."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -228,13 +228,13 @@ class EmulatorServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), EmulatorHandler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that went away; log other errors."""
+        """Ignore disconnected clients; log other errors."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
 
 def load_moto() -> Callable[..., Iterable[bytes]]:
-    """moto's server, with what ``resources.yaml`` needs imported already."""
+    """Patch moto and return its server application, with CloudFormation already imported."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     moto_patches.patch_moto()

@@ -1,7 +1,7 @@
-"""Engines of the stack: its own emulator, LocalStack or another endpoint, with or without DynamoDB Local.
+"""The stack's engines: the bundled emulator, LocalStack or another endpoint, with or without DynamoDB Local.
 
-An engine is described entirely by environment variables that boto3 understands, so that the service, the seed, the
-operator's command line and the tests reach it without knowing which it is.
+An engine is described entirely by environment variables that boto3 understands, so the service, the seed, the
+operator's command line and the tests need not know which engine they use.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _HONOURED = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
 
 
 class Engines:
-    """Starts the engines as early as possible, and stops them.
+    """The engines of a stack; they start when the object is created.
 
     Args:
-        environ: the process's environment; it is changed to lead to the engines.
+        environ: the process's environment; modified to point to the engines.
         engine: one of ``ENGINES``.
-        folder: where engines that keep data keep it.
+        folder: where engines keep persistent data.
 
     Raises:
-        EngineFailed: something is missing on this machine.
+        EngineFailed: a required program is missing, or another stack uses the data.
     """
 
     def __init__(self, environ: MutableMapping[str, str], engine: str, folder: Path) -> None:
@@ -67,24 +67,24 @@ class Engines:
 
     @property
     def prefix(self) -> str | None:
-        """What the names of all resources begin with, if it is not the template's own."""
+        """The prefix of all resource names (``RESOURCE_PREFIX``); ``None`` keeps the template's names."""
         return self._environ.get("RESOURCE_PREFIX")
 
     @property
     def dynamodb_engine(self) -> str | None:
-        """A separate engine for DynamoDB."""
+        """The separate DynamoDB engine, ``dynamodb-local`` or ``endpoint``; ``None`` if there is none."""
         if self._keeps_data:
             return "dynamodb-local"
         return "endpoint" if self.has_own_dynamodb else None
 
     def explain_silence(self, address: str) -> str:
-        """The sentence for a person when nothing answers at ``address``, one of these engines'."""
+        """The error message for an engine that does not respond at ``address``."""
         if address == self._environ.get("AWS_ENDPOINT_URL_DYNAMODB", "").rstrip("/"):
             return f"nothing answers at {address} (AWS_ENDPOINT_URL_DYNAMODB): is DynamoDB running there?"
         return f"nothing answers at {address} (AWS_ENDPOINT_URL): is the engine running there?"
 
     def wait(self) -> None:
-        """Wait until all answer, and complete the environment. Raises: EngineFailed."""
+        """Wait until all engines are ready, and set their addresses in the environment. Raises: EngineFailed."""
         if self.kind == "localstack":
             check_localstack(self._environ["AWS_ENDPOINT_URL"].rstrip("/"), self.has_own_dynamodb)
         if self._emulator:
@@ -96,14 +96,14 @@ class Engines:
             self._environ["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
 
     def environment(self) -> dict[str, str]:
-        """The variables that lead another process to these engines; credentials only when they are made up."""
+        """The variables that another process needs to use these engines; credentials only if they are fake."""
         names = (*_SHARED, *SETTINGS, *endpoints(self._environ))
         shared = {name: self._environ[name] for name in names if name in self._environ}
         fake = all(self._environ.get(name) == value for name, value in _FAKE_CREDENTIALS.items())
         return shared | (_FAKE_CREDENTIALS if fake else {})
 
     def has_failed(self) -> bool:
-        """Whether one of our engines has exited."""
+        """Whether an engine that this stack started has exited."""
         return any(engine.has_ended() for engine in (self._emulator, self._dynamodb) if engine)
 
     def stop(self) -> None:
@@ -114,14 +114,14 @@ class Engines:
             self._lock.close()
 
     def _seed_file(self, folder: Path) -> Path | None:
-        """The file with what a restart on the same records needs: one for each place with records."""
+        """The file that keeps seeded secrets for a restart on the same data; ``None`` if the data is in memory."""
         if self._keeps_data:
             return self._data / "seed.json"
         address = self._environ.get("AWS_ENDPOINT_URL_DYNAMODB") or self._environ.get("AWS_ENDPOINT_URL")
         return folder / f"seed-{re.sub('[^A-Za-z0-9]+', '-', address).strip('-')}.json" if address else None
 
     def _lock_data(self) -> None:
-        """Lock the files: two engines would damage them. The lock ends with this process."""
+        """Lock the data files, which two engines would corrupt. The lock is released when this process exits."""
         self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = (self._data / "lock").open("w")
         try:
@@ -135,7 +135,7 @@ class Engines:
         self._lock = lock
 
     def _use_credentials(self) -> None:
-        """Made-up credentials for our own emulator, so that no real ones ever sign a local call."""
+        """Use fake credentials with the bundled emulator, so that real ones never sign a local call."""
         self._environ.pop("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", None)
         if self.is_emulated:
             for name in (*CREDENTIALS, *(each for each in endpoints(self._environ) if each not in _HONOURED)):
@@ -149,7 +149,7 @@ class Engines:
         if self._keeps_data:
             self._lock_data()
         if self.is_emulated:
-            # Records that outlive the emulator were sealed with its key, so that key has to come back with them.
+            # Records that outlive the emulator are sealed with its key, so the key must be restored, too.
             apart = self._keeps_data or "AWS_ENDPOINT_URL_DYNAMODB" in self._environ
             arguments = ["--state", str(folder / "emulator.json")] if apart else []
             command = python_command("infra.local.emulator", *arguments)
@@ -163,13 +163,13 @@ class Engines:
 
 
 def check_engine(engine: str) -> None:
-    """Raises: EngineFailed, for an unknown engine."""
+    """Check the name of an engine. Raises: EngineFailed, if it is unknown."""
     if engine not in ENGINES:
         raise EngineFailed(f"ENGINE must be one of {', '.join(ENGINES)}, not {engine!r}")
 
 
 def _bypass_proxies(environ: MutableMapping[str, str]) -> None:
-    """Calls to this machine never go through a proxy."""
+    """Exclude this machine from proxies."""
     for name in ("NO_PROXY", "no_proxy"):
         hosts = [host for host in environ.get(name, "").split(",") if host]
         environ[name] = ",".join(dict.fromkeys([*hosts, "127.0.0.1", "localhost"]))
@@ -177,24 +177,24 @@ def _bypass_proxies(environ: MutableMapping[str, str]) -> None:
 
 HEALTH = "/_localstack/health"
 SERVICES = ("cloudformation", "dynamodb", "kms", "secretsmanager", "sqs")
-"""The interface of an engine."""
+"""The AWS services that an engine must provide."""
 
 _SECONDS = 5
 _ABSENT = ("disabled", "error")
 
 
 def localstack_address() -> str:
-    """LocalStack's address on this machine, as its client knows it."""
+    """LocalStack's address on this machine, from its client package."""
     from localstack_client import config
 
     return str(config.get_service_endpoint("dynamodb"))
 
 
 def check_localstack(url: str, dynamodb_apart: bool = False) -> None:
-    """Read LocalStack's health document at ``url``.
+    """Check LocalStack's health document at ``url``.
 
     Raises:
-        EngineFailed: no answer, not LocalStack, or a missing service.
+        EngineFailed: no response, not LocalStack, or a missing service.
     """
     services = _services(url)
     needed = [name for name in SERVICES if not (dynamodb_apart and name == "dynamodb")]

@@ -1,7 +1,7 @@
-"""Runs queue consumers and schedules as Lambda would; ``chalice local`` does not.
+"""Runs queue consumers and schedules as Lambda would, which ``chalice local`` does not do.
 
-They are discovered on the Chalice application. A message is deleted when its handler returns and left in the queue when
-it raises, so that visibility, redrive and the dead-letter queue behave as deployed.
+They are discovered on the Chalice application. A message is deleted if its handler returns, and stays in the queue if
+it raises, so visibility timeouts, redrive and the dead-letter queue behave as deployed.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ logger = logging.getLogger(__name__)
 
 
 class InvalidSchedule(ValueError):
-    """An expression that EventBridge would refuse, or that uses ``L``, ``W`` or ``#``, which are not known here."""
+    """An expression that EventBridge would reject, or that uses ``L``, ``W`` or ``#``, which are not supported here."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateSchedule:
-    """Due at even distances; the first time one period after the start."""
+    """Due at a fixed interval, first one period after the start."""
 
     period: timedelta
 
     def after(self, moment: datetime) -> datetime:
-        """The first time later than ``moment`` (UTC)."""
+        """The first due time after ``moment`` (UTC)."""
         return moment + self.period
 
 
 @dataclass(frozen=True, slots=True)
 class CronSchedule:
-    """Due at the minutes that all six fields allow; Sunday is weekday 1."""
+    """Due in every minute that matches all six fields; weekday 1 is Sunday."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -67,7 +67,7 @@ class CronSchedule:
     years: frozenset[int]
 
     def after(self, moment: datetime) -> datetime:
-        """The first time later than ``moment`` (UTC). Raises: InvalidSchedule, if it is more than five years ahead."""
+        """The first due time after ``moment`` (UTC). Raises: InvalidSchedule, if there is none within five years."""
         when = moment.astimezone(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
         last = when.year + _YEARS_AHEAD
         while when.year <= last:
@@ -90,7 +90,7 @@ Schedule = RateSchedule | CronSchedule
 
 
 def parse_schedule(expression: str) -> Schedule:
-    """Read a schedule expression. Raises: InvalidSchedule."""
+    """Parse a schedule expression. Raises: InvalidSchedule."""
     if match := re.fullmatch(r"rate\(([1-9][0-9]*) (minute|hour|day)(s?)\)", expression):
         number = int(match[1])
         if (number == 1) == bool(match[3]):
@@ -139,14 +139,14 @@ def _parse_number(text: str, low: int, high: int, names: tuple[str, ...]) -> int
 
 
 class EventRunner:
-    """Runs every consumer and schedule of an application in threads of its own.
+    """Runs an application's consumers and schedules in background threads.
 
     Args:
         application: the Chalice application.
-        timeouts: each deployed function's time limit in seconds, by name; ``""`` for all others.
-        region: for the events' ARNs.
-        sqs: a boto3 SQS client; made from the environment when left out.
-        now: the time, for
+        timeouts: the time limit of each deployed function in seconds, by name; ``""`` is the default.
+        region: the region in the events' ARNs.
+        sqs: a boto3 SQS client; by default, configured from the environment.
+        now: returns the current time.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class EventRunner:
         return [source for source in self._application.event_sources if isinstance(source, ScheduledEventConfig)]
 
     def start(self) -> None:
-        """Start all threads. Raises: InvalidSchedule, or ClientError when a queue does not exist."""
+        """Start all threads. Raises: InvalidSchedule; ClientError, if a queue does not exist."""
         due = [(source, parse_schedule(schedule_expression(source))) for source in self.schedules]
         self._sqs = self._sqs or _sqs_client()
         urls = [
@@ -189,13 +189,13 @@ class EventRunner:
             self._start_thread(schedule.name, self._keep_schedule, schedule, when)
 
     def stop(self, timeout: float = 3.0) -> None:
-        """Take no further messages, and give the functions that run now ``timeout`` seconds to finish."""
+        """Stop receiving messages, and wait up to ``timeout`` seconds for running functions to finish."""
         self._stopped.set()
         with self._idle:
             self._idle.wait_for(lambda: not self._busy, timeout)
 
     def consume_once(self, source: SQSEventConfig, url: str, wait: int = 0) -> int:
-        """Receive one batch and hand it to its handler; answers how many messages were deleted."""
+        """Receive one batch and pass it to its handler. Returns how many messages were deleted."""
         answer = self._sqs.receive_message(
             QueueUrl=url,
             MaxNumberOfMessages=min(source.batch_size, _LARGEST_BATCH),
@@ -214,7 +214,7 @@ class EventRunner:
         return len(messages)
 
     def run_schedule(self, source: ScheduledEventConfig) -> bool:
-        """Run one scheduled function now; answers whether it returned."""
+        """Run a scheduled function now. Returns whether it succeeded."""
         return self._invoke(source.name, schedule_event(source.name, self._now(), self._region))
 
     def _invoke(self, name: str, event: Any) -> bool:
@@ -259,18 +259,18 @@ class EventRunner:
 
 
 def queue_name(source: SQSEventConfig) -> str:
-    """The name of a consumer's queue, whether it was registered by name or by ARN."""
+    """The name of a consumer's queue, which may be registered by name or by ARN."""
     return source.queue or str(source.queue_arn).rpartition(":")[2]
 
 
 def schedule_expression(source: ScheduledEventConfig) -> str:
-    """A schedule's expression as text."""
+    """The expression of a schedule as text."""
     given = source.schedule_expression
     return str(given.to_string()) if isinstance(given, ScheduleExpression) else str(given)
 
 
 def sqs_event(messages: list[Any], arn: str, region: str) -> dict[str, Any]:
-    """Lambda's event for a batch of messages."""
+    """The Lambda event for a batch of SQS messages."""
     return {
         "Records": [
             {
@@ -308,7 +308,7 @@ def schedule_event(name: str, moment: datetime, region: str) -> dict[str, Any]:
 
 
 def _sqs_client() -> Any:
-    """A client with read timeouts longer than a long poll, and a connection for every poller."""
+    """An SQS client whose read timeout exceeds a long poll, with a pool of 32 connections."""
     return boto3.client(
         "sqs", config=Config(connect_timeout=2, read_timeout=_WAIT_SECONDS + 10, max_pool_connections=32)
     )

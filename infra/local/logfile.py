@@ -1,8 +1,8 @@
-"""The stack's log file: JSON lines, which ``trace`` reads.
+"""The stack's log file in JSON Lines, which ``trace`` reads.
 
-It is beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). A line is that of standard output with one
-more member, ``function``, named like the log groups of a deployed stage. A new stack, or a file that is too large,
-begins a new file; the latest older one is kept.
+It is stored beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). Its lines are those of standard
+output with an added member ``function``, named like the log groups of a deployed stage. The file is rotated when a
+stack starts or the file is too large; one older file is kept.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from contextvars import ContextVar
 from pathlib import Path
 
 LARGEST = 16 * 1024 * 1024
-"""In bytes; the older file is as large."""
+"""Maximum size of each log file in bytes."""
 API = "api"
 
 _function: ContextVar[str] = ContextVar("function", default=API)
 
 
 class LogFile(logging.Handler):
-    """Writes lines in another handler's form, readable by the owner only."""
+    """Writes log lines with another handler's formatter to a file that only its owner can read."""
 
     def __init__(self, path: Path, form: logging.Formatter) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class LogFile(logging.Handler):
         self._size += self._file.write(line)
 
     def _rotate(self) -> None:
-        """Open a new file; the present one becomes the older one."""
+        """Open a new file and keep the current one as the older file."""
         if self._path.exists():
             self._path.replace(_older_path(self._path))
         self._path.touch(mode=0o600)
@@ -60,7 +60,7 @@ class LogFile(logging.Handler):
 
 @contextmanager
 def log_as(name: str) -> Iterator[None]:
-    """Mark this thread's lines inside as a function's; others are the API's."""
+    """Attribute this thread's log lines to the function ``name`` within the block; the default is the API."""
     before = _function.set(name)
     try:
         yield
@@ -69,7 +69,7 @@ def log_as(name: str) -> Iterator[None]:
 
 
 def is_api() -> bool:
-    """Whether the lines that are written now, in this thread, are the API's."""
+    """Whether this thread's log lines are currently attributed to the API."""
     return _function.get() == API
 
 
@@ -79,7 +79,7 @@ def log_path(stack_file: Path) -> Path:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of the older file and of this one, in the order in which they were written."""
+    """The lines of the older file and then of the current one."""
     for each in (_older_path(path), path):
         if each.exists():
             with each.open(encoding="utf-8", errors="replace") as file:
@@ -87,7 +87,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def attach(path: Path) -> None:
-    """Also write all further log lines to ``path``."""
+    """Also write all subsequent log lines to ``path``."""
     from chalicelib.foundation import log
 
     logger = log.logger()

@@ -1,4 +1,4 @@
-"""Patches that make moto faster and smaller: it copies whole tables, frees nothing, and caches nothing."""
+"""Patches that make moto faster and smaller: unpatched, it copies whole tables, frees nothing and caches nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IN_USE = ("dynamodb", "sqs", "kms", "secretsmanager")
 
 @cache
 def patch_moto() -> None:
-    """Change the emulator of this process, once."""
+    """Patch moto in this process, once."""
     _copy_changed_items_only()
     _search_partition_only()
     _remember_less()
@@ -25,9 +25,9 @@ def patch_moto() -> None:
 
 
 def _copy_changed_items_only() -> None:
-    """Make the emulator keep only the items that a transaction may have to restore, instead of copies of whole tables.
+    """Make a transaction back up the items that it may have to restore instead of whole tables.
 
-    An update works on a copy of its item, so kept ones stay unchanged.
+    An update works on a copy of its item, so backed-up items stay unchanged.
     """
     tables: Any = import_module("moto.dynamodb.models")
     value_of: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
@@ -60,7 +60,7 @@ def _copy_changed_items_only() -> None:
 
 
 def _search_partition_only() -> None:
-    """Make the emulator query a partition instead of scanning the whole table."""
+    """Make a query search a single partition instead of the whole table."""
     table: Any = import_module("moto.dynamodb.models.table").Table
     real_query = table.query
     signature = inspect.signature(real_query)
@@ -78,20 +78,20 @@ def _search_partition_only() -> None:
 
 
 def _remember_less() -> None:
-    """Make the emulator drop its list of all objects that it ever made, with copies of tables."""
+    """Disable moto's list of all objects ever created, which includes copies of tables."""
     model: Any = import_module("moto.core.common_models").BaseModel
     model.__new__ = lambda cls, *_, **__: object.__new__(cls)
 
 
 def _look_up_less() -> None:
-    """Have the emulator find its own methods once, and the services that are in use before all others."""
+    """Cache moto's lookup of its own methods, and match requests against the services in use first."""
     responses: Any = import_module("moto.core.responses")
     responses.method_names_from_class = cache(responses.method_names_from_class)
     import_module("moto.backend_index").backend_url_patterns.sort(key=lambda entry: entry[0] not in _IN_USE)
 
 
 def _read_conditions_once() -> None:
-    """Have the emulator remember the words of conditions: each is read several times in every transaction."""
+    """Cache the tokens of condition expressions, which moto parses several times in each transaction."""
     parser: Any = import_module("moto.dynamodb.comparisons").ConditionExpressionParser
     real_words = parser._lex_condition_expression
 
@@ -103,7 +103,7 @@ def _read_conditions_once() -> None:
 
 
 def _try_fewer_names() -> None:
-    """Return attribute values unchanged: the emulator searches each for all ten types, in a dozen spellings."""
+    """Serialize attribute values directly: moto looks in each for all ten types, in a dozen spellings."""
     serializers: Any = import_module("moto.core.serialize").BaseJSONSerializer
     real_structure = serializers._serialize_type_structure
 
@@ -117,7 +117,7 @@ def _try_fewer_names() -> None:
 
 
 def _attribute_value(value: Any) -> dict[str, Any]:
-    """An attribute value in the form of the wire, from the emulator's own or from one that has that form already."""
+    """An attribute value in wire format, from moto's own type or from a value already in wire format."""
     if not isinstance(value, dict):
         return _attribute_value({value.type: value.value})
     ((kind, content),) = value.items()

@@ -1,8 +1,8 @@
-"""Child processes of the stack: each ends when its standard input, a pipe of this process, closes.
+"""Child processes of the stack. Each exits when its standard input closes, which is a pipe from this process.
 
-The parent keeps the other end of that pipe open and writes nothing. Any end of the parent, even SIGKILL, closes the
-pipe. A program that ignores its standard input is run by this file as a script, which must start fast: ``python
-process.py java …``.
+The parent holds the other end open and writes nothing. When the parent exits, even by SIGKILL, the pipe closes. For
+programs that ignore their standard input, this file is also a script, which must start fast:
+``python process.py java …``.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import IO, Any
 
 GRACE = 5.0
-"""Seconds between asking a program to end and killing it."""
+"""Seconds between terminating a program and killing it."""
 
 
 class ChildFailed(Exception):
-    """A child process ended before it was ready."""
+    """A child process exited before it was ready."""
 
 
 class ChildProcess:
-    """A program whose standard input is a pipe that this process holds; it ends when the pipe closes."""
+    """A program whose standard input is a pipe from this process; it exits when the pipe closes."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ChildProcess:
             stderr=errors,
             env=environ,
             cwd=folder,
-            start_new_session=True,  # a Ctrl-C at the terminal is for the stack, which then ends its children
+            start_new_session=True,  # only the stack receives Ctrl-C; it then stops its children
         )
 
     @property
@@ -54,7 +54,7 @@ class ChildProcess:
         return self._process.poll() is not None
 
     def first_line(self) -> str:
-        """What the program prints first. Raises: ChildFailed when it ends without a word."""
+        """The first line that the program prints. Raises: ChildFailed, if it exits without printing one."""
         assert self._process.stdout is not None
         line = bytes(self._process.stdout.readline()).decode().strip()
         if not line:
@@ -62,7 +62,7 @@ class ChildProcess:
         return line
 
     def stop(self, grace: float = GRACE + 1) -> None:
-        """Close the pipe and wait for the end; after ``grace`` seconds the program is killed."""
+        """Close the pipe and wait for the program to exit; kill it after ``grace`` seconds."""
         if self._process.stdin:
             self._process.stdin.close()
         _wait_or_kill(self._process, grace)
@@ -76,12 +76,12 @@ def python_command(module: str, *arguments: str) -> list[str]:
 
 
 def guarded_command(*command: str) -> list[str]:
-    """The command that runs a program which knows nothing of pipes."""
+    """The command that runs a program that does not watch its standard input."""
     return [sys.executable, "-S", "-E", __file__, *command]
 
 
 def call_with_parents_end(work: Callable[[], object]) -> None:
-    """Have ``work`` done, in a thread, as soon as standard input is closed."""
+    """Call ``work`` in a background thread when standard input closes."""
 
     def watch() -> None:
         with contextlib.suppress(OSError):
@@ -93,12 +93,12 @@ def call_with_parents_end(work: Callable[[], object]) -> None:
 
 
 def exit_with_parent() -> None:
-    """End this process as soon as its standard input is closed: for children that guard themselves."""
+    """Exit this process when its standard input closes; for children that run Python."""
     call_with_parents_end(lambda: os._exit(0))
 
 
 def run_guarded(command: Sequence[str]) -> int:
-    """Run ``command`` until it ends or standard input closes; answers its exit code."""
+    """Run ``command`` until it exits or standard input closes. Returns its exit code."""
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
     def end() -> None:
@@ -110,7 +110,7 @@ def run_guarded(command: Sequence[str]) -> int:
 
 
 def _wait_or_kill(child: subprocess.Popen[Any], grace: float) -> None:
-    """Wait for a child's end; kill it when that takes more than ``grace`` seconds."""
+    """Wait for a child to exit; kill it after ``grace`` seconds."""
     try:
         child.wait(grace)
     except subprocess.TimeoutExpired:

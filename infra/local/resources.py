@@ -1,9 +1,9 @@
 """Creates the resources of ``resources.yaml`` on the one-machine stack.
 
-CloudFormation does it, so that the template that is deployed is the one that is tested. What an emulator's
-CloudFormation leaves out (secrets, the expiry of items) is added through the services' own calls. With DynamoDB alone
-at another address its tables are made there, from the same template. Several stacks share an endpoint if their names
-begin differently (``RESOURCE_PREFIX``).
+It uses CloudFormation, so that tests cover the template that is deployed. Resources that an emulator's CloudFormation
+does not support (secrets, item expiry) are added through the services' own APIs. If only DynamoDB has a separate
+endpoint, its tables are created there from the same template. Several stacks can share an endpoint if each has its own
+name prefix (``RESOURCE_PREFIX``).
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _CONFIG = Config(connect_timeout=2, read_timeout=60, retries={"mode": "standard"
 
 
 def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
-    """Create missing resources; safe to repeat on engines that keep data.
+    """Create missing resources; idempotent on engines that keep data.
 
     Args:
-        emulated: the endpoint is the stack's own emulator, which cannot make every type of resource.
-        dynamodb_apart: ``AWS_ENDPOINT_URL_DYNAMODB`` names an engine of its own.
-        prefix: of all names, also the CloudFormation stack's.
+        emulated: the endpoint is the bundled emulator, which cannot create every type of resource.
+        dynamodb_apart: DynamoDB has a separate endpoint (``AWS_ENDPOINT_URL_DYNAMODB``).
+        prefix: the prefix of all names, including the CloudFormation stack's.
 
     Raises:
-        StackFailed: CloudFormation refused the template, or a table that was kept has another form than it describes.
+        StackFailed: CloudFormation refused the template, or an existing table does not match it.
     """
     source, tags = compact_template(prefix)
     local = template.Template(source, Stage=STAGE)
@@ -54,19 +54,19 @@ def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STAC
 
 
 def compact_template(prefix: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """The stage's template with nothing that other stages have, so that one call takes it, and the stack's tags."""
+    """The template without other stages' resources, small enough for one call, and the stack's tags."""
     return template.compact(rename_resources(template.load(), prefix), STAGE, alarm_topic="")
 
 
 def rename_resources(source: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The template with names that begin with ``prefix`` instead of ``causeway-<stage>``."""
+    """The template with ``prefix`` in resource names instead of ``causeway-<stage>``."""
     text = json.dumps(source).replace("causeway-${Stage}", prefix)
     renamed: dict[str, Any] = json.loads(text)
     return renamed
 
 
 def make_tables(dynamodb: Any, source: template.Template) -> None:
-    """Make the tables that are missing, with their indexes. Raises: StackFailed, when one has another form."""
+    """Create missing tables with their indexes. Raises: StackFailed, if an existing table does not match."""
     pages = dynamodb.get_paginator("list_tables").paginate()
     present = {name for page in pages for name in page["TableNames"]}
     for table in source.tables():
@@ -83,7 +83,7 @@ def make_tables(dynamodb: Any, source: template.Template) -> None:
 
 
 def expire_items(dynamodb: Any, source: template.Template) -> None:
-    """Have items expire by the attribute that the template names, where the endpoint does not do so yet."""
+    """Enable item expiry on the attributes in the template, where it is not enabled yet."""
     for table, attribute in source.expiry_attributes().items():
         state = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
         if state.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
@@ -102,7 +102,7 @@ def _make_secrets(manager: Any, source: template.Template) -> None:
 
 
 def _adapt_to_moto(source: Mapping[str, Any]) -> dict[str, Any]:
-    """The template as moto understands it, which reads a key's policy as text, and knows no secrets here."""
+    """The template adapted to moto, which expects a key policy as text and does not support secrets here."""
     reduced = copy.deepcopy(template.without_type(source, template.SECRET))
     for entry in reduced["Resources"].values():
         if entry["Type"] == _KEY:
@@ -111,7 +111,7 @@ def _adapt_to_moto(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key_schemas(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What cannot be changed in a table or needs time: its key, and its indexes with theirs."""
+    """The key schemas of a table and its indexes, which cannot simply be changed later."""
     indexes = {index["IndexName"]: index["KeySchema"] for index in table.get("GlobalSecondaryIndexes", ())}
     return {"": table["KeySchema"], **indexes}
 

@@ -1,4 +1,4 @@
-"""Seeds a new stack: the service's keys, a user, a client, the demonstration banks and programmes."""
+"""Seeds a new stack: the service's keys, a user, a client, and the demonstration banks and programmes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ EMAIL = "tpp@example.com"
 TITLE = "Example TPP"
 BANK_MEMBERS = ("bic", "name", "api_version", "domain", "authorization_url")
 KEPT = ("user", "client", "programme", "other_programme")
-"""The members with secrets that cannot be read again."""
+"""The members of the stack's file with secrets that cannot be read back from the service."""
 
 
 def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Make what is missing; answers the members of the stack's file about it, from ``user`` on.
+    """Create missing data. Returns the seeded members of the stack's file, from ``user`` on.
 
     Args:
         hub: the wired service.
-        previous: what an earlier stack on the same records kept (``KEPT``); its user, client and credentials are used
-            again if they exist.
+        previous: the ``KEPT`` members of an earlier stack on the same data; its user, client and credentials are reused
+            if they still exist.
     """
     from chalicelib.demo_bank.setup import install
 
@@ -39,11 +39,11 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
-    """A user with a known password: the earlier one, a new one, or, if the email is taken, another one."""
+    """A user with a known password: the previous one or a new one, with another address if the usual one is taken."""
     from chalicelib.website.records.users import UserExists
 
     if before and hub.website.users.find(before["email"]):
-        hub.website.users.mark_identified(before["email"])  # an earlier version registered it
+        hub.website.users.mark_identified(before["email"])  # earlier versions registered the user instead
         return {"email": before["email"], "password": before["password"]}
     password = secrets.token_urlsafe(12)
     name, _, domain = EMAIL.partition("@")
@@ -57,7 +57,7 @@ def _seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The client of before if its callback still leads here, else a new one."""
+    """The previous client if its callback still points to this service, otherwise a new one."""
     from chalicelib.openbanking.records.clients import UnknownClient
 
     if before:
@@ -79,7 +79,7 @@ def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, A
 def _seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The two programme managers of the demonstration file, with known credentials.
 
-    A credential whose parts are no longer known ends and is made again.
+    Credentials whose secrets are unknown are replaced.
     """
     from chalicelib.cards.programs import credentials
     from infra.programme import file, loading
@@ -103,7 +103,7 @@ def _seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict
 
 
 def _keep_known_credentials(hub: Hub, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The credentials of before that are still there."""
+    """The previous credentials that are still valid."""
     return {
         name: dict(parts)
         for name, parts in before.items()

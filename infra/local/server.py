@@ -1,8 +1,8 @@
-"""The HTTP server of the one-machine stack: Chalice's local gateway on a robust server.
+"""The HTTP server of the one-machine stack: Chalice's local gateway behind a robust server.
 
-Chalice's own handler trusts ``Content-Length``, leaves Nagle's algorithm on (40 ms per kept-alive request), answers
-``HEAD`` with a body and ``OPTIONS`` by itself, and has a backlog of five. Routes, events and answers stay Chalice's, as
-does the 403 that API Gateway gives for a path that no route matches.
+Chalice's own handler trusts ``Content-Length``, leaves Nagle's algorithm on (40 ms per request on a kept-alive
+connection), sends a body in response to ``HEAD``, handles ``OPTIONS`` itself, and has a backlog of five. Routes, events
+and responses remain Chalice's, including API Gateway's 403 for an unknown path.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from infra.local.stackfile import HEADER
 
 HOST = "127.0.0.1"
 LARGEST_BODY = 10 * 1024 * 1024
-"""API Gateway's own limit on a request's body, in bytes."""
+"""API Gateway's limit on the request body, in bytes."""
 
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _DRAINED = 1024 * 1024
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 class Unreadable(Exception):
-    """A request that HTTP does not allow, or that is too large; its connection cannot be used any further."""
+    """A request is invalid HTTP or too large; its connection must be closed."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         self.status = status
@@ -50,7 +50,7 @@ class Unreadable(Exception):
 
 
 class ApiHandler(ChaliceRequestHandler):
-    """One connection: reads requests, hands them to the gateway, writes the answers."""
+    """Handles one connection: reads requests, passes them to the gateway, writes the responses."""
 
     disable_nagle_algorithm = True
     wbufsize = -1
@@ -62,7 +62,7 @@ class ApiHandler(ChaliceRequestHandler):
         BaseHTTPRequestHandler.__init__(self, request, client_address, server)
 
     def __getattr__(self, name: str) -> Any:
-        """Any other method reaches the application too, which knows how to refuse it."""
+        """Pass unknown methods to the application, which refuses them."""
         if name.startswith("do_"):
             return self._handle
         raise AttributeError(name)
@@ -70,7 +70,7 @@ class ApiHandler(ChaliceRequestHandler):
     def _handle(self) -> None:
         with self.server.in_flight():
             self._answer()
-            self.wfile.flush()  # the answer has left when the request is no longer in flight
+            self.wfile.flush()  # send the response before the request stops counting as in flight
 
     def _answer(self) -> None:
         try:
@@ -100,7 +100,7 @@ class ApiHandler(ChaliceRequestHandler):
         return response["statusCode"], {**response["headers"], **response["multiValueHeaders"]}, response["body"]
 
     def _read_body(self) -> bytes | None:
-        """The body, or ``None``. Raises: Unreadable."""
+        """The request body, or ``None`` if it is empty. Raises: Unreadable."""
         if self.headers.get("Transfer-Encoding"):
             raise Unreadable(HTTPStatus.LENGTH_REQUIRED, "Length Required")
         lengths = set(self.headers.get_all("Content-Length") or ["0"])
@@ -115,7 +115,7 @@ class ApiHandler(ChaliceRequestHandler):
         return body or None
 
     def _refuse(self, error: Unreadable) -> None:
-        """Answer, then read on a little: an answer sent against a full pipe would be lost with the connection."""
+        """Send an error, then read some of the rest: closing with unread data could discard the response."""
         self.send_error(error.status, str(error))
         try:
             self.wfile.flush()
@@ -128,10 +128,10 @@ class ApiHandler(ChaliceRequestHandler):
             return
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is not a request at all, in API Gateway's format, and close the connection."""
+        """Send an error in API Gateway's format for an unreadable request, and close the connection."""
         self.close_connection = True
         self.command = getattr(self, "command", None) or "GET"
-        self.request_version = self.protocol_version  # an unreadable first line passes for HTTP/0.9, without headers
+        self.request_version = self.protocol_version  # http.server treats an unreadable first line as HTTP/0.9
         status = code if code < 500 else int(HTTPStatus.BAD_REQUEST)
         body = json.dumps({"message": message or HTTPStatus(status).phrase})
         self._send_http_response(status, {"Connection": "close"}, body)
@@ -139,7 +139,7 @@ class ApiHandler(ChaliceRequestHandler):
     def _send_http_response_with_body(self, code: int, headers: dict[str, Any], body: str | bytes) -> None:
         content = body.encode() if isinstance(body, str) else body
         self.send_response(code)
-        if content or not (self.command == "HEAD" or code in _WITHOUT_BODY):  # they would say what GET's body is
+        if content or not (self.command == "HEAD" or code in _WITHOUT_BODY):  # there it would have to be that of GET
             self.send_header("Content-Length", str(len(content)))
         self.send_header("Content-Type", headers.pop("Content-Type", "application/json"))
         self._send_headers(headers)
@@ -150,11 +150,11 @@ class ApiHandler(ChaliceRequestHandler):
         return "Causeway"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the application logs requests without their addresses, which may carry codes."""
+        """Log nothing: the application logs requests without their URLs, which may contain codes."""
 
 
 class Gateway(LocalGateway):
-    """Chalice's local gateway, whose own 403 fails on a header that is not ASCII, and which answers OPTIONS itself."""
+    """Chalice's local gateway, fixed to return 403 despite non-ASCII headers and to pass on OPTIONS."""
 
     def handle_request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> dict[str, Any]:
         try:
@@ -164,12 +164,12 @@ class Gateway(LocalGateway):
         return response
 
     def _has_user_defined_options_method(self, lambda_event: Any) -> bool:
-        """Whether OPTIONS is the application's: it is a method like any other, since no route allows other origins."""
+        """Pass OPTIONS to the application like any other method, since no route allows other origins."""
         return True
 
 
 class ApiServer(ThreadingMixIn, HTTPServer):
-    """A thread per connection, on a socket that was taken before."""
+    """An HTTP server with one thread per connection, on a socket that is already bound."""
 
     daemon_threads = True
     request_queue_size = 512
@@ -189,7 +189,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
-        """A request, from its headers to the last byte of its answer."""
+        """Count a request as in flight, from its headers to the last byte of its response."""
         number = next(self._numbers)
         with self._changed:
             self._running.add(number)
@@ -201,29 +201,31 @@ class ApiServer(ThreadingMixIn, HTTPServer):
                 self._changed.notify_all()
 
     def count_in_flight(self) -> int:
-        """How many requests are in flight."""
+        """The number of requests in flight."""
         return len(self._running)
 
     def drain(self, timeout: float) -> bool:
-        """Wait for the requests that are in flight now; answers whether all of them ended within ``timeout`` seconds.
+        """Wait for the requests now in flight. Returns whether all of them ended within ``timeout`` seconds.
 
-        Others are answered meanwhile: a relayed request needs the demonstration banks, which this server has, too.
+        New requests are still served: a relayed request needs the demonstration banks, which also run on this server.
         """
         with self._changed:
             begun = set(self._running)
             return self._changed.wait_for(lambda: not begun & self._running, timeout)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that went away; log other errors."""
+        """Ignore disconnected clients; log other errors."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
             logger.exception("a connection failed")
 
 
 def take_port(port: int) -> socket.socket:
-    """Hold a port of this machine, any free one for 0, until a server is made of it. Raises: OSError."""
+    """Bind a local port for a server; 0 selects any free port. Raises: OSError."""
     return socket.create_server((HOST, port))
 
 
 def build_server(application: Chalice, config: Config, taken: socket.socket, stack_id: str = "") -> ApiServer:
-    """A server for ``application``; it answers once ``serve_forever`` runs, ``/health`` with the stack's id."""
+    """A server for ``application``, started by ``serve_forever``. Its ``/health`` responds with ``stack_id`` in a
+    header.
+    """
     return ApiServer(taken, partial(ApiHandler, gateway=Gateway(application, config)), stack_id)

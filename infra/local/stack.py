@@ -1,7 +1,7 @@
 """The one-machine stack, which ``make run`` starts.
 
-The engines boot in processes of their own while this one imports the application; then the resources and the seed data
-are made, and the server, the consumers and the schedules start. The children end with this process.
+The engines start in separate processes while this one imports the application. The command then creates the resources
+and the seed data, and starts the server, the consumers and the schedules. The child processes exit with this one.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8000
 DRAIN_SECONDS = 30.0
-"""Seconds that an ending stack waits for requests in flight: API Gateway's limit is 29 s."""
+"""Seconds to wait for requests in flight when the stack stops; API Gateway's limit is 29 s."""
 STAGE = "local"
 
 _BOLD, _DIM, _GREEN, _RESET = "\033[1m", "\033[2m", "\033[32m", "\033[0m"
 _SECOND = {"emulator": ".local/second.json", "dynamodb-local": ".local/second/stack.json"}
-"""Files for a second stack; where engines keep data beside the file, in a folder of its own."""
+"""Suggested files for a second stack, in its own folder if the engine keeps data beside the file."""
 
 
 class StopRequested(Exception):
@@ -49,12 +49,12 @@ class StopRequested(Exception):
 
 
 class StartFailed(Exception):
-    """The stack cannot start; the message is one sentence for the person who started it."""
+    """The stack could not start or keep running; the message is one sentence for the person who started it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StackOptions:
-    """How a stack is started. ``port`` 0 is any free one."""
+    """Options for starting a stack. ``port`` 0 selects any free port."""
 
     port: int
     engine: str
@@ -63,7 +63,7 @@ class StackOptions:
 
 
 class Stack:
-    """A running stack. ``start`` it, ``wait`` for its end, ``stop`` it."""
+    """A stack in this process: call ``start``, ``wait`` until it is to end, then ``stop``."""
 
     def __init__(self, options: StackOptions) -> None:
         self._options = options
@@ -74,7 +74,9 @@ class Stack:
         self._runner: EventRunner | None = None
 
     def start(self) -> dict[str, Any]:
-        """Start everything; answers the content of the stack's file. Raises: StartFailed, EngineFailed."""
+        """Start everything and return the content of the stack's file. Raises: StartFailed, EngineFailed,
+        StopRequested.
+        """
         from infra.local.server import build_server, take_port
 
         check_engine(self._options.engine)
@@ -104,20 +106,22 @@ class Stack:
         return content
 
     def _wait_for(self, laid: Future[None]) -> None:
-        """Wait until the resources are laid. Raises: StopRequested, if that comes first, and what laying raises."""
+        """Wait until the resources exist. Raises: StopRequested, if the stack is stopped first; errors of their
+        creation.
+        """
         while not wait([laid], timeout=0.2).done:
             if self._ended.is_set():
                 raise StopRequested
         laid.result()
 
     def wait(self) -> None:
-        """Wait for a request to stop. Raises: StartFailed, if an engine ended by itself."""
+        """Wait until a stop is requested. Raises: StartFailed, if an engine exits."""
         while not self._ended.wait(1):
             if self._engines and self._engines.has_failed():
                 raise StartFailed("an engine has ended by itself, so the stack ends too")
 
     def request_stop(self) -> None:
-        """Request the end, from a signal handler or another thread; a second request ends at once."""
+        """Request a stop from a signal handler or another thread; a second request exits immediately."""
         if self._ended.is_set():
             os._exit(130)
         self._ended.set()
@@ -125,7 +129,7 @@ class Stack:
             _say_at_once("ending…")
 
     def stop(self) -> None:
-        """End everything after the requests in flight, the children last, and remove the file."""
+        """Wait for requests in flight, stop everything, the child processes last, and remove the stack's file."""
         if self._runner:
             self._runner.stop()
         if self._server:
@@ -141,7 +145,7 @@ class Stack:
             )
 
     def _close(self, server: ApiServer) -> None:
-        """Wait for the requests in flight, at most ``DRAIN_SECONDS``."""
+        """Close the server after the requests in flight, waiting at most ``DRAIN_SECONDS``."""
         deadline = time.monotonic() + DRAIN_SECONDS
         if not server.drain(0.5) and not self._options.quiet:
             _say_at_once(f"waiting for requests in flight: {server.count_in_flight()}; ask again to end at once")
@@ -151,7 +155,7 @@ class Stack:
         server.server_close()
 
     def _refuse_a_second(self) -> None:
-        """A second stack would take the file away from the first, and everything that finds it by this file."""
+        """Refuse to overwrite the file of a running stack, by which other tools find it. Raises: StartFailed."""
         file = self._options.file
         if other := stackfile.find_running(file):
             raise StartFailed(
@@ -199,7 +203,7 @@ class Stack:
 
 
 def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[None]:
-    """Do ``work`` beside this thread, in one that keeps no process from ending."""
+    """Run ``work`` in a daemon thread, which does not keep the process alive."""
     future: Future[None] = Future()
 
     def run() -> None:
@@ -215,7 +219,7 @@ def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[
 
 
 def _is_log_for_people(environ: Mapping[str, str]) -> bool:
-    """Whether standard output has lines for people instead of JSON. Raises: StartFailed."""
+    """Whether standard output is readable text instead of JSON. Raises: StartFailed."""
     try:
         return terminal_log.wants_text(environ.get(terminal_log.VARIABLE, ""), is_terminal=sys.stdout.isatty())
     except ValueError as error:
@@ -223,7 +227,7 @@ def _is_log_for_people(environ: Mapping[str, str]) -> bool:
 
 
 def _load_application() -> tuple[Chalice, Config]:
-    """The application and its configuration of the local stage. Raises: StartFailed."""
+    """The application and its configuration for the local stage. Raises: StartFailed."""
     from chalice.config import Config
 
     from chalicelib.foundation.settings import InvalidSetting
@@ -252,7 +256,7 @@ def _create_runner(application: Chalice) -> EventRunner:
 
 
 def _say_at_once(text: str) -> None:
-    """Print from a signal handler, where ``print`` may already be running."""
+    """Print from a signal handler, which may have interrupted ``print``."""
     line = f"\n{text}\n" if sys.stdout.isatty() else f"{text}\n"
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), line.encode(sys.stdout.encoding, "replace"))
@@ -275,14 +279,14 @@ def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     if not given.port.isascii() or not given.port.isdigit() or int(given.port) > 65535:
         raise StartFailed(f"PORT must be a port number, not {given.port!r}")
     file = given.stack_file.absolute()
-    if file.exists() and not file.is_file():  # as /dev/null is, which would be replaced, and removed in the end
+    if file.exists() and not file.is_file():  # e.g. /dev/null, which would be replaced and later removed
         raise StartFailed(f"{file} is no file that could be replaced")
     options = StackOptions(int(given.port), given.engine, file, given.quiet)
     return options, given.end_with_stdin
 
 
 def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
-    """Labels and values, in the order of reading."""
+    """The labels and values of the summary, in display order."""
     user, client = content["user"], content["client"]
     rows = [
         ("Open", f"{content['base_url']}  in a browser: register, or sign in as the user below"),
@@ -309,7 +313,7 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
 
 
 def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Who can sign in at the demonstration banks; the passwords are public, the banks' own pages show them."""
+    """Login rows for the demonstration banks; the passwords are public, since the banks' own pages show them."""
     from chalicelib.demo_bank.customers import customers_by_id
     from chalicelib.demo_bank.profiles import PROFILES
 
@@ -322,7 +326,7 @@ def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, quiet: bool) -> None:
-    """Print it; with colour on a terminal only, and without any credential when ``quiet``."""
+    """Print the summary, in colour on a terminal; with ``quiet``, only that the stack is ready, without credentials."""
     colour = sys.stdout.isatty()
     bold, dim, green, reset = (_BOLD, _DIM, _GREEN, _RESET) if colour else ("", "", "", "")
     if not quiet:
@@ -334,7 +338,7 @@ def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, qui
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command. Returns its exit code."""
     started = time.monotonic()
     stack: Stack | None = None
     try:

@@ -1,22 +1,22 @@
-"""``.local/stack.json``: a running stack's description for other tools.
+"""``.local/stack.json``: the description of a running stack for other tools.
 
-The file holds a password and credentials, and is readable by its owner only. Its members:
+The file contains a password and credentials, so only its owner can read it. Its members:
 
-``id``              the stack's own: its ``/health`` answers it in the header ``X-Causeway-Stack``
-``pid``             the stack's process
+``id``              identifies the stack; its ``/health`` responds with it in the header ``X-Causeway-Stack``
+``pid``             the stack's process id
 ``engine``          ``emulator``, ``dynamodb-local``, ``localstack`` or ``endpoint``
-``dynamodb_engine`` ``dynamodb-local`` or ``endpoint`` when DynamoDB is apart from the other services, else ``null``
-``base_url``        where the service answers
+``dynamodb_engine`` ``dynamodb-local`` or ``endpoint`` if DynamoDB is separate from the other services, else ``null``
+``base_url``        the URL of the service
 ``user``            ``email`` and ``password`` of the seeded user
-``client``          ``client_id``, ``client_secret`` (``null`` when it has none), ``title`` and ``callback_url``
+``client``          ``client_id``, ``client_secret`` (``null`` if it has none), ``title`` and ``callback_url``
 ``banks``           a list of ``bic``, ``name``, ``api_version``, ``domain`` and ``authorization_url``
 ``programme``       the programme manager of the card API: ``manager_id``, ``name``, and ``credentials`` by name
                     (``full``, ``support``, ``encrypted``), each with ``access_key``, ``access_api_id`` and
                     ``access_api_key``
-``other_programme`` another programme manager, in the same form; its credential is ``other``
-``log``             the file that everything the service logs is written to (see ``logfile``)
-``mails``           the folder that the service's mails are written to
-``environment``     the variables that let another process work on this stack: endpoints, region, stage
+``other_programme`` another programme manager, in the same format; its credential is ``other``
+``log``             the file with the service's complete log (see ``logfile``)
+``mails``           the folder that the service writes its emails to
+``environment``     the variables with which another process can use this stack: endpoints, region, stage
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from urllib.request import ProxyHandler, build_opener
 
 VARIABLE = "CAUSEWAY_STACK_FILE"
 HEADER = "X-Causeway-Stack"
-"""The header with which ``/health`` of a local stack identifies the stack."""
+"""The header that identifies a local stack in the response of ``/health``."""
 CREDENTIALS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
-"""Variables that would add something of an account of AWS to a stack's made-up credentials."""
+"""Variables that would mix a real AWS account into a stack's fake credentials."""
 SETTINGS = (
     *("PUBLIC_URL", "BANK_API_URL", "RESOURCE_PREFIX"),
     *("KMS_KEY_ID", "KEYS_SECRET", "CARD_KEYS_SECRET", "DEMO_BANKS_SECRET"),
@@ -47,12 +47,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def location(environ: Mapping[str, str] = os.environ) -> Path:
-    """The file's path: ``CAUSEWAY_STACK_FILE``, else ``.local/stack.json`` in the repository."""
+    """The path of the file: ``CAUSEWAY_STACK_FILE``, by default ``.local/stack.json`` in the repository."""
     return Path(environ.get(VARIABLE) or ROOT / ".local" / "stack.json")
 
 
 def read(path: Path | None = None) -> dict[str, Any] | None:
-    """The file's content, even if that stack has ended; ``None`` without a usable file."""
+    """The content of the file, even if its stack has ended; ``None`` if the file is missing or invalid."""
     try:
         content = json.loads((path or location()).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -61,13 +61,15 @@ def read(path: Path | None = None) -> dict[str, Any] | None:
 
 
 def find_running(path: Path | None = None) -> dict[str, Any] | None:
-    """The file's content if its stack answers now, else ``None``: a process id may belong to another program."""
+    """The content of the file if its stack responds, else ``None``; its process id alone could belong to another
+    program.
+    """
     content = read(path)
     return content if content and _answers(content) else None
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file in one step, readable by its owner only."""
+    """Replace a file atomically; only its owner can read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -81,14 +83,14 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def remove_own(path: Path, stack_id: str) -> None:
-    """What a stack does with its file when it ends: remove it, unless it is another stack's."""
+    """Remove the file when its stack ends, unless it belongs to another stack."""
     content = read(path)
     if content and content.get("id") == stack_id:
         path.unlink(missing_ok=True)
 
 
 def point_at_stack(environ: MutableMapping[str, str], variables: Mapping[str, str]) -> None:
-    """Point ``environ`` to the stack of these ``variables``, replacing its other AWS variables and settings."""
+    """Point ``environ`` to the stack described by ``variables``, replacing its other AWS variables and settings."""
     own = CREDENTIALS if "AWS_ACCESS_KEY_ID" in variables else ()
     for name in (*endpoints(environ), *SETTINGS, *own, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"):
         environ.pop(name, None)
@@ -96,17 +98,17 @@ def point_at_stack(environ: MutableMapping[str, str], variables: Mapping[str, st
 
 
 def endpoints(environ: Mapping[str, str]) -> list[str]:
-    """The variables with boto3's endpoint of a service."""
+    """The names of the variables that set boto3 endpoints."""
     return [name for name in environ if name.startswith("AWS_ENDPOINT_URL")]
 
 
 def display_path(path: Path) -> str:
-    """A path relative to the repository."""
+    """A path relative to the repository, if it is inside it."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def _answers(content: Mapping[str, Any]) -> bool:
-    """Whether what answers at the stack's port is that stack; stacks of earlier versions have no id."""
+    """Whether the server at the stack's port is that stack; stacks of earlier versions have no id."""
     variables = content.get("environment")
     port = variables.get("PORT") if isinstance(variables, dict) else None
     if not port:

@@ -1,7 +1,7 @@
 """The stack's log on a terminal: one readable line per request, and problems in colour.
 
-Everything else, such as what schedules and deliveries did, is in the log's file. Without a terminal, or with
-``LOG_FORMAT=json``, standard output has the JSON lines as on AWS.
+Everything else, such as schedules and deliveries, is in the log file. Without a terminal, or with ``LOG_FORMAT=json``,
+standard output contains the same JSON lines as on AWS.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from infra.local import logfile
 
 VARIABLE = "LOG_FORMAT"
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
-"""The attributes of every record; the others are the line's own members."""
+"""The standard attributes of a log record; all others are members of the log line."""
 _STATUS_STYLES = {2: "green", 3: "cyan", 4: "yellow", 5: "bold red"}
 
 
 class TerminalLog(logging.Handler):
-    """Writes a line for each request, warning and error."""
+    """Writes one line for each request, and one for each warning or error."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
@@ -44,14 +44,14 @@ class TerminalLog(logging.Handler):
 
 
 def wants_text(chosen: str, *, is_terminal: bool) -> bool:
-    """Whether people read standard output, by ``LOG_FORMAT``. Raises: ValueError."""
+    """Whether to write readable text to standard output, from ``LOG_FORMAT``. Raises: ValueError."""
     if chosen not in {"", "json", "text"}:
         raise ValueError(f"{VARIABLE} must be json or text, not {chosen}")
     return chosen == "text" or (is_terminal and not chosen)
 
 
 def attach() -> None:
-    """Write the log for people to standard output from now on."""
+    """Write the readable log to standard output from now on."""
     logger = log.logger()
     logging.getLogger(logger.name).removeHandler(logger.registered_handler)
     logger.addHandler(TerminalLog(Console(soft_wrap=True, highlight=False)))
