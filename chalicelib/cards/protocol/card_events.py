@@ -183,17 +183,21 @@ class EventRow:
 
 
 EVENTS: Mapping[CardEventType, EventRow] = {
-    "card.created": EventRow(CardCreatedEvent, "A card was made, by createCard or anew by reissueCard."),
+    "card.created": EventRow(CardCreatedEvent, "A card was created by createCard or reissued by reissueCard."),
     "card.activated": EventRow(CardActivatedEvent, "A card was activated."),
-    "card.status_changed": EventRow(CardStatusEvent, "A card has another status, by whomever; expiry is not told."),
+    "card.status_changed": EventRow(
+        CardStatusEvent, "A card's status changed, whatever the cause; expiry sends no event."
+    ),
     "card.authorization": EventRow(
-        CardAuthorizationEvent, "A card was used: approved or declined, incremented, reversed, or its hold is over."
+        CardAuthorizationEvent, "An authorization was approved, declined, incremented or reversed, or its hold expired."
     ),
-    "card.clearing": EventRow(CardClearingEvent, "The money of a card's use was booked, or a refund."),
+    "card.clearing": EventRow(CardClearingEvent, "A clearing or refund was booked."),
     "account.program_changed": EventRow(
-        AccountProgramEvent, "An account was moved to a programme; groups that it does not allow were replaced."
+        AccountProgramEvent, "An account was moved to another programme; groups not allowed there were replaced."
     ),
-    "external_payment": EventRow(ExternalPaymentEvent, "A payment, direct debit or return has a new state."),
-    "mandate": EventRow(MandateEvent, "A mandate was made or cancelled."),
-    "three_d_secure.requested": EventRow(ThreeDSecureEvent, "An online shop asks the cardholder for confirmation."),
+    "external_payment": EventRow(ExternalPaymentEvent, "The state of a payment, direct debit or return changed."),
+    "mandate": EventRow(MandateEvent, "A mandate was created or cancelled."),
+    "three_d_secure.requested": EventRow(
+        ThreeDSecureEvent, "An online shop requests confirmation from the cardholder."
+    ),
 }

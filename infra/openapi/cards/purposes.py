@@ -39,142 +39,152 @@ GROUPS: Mapping[str, str] = {
 }
 """The groups of ``POST /api`` actions, by the module that implements them."""
 
-_SHOWN = "It is shown as the mode of the credential says; where that is `absent`, the answer is 1103."
-_GROUP_ALLOWED = "The group has to be one that the programme allows (2005)."
-_PIN_RULE = "A PIN has 4 digits, not all the same and no sequence up or down (6002)."
-_CONVERSION = "`auto_conversion` 1 needs a programme that permits it (2005)."
-_REFUSED = "What the provider refuses is 7001; while it is silent, the answer is 8001."
+_SHOWN = (
+    "The credential's mode determines how the value is returned; if the mode is `absent`, the action is refused with "
+    "1103."
+)
+_GROUP_ALLOWED = "The programme must allow the group (2005)."
+_PIN_RULE = "A PIN has 4 digits, which must not be all the same or an ascending or descending sequence (6002)."
+_CONVERSION = "`auto_conversion` 1 requires a programme that permits it (2005)."
+_REFUSED = "A refusal by the provider is returned as 7001; until the provider responds, the action returns 8001."
 _METHOD = (
-    "The currency has to be that of the method (5003): 826 for the United Kingdom, 978 for SEPA. There have to be "
-    "exchange rates between it and the account's currency, both ways (5003). An account has at most "
+    "The currency must be the method's (5003): 826 for the United Kingdom, 978 for SEPA. Exchange rates between it and "
+    "the account's currency must exist in both directions (5003). An account has at most "
     f"{MOST_ADDRESSES} addresses (2003). {_REFUSED}"
 )
-_ORDER = "The entries in the order in which the operator has written them; `total_items_count` is how many there are."
+_ORDER = "Entries are in the order defined by the operator; `total_items_count` is their total number."
 _PAGES = (
-    "Rows in the order of recording; those that come while you page stand after what you have read. A `last_id` that "
-    "names no row of the list is 3012."
+    "Rows are in the order of recording; rows recorded while you page follow those already read. A `last_id` that is "
+    "not in the list is refused with 3012."
 )
-_WHOLE = "A return is of the whole amount, and there is one at most (4004)."
+_WHOLE = "A return covers the whole amount, and a payment can be returned only once (4004)."
 
 NOTES: Mapping[str, str] = {
-    "createAccount": "Groups that are left out are the programme's first; without a limit group in the programme none "
-    "is set. With `skip_holder_validation` 0 the cards have to be the holder's own.",
-    "changeAccountStatus": "C needs balances of zero (4008), and is final.",
+    "createAccount": "Omitted groups default to the programme's first; no limit group is set if the programme has "
+    "none. With `skip_holder_validation` 0, the cards must belong to the holder.",
+    "changeAccountStatus": "Status C requires zero balances (4008) and is final.",
     "changeAccountProgramId": (
-        "The programme has to be an account programme of yours (3004). The account keeps every group that it allows, "
-        "and gets its default in place of others; getAccounts shows the groups, and the event "
-        "`account.program_changed` names those that were replaced."
+        "The programme must be one of your account programmes (3004). The account keeps every group that the programme "
+        "allows; others are replaced with its defaults. getAccounts returns the groups, and the event "
+        "`account.program_changed` lists the replaced ones."
     ),
-    "getAccounts": "Always a list: the account, or those of the card. A card and an account that do not belong "
-    "together are 3002.",
+    "getAccounts": "Always returns a list: the account, or the accounts of the card. A card and an account that do not "
+    "belong together are refused with 3002.",
     "assignAccountToRiskRuleGroup": _GROUP_ALLOWED,
     "assignAccountToLimitRuleGroup": _GROUP_ALLOWED,
     "assignAccountToFeeRuleGroup": _GROUP_ALLOWED,
-    "activateCard": f"Whatever is given of the card has to be right (6001); after {MISMATCHES_A_DAY} mismatches in one "
-    "UTC day nothing more is looked at (8004).",
+    "activateCard": f"All card data in the request must be correct (6001). After {MISMATCHES_A_DAY} mismatches in one "
+    "UTC day, requests are refused without checking (8004).",
     "assignCardToFeesGroup": _GROUP_ALLOWED,
     "assignCardToLimitsGroup": _GROUP_ALLOWED,
     "assignCardToUsageGroup": _GROUP_ALLOWED,
     "assignCardToRiskRuleGroup": _GROUP_ALLOWED,
-    "changeCardSchemeAccountUpdatesStatus": "1 takes part, 0 does not.",
-    "changeCardStatus": "The same status once more succeeds. B is final.",
-    "createCard": "Either new accounts, one for each currency, or existing ones with their holders. What is left out "
-    f"is as the programme says. {_PIN_RULE} {_CONVERSION} The card is not activated yet.",
+    "changeCardSchemeAccountUpdatesStatus": "1 to participate, 0 to opt out.",
+    "changeCardStatus": "Setting the current status again succeeds. B is final.",
+    "createCard": "Either creates new accounts, one per currency, or uses existing ones with their holders. Omitted "
+    f"settings default to the programme's. {_PIN_RULE} {_CONVERSION} The new card is not activated.",
     "getCvc2": _SHOWN,
-    "getCardDetails": "Without number, CVC2, PIN and password.",
+    "getCardDetails": "Does not include the number, CVC2, PIN and password.",
     "getCardNumber": _SHOWN,
-    "getPin": f"{_SHOWN} It is empty for a virtual card.",
-    "getCardStatus": "The status, and why it was changed last.",
-    "reissueCard": "The card keeps its `card_id`, gets another `card_request_id`, and has to be activated again. A "
-    "lost or stolen card needs a new number, a virtual one that becomes physical a new PIN (2005); when virtual and "
-    f"physical change, `card_program_id` is required, and for a physical card the delivery (2006). {_PIN_RULE} "
-    f"{_CONVERSION}",
-    "setPin": f"{_PIN_RULE} A PIN that is blocked has to be unblocked first (6003). Of a virtual card it is taken, and "
-    "`getPin` stays empty.",
-    "unblockPin": "The PIN stays the same, and its tries begin anew. One that is not blocked is 4007.",
-    "getDesign": "The name is told twice, as `card_design_name` and as `name`: clients of both spellings are served.",
+    "getPin": f"{_SHOWN} The PIN of a virtual card is empty.",
+    "getCardStatus": "Returns the status and the reason for its last change.",
+    "reissueCard": "The card keeps its `card_id`, gets a new `card_request_id`, and must be activated again. A lost or "
+    "stolen card needs a new number, and a virtual card that becomes physical needs a new PIN (2005). Changing between "
+    "virtual and physical requires `card_program_id`, and a physical card requires the delivery fields (2006). "
+    f"{_PIN_RULE} {_CONVERSION}",
+    "setPin": f"{_PIN_RULE} A blocked PIN must be unblocked first (6003). The PIN of a virtual card is accepted, but "
+    "`getPin` still returns it empty.",
+    "unblockPin": "The PIN is unchanged, and its counter of failed attempts is reset. If the PIN is not blocked, the "
+    "action is refused with 4007.",
+    "getDesign": "The name is returned both as `card_design_name` and as `name`, to support clients of either "
+    "spelling.",
     "getCardAcsPassword": _SHOWN,
-    "changeCardAcsPassword": "The old password ends at once.",
-    "createCardAcsMerchantWhitelistRule": "A payment has to meet every criterion that is given, and one entry of each "
-    "list; then 3-D Secure asks the cardholder nothing. A `rule_code` is used once among all your rules (2005), "
-    "also those that your level does not let you see.",
-    "authenticationConfirm": "A request that was answered or has expired is 4008; a `validation_value` is compared "
-    "when it is given (6004).",
-    "getHolder": "By either, or by both when they belong together (3002).",
-    "getHolderAccounts": "Those that your level lets you see.",
-    "createHolder": "`id` stands beside `data`, which is empty. Without `access_level` the holder's level is 0.",
-    "updateHolder": "`id` stands beside `data`, which is empty. A change of the country that the programme forbids is "
-    "ignored.",
-    "assignExternalPaymentAddress": f"Always a list, of the one address. {_METHOD} `country_ison` is required when the "
-    "holder has none (2006).",
-    "assignExternalPaymentAddressForSpecialAccount": f"Special accounts are your own, set up by the operator: they "
-    f"have no holder, no limits and no fees. {_METHOD}",
-    "cancelExternalPaymentMandate": "Collections by it that are pending, and later ones, are rejected. Cancelled "
-    "already: 4005.",
-    "changeDDExternalPaymentStatus": "As often as you like before the cut-off (4008 afterwards): the last one counts. "
-    "Without one the direct debit is paid.",
-    "getExternalPaymentAddress": "With its status, and why it was changed last.",
-    "getAccountExternalPaymentAddresses": "Those that your level lets you see.",
-    "changeExternalPaymentAddressStatus": "The same status once more succeeds. B is final.",
-    "transferToExternalPayment": "Pays in the address's currency (5003), by the first scheme that takes the amount "
-    "(2005 when none does). An address of the United Kingdom pays to sort code and account number that belong "
-    f"together, or to a British IBAN, one in SEPA to an IBAN of SEPA (2005). {_REFUSED}",
-    "inboundReturn": f"Sends back a settled payment that came in by any scheme but BACS (4008). {_WHOLE} {_REFUSED}",
-    "directDebitReturn": f"Takes back a direct debit that was paid, in whatever status the account is. {_WHOLE} "
-    f"{_REFUSED}",
-    "directCreditReturn": f"Sends back a settled payment that came in by BACS; others are 4008. {_WHOLE} {_REFUSED}",
-    "createCustomFee": "Without an amount it is the price of the entry of `fee_code`: of those in the wished currency "
-    "and for the country the first, else the first of the code. An entry's percentage is of the linked transaction's "
-    "amount. An unknown code is 2005; not enough funds are 5001.",
+    "changeCardAcsPassword": "The old password becomes invalid immediately.",
+    "createCardAcsMerchantWhitelistRule": "If a payment matches every criterion of the rule, and one entry of each "
+    "list, 3-D Secure does not challenge the cardholder. A `rule_code` must be unique among all your rules (2005), "
+    "including those above your access level.",
+    "authenticationConfirm": "A request that was answered or has expired is refused with 4008. If `validation_value` "
+    "is present, it must match (6004).",
+    "getHolder": "Pass either id, or both if they belong together (3002).",
+    "getHolderAccounts": "Returns the accounts visible at your access level.",
+    "createHolder": "`id` is returned next to `data`, which is empty. The default `access_level` is 0.",
+    "updateHolder": "`id` is returned next to `data`, which is empty. A change of country that the programme forbids "
+    "is ignored.",
+    "assignExternalPaymentAddress": f"Always returns a list with one address. {_METHOD} `country_ison` is required if "
+    "the holder has none (2006).",
+    "assignExternalPaymentAddressForSpecialAccount": "Special accounts are your own accounts, set up by the operator; "
+    f"they have no holder, no limits and no fees. {_METHOD}",
+    "cancelExternalPaymentMandate": "Pending and later collections under the mandate are rejected. A mandate that is "
+    "already cancelled is refused with 4005.",
+    "changeDDExternalPaymentStatus": "Can be called repeatedly until the cut-off (4008 afterwards); the last call "
+    "counts. Without a call, the direct debit is paid.",
+    "getExternalPaymentAddress": "Includes the status and the reason for its last change.",
+    "getAccountExternalPaymentAddresses": "Returns the addresses visible at your access level.",
+    "changeExternalPaymentAddressStatus": "Setting the current status again succeeds. B is final.",
+    "transferToExternalPayment": "Pays in the address's currency (5003), using the first scheme that accepts the "
+    "amount (2005 if none does). A UK address pays to a matching sort code and account number, or to a British IBAN; a "
+    f"SEPA address pays to a SEPA IBAN (2005). {_REFUSED}",
+    "inboundReturn": f"Returns a settled inbound payment of any scheme except BACS (4008). {_WHOLE} {_REFUSED}",
+    "directDebitReturn": f"Returns a paid direct debit, regardless of the account's status. {_WHOLE} {_REFUSED}",
+    "directCreditReturn": "Returns a settled inbound BACS payment; other payments are refused with 4008. "
+    f"{_WHOLE} {_REFUSED}",
+    "createCustomFee": "Without `amount`, the fee is the price of an entry for `fee_code`: the first in the requested "
+    "currency and for the country, otherwise the first with the code. Percentages apply to the amount of the linked "
+    "transaction. An unknown code is refused with 2005, insufficient funds with 5001.",
     "getCardFees": _ORDER,
-    "getFeesGroups": "All of yours, or those of a programme (3004).",
-    "getLimits": f"{_ORDER} Without a limit group there are none.",
-    "getLimitsGroups": "All of this type, or those of a programme (3004).",
-    "getLimitsStatus": f"{_ORDER} Where an entry sets no bound, what is left is the largest number: {MOST_COUNT}, "
+    "getFeesGroups": "All your groups, or those of a programme (3004).",
+    "getLimits": f"{_ORDER} Without a limit group, the list is empty.",
+    "getLimitsGroups": "All your groups of this type, or those of a programme (3004).",
+    "getLimitsStatus": f"{_ORDER} If an entry sets no bound, the remainder is the maximum value: {MOST_COUNT}, "
     f"{MOST_AMOUNT} and {MOST_COUNTRIES}.",
-    "getCardsActivity": f"Every message, approved or declined. {_PAGES} The list over all cards shows a row when it is "
-    "a second old.",
-    "getFinancialAuthorizes": f"Messages that were approved and are about money, but those that give up. {_PAGES}",
-    "getTransactions": f"A card and an account that do not belong together are 3002. {_PAGES}",
-    "getFinancialDetailAddendums": f"{_PAGES} The list over all transactions shows a row when it is a second old.",
-    "simulateAuthentication": "`outcome` is `frictionless` when a rule of the card lets the payment pass, `rejected` "
-    "when the card is not active, else `challenge`: then there is a request that `authenticationConfirm` answers. "
-    "The cardholder is sent nothing: the answer has the value, and so has the event of who delivers it, encrypted.",
-    "simulateAuthorization": "A decline is a success, with another `response_code` than 00 or 10. After "
-    f"{PIN_TRIES} wrong PINs in a row the PIN is blocked (75). A number that no card has is answered 14, and recorded "
-    "nowhere. What cannot be decided within 2 seconds, because other requests are in the way, is declined with 91.",
-    "simulateAdvice": "Nothing is looked at, and nothing declined but what cannot be converted (57): what the network "
-    "has approved is held even if there is not so much. A number that no card has is 3002.",
-    "simulateIncrement": "Of an authorization that is held (4008). It is declined for the card's or the account's "
-    f"status, limits (61, 65) or funds (51); approved, it is held for {HOLD_SECONDS // _DAY} days from now.",
-    "simulateReversal": "Of an authorization that is held (4008), and of no more than is left of it (5004).",
-    "simulateExpiry": "What a schedule does as well, when an authorization has been held for "
-    f"{HOLD_SECONDS // _DAY} days. Of one that is held (4008).",
-    "simulateClearing": "Booked whatever the status and the balance, at the rates and fees of this moment (5003 "
-    "without a rate). What the shop says of itself stands in the place of what it said before.",
-    "simulateRefund": "To an account that is A or R (4003). With `trans_link` in a currency in which something was "
-    "cleared (5003), and at most that, less what was refunded or disputed before (5004); nothing cleared is 4008.",
-    "simulateDispute": "Of what a shop has collected (4008), once. `amount` is at most what the transaction took, and "
-    "what is left of it after refunds (5004). `won` and `lost` end what was opened (4008), once (4002), and for "
-    "its amount (2005).",
-    "simulateInboundPayment": "The scheme has to be one of the address's method (2005), the currency the address's "
-    "(5003). Where address, account or limits are in the way the payment is bounced: a success, with `state` J.",
-    "simulateMandate": "The address has to be active (4008).",
-    "simulateDirectDebit": f"A collection that is announced waits {CUT_OFF_SECONDS // 3600} hours for its cut-off; by "
-    "a mandate that is cancelled it is rejected at once. At the cut-off it is paid, if it may be and funds and limits "
-    "suffice, or rejected: both are successes.",
-    "simulateOutboundResult": "A pending payment is settled or rejected, a settled one returned. The same result once "
-    "more changes nothing and succeeds; another one is 4008, of a returned payment 4004.",
-    "simulateAddendum": "As often as you like.",
+    "getCardsActivity": f"All messages, approved or declined. {_PAGES} The list of all cards shows a row one second "
+    "after it was recorded.",
+    "getFinancialAuthorizes": f"Approved messages that involve money, except reversals and expiries. {_PAGES}",
+    "getTransactions": f"A card and an account that do not belong together are refused with 3002. {_PAGES}",
+    "getFinancialDetailAddendums": f"{_PAGES} The list for all transactions shows a row one second after it was "
+    "recorded.",
+    "simulateAuthentication": "`outcome` is `frictionless` if a rule of the card exempts the payment, `rejected` if "
+    "the card is not active, and `challenge` otherwise; a challenge creates a request for `authenticationConfirm`. "
+    "Nothing is sent to the cardholder: the response contains the value, as does, encrypted, the event to a programme "
+    "manager that delivers it.",
+    "simulateAuthorization": "A decline is a success whose `response_code` is neither 00 nor 10. After "
+    f"{PIN_TRIES} consecutive wrong PINs, the PIN is blocked (75). An unknown card number gets 14 and is not recorded. "
+    "If other requests prevent a decision within 2 seconds, the authorization is declined with 91.",
+    "simulateAdvice": "Nothing is checked, and only amounts that cannot be converted are declined (57): an amount that "
+    "the network approved is held even if funds are insufficient. An unknown card number is refused with 3002.",
+    "simulateIncrement": "Requires a held authorization (4008). The increment is declined because of the card's or the "
+    f"account's status, limits (61, 65) or funds (51); if approved, it is held for {HOLD_SECONDS // _DAY} days from "
+    "now.",
+    "simulateReversal": "Requires a held authorization (4008) and at most the amount still held (5004).",
+    "simulateExpiry": "Requires a held authorization (4008). A scheduled job does the same for authorizations held for "
+    f"{HOLD_SECONDS // _DAY} days.",
+    "simulateClearing": "Booked regardless of status and balance, at the current rates and fees (5003 without a rate). "
+    "Merchant details in the request replace the earlier ones.",
+    "simulateRefund": "The account must be A or R (4003). With `trans_link`, the currency must be that of a clearing "
+    "(5003), and the amount at most what was cleared in it, less earlier refunds and disputes (5004); without a "
+    "clearing, the refund is refused with 4008.",
+    "simulateDispute": "The transaction must be a clearing (4008) and can be disputed once. `amount` is at most the "
+    "amount charged, less refunds (5004). `won` and `lost` close an open dispute (4008), once (4002), for its amount "
+    "(2005).",
+    "simulateInboundPayment": "The scheme must belong to the address's method (2005), and the currency must be the "
+    "address's (5003). If the address, the account or limits prevent the payment, it is bounced: the action succeeds "
+    "with `state` J.",
+    "simulateMandate": "The address must be active (4008).",
+    "simulateDirectDebit": f"An announced collection waits {CUT_OFF_SECONDS // 3600} hours for its cut-off; under a "
+    "cancelled mandate, it is rejected immediately. At the cut-off it is paid if permitted and if funds and limits "
+    "suffice, otherwise rejected; both are successes.",
+    "simulateOutboundResult": "A pending payment is settled or rejected; a settled one is returned. Repeating the same "
+    "result has no effect and succeeds; a different one is refused with 4008, or with 4004 for a returned payment.",
+    "simulateAddendum": "Can be called repeatedly.",
 }
 
 FURTHER: Mapping[str, str] = {
     "check_track_names": "`track_data_first_name` and `track_data_last_name` have at most "
     f"{TRACK_NAME} characters together (2003).",
-    "check_amount": "`amount` is more than 0 (2005).",
+    "check_amount": "`amount` must be greater than 0 (2005).",
     "check_total_amount": "`amount` and `cashback_amount` have at most 15 digits together (2003).",
-    "check_dates": "No span ends before it begins (2005).",
-    "check_owners": "`account_owner_id` has as many entries as `account_id` (2003).",
+    "check_dates": "No period may end before it begins (2005).",
+    "check_owners": "`account_owner_id` must have as many entries as `account_id` (2003).",
     "check_password_length": f"`acs_password` has at most {LONGEST_BYTES} bytes in UTF-8 (2003).",
 }
 """Sentences about checks that span several fields, by the name of the check."""
@@ -203,12 +213,12 @@ def _nullable_members(model: type[Request]) -> list[str]:
     if not model.emptied:
         return []
     names = [f"`{name}`" for name in model.model_fields if name in model.emptied]
-    return [f"A field that is absent keeps its value; null empties {', '.join(names[:-1])} and {names[-1]}."]
+    return [f"Absent fields keep their values; null clears {', '.join(names[:-1])} and {names[-1]}."]
 
 
 def _repeats(action: Action) -> list[str]:
     if action.effect == "reveal":
-        return ["A repeat with the same `request_reference_id` reads anew."]
+        return ["A repeat with the same `request_reference_id` reads the current value."]
     if action.seals:
-        return ["A repeat gets the same answer for 24 hours, afterwards without card data."]
+        return ["A repeat gets the same response for 24 hours, afterwards without card data."]
     return []
