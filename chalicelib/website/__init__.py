@@ -1,1 +1,1 @@
-"""The web interface: users and pages."""
+"""The web interface: user accounts and pages."""

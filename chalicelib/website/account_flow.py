@@ -1,4 +1,4 @@
-"""User accounts: registration, passwords, their mails, and the operator's links."""
+"""User accounts: registration, passwords, their emails, and links from the operator."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ another address of yours, or register:
 If it was not you, do nothing: nothing has changed.""",
     ),
 }
-"""Subject and text of each mail. A mail is sent in every case, so the page does not reveal who has an account."""
+"""Subject and text of each email. Every request sends one, so the page does not reveal whether an account exists."""
 
 
 def compose_mail(topic: Topic, to: str, **values: str) -> str:
-    """A mail as the body of a delivery; ``values`` fill its text."""
+    """An email as the body of a delivery, with ``values`` inserted into its text."""
     subject, text = TEXTS[topic]
     return jsontext.dumps({"to": to, "subject": f"Causeway: {subject}", "text": text.format(**values)})
 
@@ -90,7 +90,7 @@ class MailSender:
         self._mailer = mailer
 
     def send(self, dispatch: Dispatch) -> Delivered:
-        """Send a mail. Raises: Undeliverable."""
+        """Send an email. Raises: Undeliverable."""
         try:
             self._mailer.send(Mail(**jsontext.loads(dispatch.body)), dispatch.delivery.delivery_id)
         except MailFailed as failure:
@@ -98,7 +98,7 @@ class MailSender:
         return Delivered(200)
 
 
-OPERATOR_LINK_SECONDS = 24 * HOUR  # how long a link from the operator is valid
+OPERATOR_LINK_SECONDS = 24 * HOUR  # lifetime of a link from the operator
 
 
 class SecretNotValid(LookupError):
@@ -106,7 +106,7 @@ class SecretNotValid(LookupError):
 
 
 class WrongPassword(Exception):
-    """The entered current password is wrong."""
+    """The password that the user entered is wrong."""
 
 
 class UserAccountFlow:
@@ -121,10 +121,11 @@ class UserAccountFlow:
         self._outbox = outbox
 
     def request_confirmation(self, name: str, password: str) -> None:
-        """Mail a link that ends a registration (see ``users.check_registration``); the same work for a known address.
+        """Email a link that completes a registration (see ``users.check_registration``).
 
-        The account is made when the link is used together with this password, so that the owner of an address does not
-        confirm a stranger's registration.
+        If the address already has an account, the email says so; the request takes as long. The account is only created
+        when the link is used with this password, so the owner of an address cannot confirm a stranger's registration by
+        mistake.
         """
         password_hash, now = passwords.hash_password(password), self._clock.time()
         if self._users.find(name) is not None:
@@ -134,15 +135,15 @@ class UserAccountFlow:
         self._send_mail("confirm_address", name, f"/confirm/{secret}", LIFETIMES["confirm"], put)
 
     def find_confirmed_email(self, secret: str) -> str:
-        """The email of a confirmation link. Raises: SecretNotValid."""
+        """The address that a confirmation link confirms. Raises: SecretNotValid."""
         return self._find_confirmation(secret).email
 
     def confirm_registration(self, secret: str, password: str) -> user_records.User:
-        """Create the registered user; the link is used up.
+        """Create the registered user and use up the link.
 
         Raises:
-            SecretNotValid: also when the address has got an account meanwhile.
-            WrongPassword: the link is not used up.
+            SecretNotValid: also if an account with this address now exists.
+            WrongPassword: the link remains valid.
         """
         found = self._find_confirmation(secret)
         if not passwords.verify(found.members["password_hash"], password):
@@ -153,15 +154,15 @@ class UserAccountFlow:
         return user_records.User.from_item(created.item)
 
     def issue_code(self, user: user_records.User) -> str:
-        """A code by which the operator identifies the user's account."""
+        """Issue a code that identifies the user's account to the operator."""
         code, put = self._one_time.issue("code", user.email, generation=user.generation)
         self._store.transact([put])
         return code
 
     def link_manager(self, code_or_email: str, manager_id: int) -> user_records.User:
-        """Link a user to the cards of one programme manager.
+        """Link a user to the cards of a programme manager.
 
-        The user is named by a code, which is used up, or by the email of an identified user.
+        The user is named by a code, which is used up, or by email if the user is identified (see ``users``).
 
         Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
         """
@@ -174,7 +175,10 @@ class UserAccountFlow:
         return self._users.get(user.email)
 
     def find_owner(self, code_or_email: str) -> user_records.User:
-        """The user to whom a client is given: named, and raises, as for ``link``. A code is used up."""
+        """The user who is to own a client, named as in ``link_manager``; a code is used up.
+
+        Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
+        """
         if not is_code(code_or_email):
             return self._users.get_identified(code_or_email)
         found, user = self._find_secret("code", code_or_email)
@@ -182,11 +186,11 @@ class UserAccountFlow:
         return user
 
     def change_password(self, user: user_records.User, current: str, password: str) -> user_records.User:
-        """Set a new password; all sessions of the user end.
+        """Set a new password and end all sessions of the user.
 
         Raises:
-            WrongPassword: the current one is another.
-            InvalidUser: the new one cannot be accepted, or is the current one.
+            WrongPassword: ``current`` is wrong, or the user was changed concurrently.
+            InvalidUser: the new password is unacceptable or the same as the current one.
         """
         reason = passwords.problem(user.email, password)
         if reason:
@@ -197,12 +201,12 @@ class UserAccountFlow:
             raise user_records.InvalidUser({"password": "the new password is the one you have"})
         try:
             self._store.transact([user_records.update_password(user, passwords.hash_password(password))])
-        except ConditionFailed:  # it was changed, or the user deactivated, at the same time
+        except ConditionFailed:  # the password was changed or the user deactivated concurrently
             raise WrongPassword from None
         return user_records.apply_password_update(user)
 
     def request_reset(self, email: str) -> None:
-        """Mail a password link, or the reason why there is none. Raises: InvalidUser."""
+        """Email a password reset link, or the reason why there is none. Raises: InvalidUser."""
         name = user_records.normalise_mailbox(email)
         user = self._users.find(name)
         if user is None:
@@ -214,29 +218,31 @@ class UserAccountFlow:
             self._send_mail("reset_password", name, f"/reset/{secret}", LIFETIMES["reset"], put)
 
     def issue_operator_link(self, user: user_records.User) -> str:
-        """The address of a page where a user sets a password once, for the operator to hand over."""
+        """Issue a one-time password link, which the operator hands over to the user."""
         secret, put = self._one_time.issue("reset", user.email, OPERATOR_LINK_SECONDS, generation=user.generation)
         self._store.transact([put])
         return f"{self._settings.public_url}/reset/{secret}"
 
     def find_reset_user(self, secret: str) -> user_records.User:
-        """The user whose password a link sets. Raises: SecretNotValid."""
+        """The user of a password link. Raises: SecretNotValid."""
         return self._find_secret("reset", secret)[1]
 
     def reset_password(self, secret: str, password: str, *, terms_accepted: bool) -> user_records.User:
-        """Set a password by a link, which is used up; every session of the user ends.
+        """Set a password, use up the link, and end all sessions of the user.
 
-        Raises: SecretNotValid, InvalidUser (naming every member that is wrong).
+        Raises: SecretNotValid, InvalidUser (naming every invalid field).
         """
         found, user = self._find_secret("reset", secret)
         members = self._check_reset(user, password, terms_accepted)
-        if found.members.get("mailed") and user.confirmed_at is None:  # whoever has the link reads the mailbox
+        if (
+            found.members.get("mailed") and user.confirmed_at is None
+        ):  # using an emailed link proves access to the mailbox
             members["confirmed_at"] = self._clock.time()
         self._use_secret(found, [user_records.update_password(user, passwords.hash_password(password), **members)])
         return user_records.apply_password_update(user, **members)
 
     def _send_mail(self, topic: Topic, email: str, place: str = "", lifetime: int = 0, *puts: Put) -> None:
-        """Record a mail and ``puts`` in one transaction, and send it; ``place`` is the path of its link."""
+        """Record an email and ``puts`` in one transaction, then send it. ``place`` is the path of its link."""
         address = self._settings.public_url
         body = compose_mail(topic, email, service=address, link=f"{address}{place}", hours=_hours_text(lifetime))
         recorded = self._outbox.record("mail", topic, receiver=f"mailbox#{digest(email)[:16]}", body=body)
@@ -250,7 +256,7 @@ class UserAccountFlow:
         return found
 
     def _check_reset(self, user: user_records.User, password: str, terms_accepted: bool) -> dict[str, int]:
-        """The members that change beside the password. Raises: InvalidUser."""
+        """The attributes to change in addition to the password. Raises: InvalidUser."""
         reason = passwords.problem(user.email, password)
         problems = {"password": reason} if reason else {}
         if user.terms_accepted_at is None and not terms_accepted:
@@ -260,7 +266,7 @@ class UserAccountFlow:
         return {} if user.terms_accepted_at is not None else {"terms_accepted_at": self._clock.time()}
 
     def _find_secret(self, purpose: Literal["code", "reset"], secret: str) -> tuple[OneTimeSecret, user_records.User]:
-        """A secret and its user, if it was made since the latest password and deactivation. Raises: SecretNotValid."""
+        """A secret and its user. Raises: SecretNotValid, also after a newer password or a deactivation."""
         found = self._one_time.find(purpose, secret)
         user = self._users.find(found.email) if found else None
         if found is None or user is None or not user.active or found.members["generation"] != user.generation:
@@ -268,7 +274,7 @@ class UserAccountFlow:
         return found, user
 
     def _use_secret(self, found: OneTimeSecret, changes: Sequence[Operation]) -> None:
-        """Use up a secret in one transaction with its purpose. Raises: SecretNotValid."""
+        """Delete a secret and apply ``changes`` in one transaction. Raises: SecretNotValid."""
         try:
             self._store.transact([found.delete(self._clock.time()), *changes])
         except ConditionFailed:

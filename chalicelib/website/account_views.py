@@ -1,4 +1,4 @@
-"""Accounts: registering, signing in and out, passwords, and the code for the operator."""
+"""Accounts: registration, signing in and out, passwords, and the code for the operator."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def registration_form(visit: Visit) -> Response:
 
 
 def register(visit: Visit) -> Response:
-    """``POST /register``: a new user is signed in at once or, where addresses are confirmed, written to.
+    """``POST /register``: sign in the new user or, if addresses must be confirmed, send a confirmation email.
 
-    The page is then the same whether or not there is an account with this address.
+    In the latter case, the page is the same whether or not the address has an account.
     """
     email, password, accepted = visit.field("email"), visit.field("password"), visit.field("terms") == "yes"
     try:
@@ -54,7 +54,7 @@ def register(visit: Visit) -> Response:
 
 
 def confirmation_form(visit: Visit) -> Response:
-    """``GET /confirm/{secret}``: only its form uses up the link, since mail programs open addresses, too."""
+    """``GET /confirm/{secret}``. Only submitting the form uses up the link, because mail programs prefetch links."""
     try:
         return _confirmation_page(visit, visit.website.account_flow.find_confirmed_email(visit.incoming.uri["secret"]))
     except SecretNotValid:
@@ -62,7 +62,7 @@ def confirmation_form(visit: Visit) -> Response:
 
 
 def confirm_registration(visit: Visit) -> Response:
-    """``POST /confirm/{secret}``: makes the account, for who knows the password that was chosen, and signs in."""
+    """``POST /confirm/{secret}``: given the password chosen at registration, create the account and sign in."""
     secret = visit.incoming.uri["secret"]
     try:
         name = visit.website.account_flow.find_confirmed_email(secret)
@@ -89,7 +89,7 @@ def sign_in_form(visit: Visit) -> Response:
 
 
 def sign_in(visit: Visit) -> Response:
-    """``POST /sign-in``: the same answer for an unknown email and for a wrong password, in the same time."""
+    """``POST /sign-in``. Unknown emails and wrong passwords get the same response in the same time."""
     email = visit.field("email")
     try:
         name = users.normalise_email(email)
@@ -111,7 +111,7 @@ def sign_in(visit: Visit) -> Response:
 
 
 def sign_out_form(visit: Visit) -> Response:
-    """``GET /sign-out``: asks, since a mere link must not sign anybody out."""
+    """``GET /sign-out``: ask for confirmation, because following a link must not sign anyone out."""
     return visit.redirect("/") if visit.email is None else page(visit, "sign_out.html")
 
 
@@ -121,10 +121,9 @@ def sign_out(visit: Visit) -> Response:
 
 
 def begin_session(visit: Visit, user: users.User, place: str = "", browser: str | None = None) -> Response:
-    """Start a session with a new secret, and redirect to ``place``.
+    """Start a session with a new secret and redirect to ``place``, by default the page that was requested before.
 
-    Without one it goes on to the page that was asked for before. The ``browser`` is remembered, under its id if it was
-    known.
+    The browser is remembered, under the id ``browser`` if it was already known.
     """
     if visit.email is not None:
         visit.website.sessions.end(visit.session)
@@ -135,25 +134,25 @@ def begin_session(visit: Visit, user: users.User, place: str = "", browser: str 
 
 
 def _sign_in_subjects(name: str, address: str, browser: str | None) -> Subjects:
-    """The counters of a sign-in: strangers' attempts do not block a known browser."""
+    """The counters of a sign-in. Those of a known browser are separate, so strangers cannot lock it out."""
     if browser is not None:
         return [("known_browser", f"{name} {browser}"), ("known_browsers", name)]
     return [("account_at_address", f"{name} {address}"), ("address", address), ("account", name)]
 
 
 def mail_subjects(visit: Visit, name: str) -> Subjects:
-    """The counters of a mail to ``name`` that this visitor requests."""
+    """The counters for an email to ``name`` that this visitor requests."""
     return [("mails", client_network(visit.ip_address)), ("mailbox", name)]
 
 
 def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
-    """The page after a mail request, the same for every mail."""
+    """The page after an email was requested, whatever the email says."""
     folder = visit.website.shared.settings.mail_folder if visit.website.shared.settings.is_local else ""
     return page(visit, "mailed.html", to=name, what=what, folder=folder)
 
 
 def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign in") -> Response:
-    """The page for an invalid link, with a way on to ``place``."""
+    """The page for an invalid link, with a link to ``place``."""
     return message_page(
         visit,
         "This link is not valid",
@@ -165,7 +164,7 @@ def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign 
 
 
 def _destination(visit: Visit) -> str:
-    """The page to return to; only pages of this site count."""
+    """The page to return to; URLs outside this site are ignored."""
     wanted = visit.field("next")
     return visit.link(wanted) if is_own_page(wanted) else visit.link("/")
 
@@ -206,7 +205,7 @@ def show_account(visit: Visit) -> Response:
 
 
 def change_account(visit: Visit) -> Response:
-    """``POST /account``: sets another password, or makes a code for the operator."""
+    """``POST /account``: change the password, or issue a code for the operator."""
     try:
         return _change_password(visit) if visit.field("action") == "password" else _issue_code(visit)
     except TooManyAttempts as stopped:
@@ -219,7 +218,7 @@ def forgotten_password_form(visit: Visit) -> Response:
 
 
 def request_password_reset(visit: Visit) -> Response:
-    """``POST /forgotten``: writes to the mailbox; the page is the same whether or not there is such an account."""
+    """``POST /forgotten``: send an email. The page is the same whether or not the account exists."""
     try:
         name = users.normalise_mailbox(visit.field("email"))
         visit.website.attempts.count(mail_subjects(visit, name))
@@ -233,7 +232,7 @@ def request_password_reset(visit: Visit) -> Response:
 
 
 def password_reset_form(visit: Visit) -> Response:
-    """``GET /reset/{secret}``: only its form uses up the link, since mail programs open addresses, too."""
+    """``GET /reset/{secret}``. Only submitting the form uses up the link, because mail programs prefetch links."""
     try:
         return _reset_page(visit, visit.website.account_flow.find_reset_user(visit.incoming.uri["secret"]))
     except SecretNotValid:
@@ -241,7 +240,7 @@ def password_reset_form(visit: Visit) -> Response:
 
 
 def reset_password(visit: Visit) -> Response:
-    """``POST /reset/{secret}``: sets the password, and signs the user in."""
+    """``POST /reset/{secret}``: set the password and sign the user in."""
     secret, accepted = visit.incoming.uri["secret"], visit.field("terms") == "yes"
     try:
         user = visit.website.account_flow.find_reset_user(secret)
@@ -256,7 +255,7 @@ def reset_password(visit: Visit) -> Response:
 
 
 def _change_password(visit: Visit) -> Response:
-    """Raises: TooManyAttempts."""
+    """Change the user's password. Raises: TooManyAttempts."""
     subjects = [("password", visit.user)]
     visit.website.attempts.count(subjects)
     current, new = (visit.field(name) for name in _PASSWORDS)
@@ -272,7 +271,7 @@ def _change_password(visit: Visit) -> Response:
 
 
 def _issue_code(visit: Visit) -> Response:
-    """Raises: TooManyAttempts."""
+    """Issue a code for the operator. Raises: TooManyAttempts."""
     visit.website.attempts.count([("codes", visit.user)])
     return _account_page(visit, code=visit.website.account_flow.issue_code(visit.signed_in_user))
 

@@ -1,4 +1,4 @@
-"""The Authorize screen: choose client, bank and permissions, view the request, run it."""
+"""The Authorize screen: choose a client, bank and permissions, inspect the request, and run it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chalicelib.website.web_tpp_flow import AuthorizationChoice
 
 
 def show_authorization(visit: Visit) -> Response:
-    """``GET /authorize``: first client and bank; once both are known, the request."""
+    """``GET /authorize``: choose a client and a bank, then inspect the request."""
     choice = _read_choice(visit)
     return _first_page(visit) if choice is None else _request_page(visit, choice)
 
@@ -39,9 +39,9 @@ def run_authorization(visit: Visit) -> Response:
 
 
 def _read_choice(visit: Visit) -> AuthorizationChoice | None:
-    """The parsed fields; ``None`` before a client and a bank are chosen.
+    """The submitted choice; ``None`` until a client and a bank are chosen.
 
-    Without a draft the page was just opened: all that the bank provides is asked for, with a code challenge.
+    Without a draft, the page has just been opened; it then defaults to all of the bank's scopes and a code challenge.
     """
     bank = visit.website.openbanking.banks.find(visit.field("bic"))
     client = _chosen_client(visit) if bank else None
@@ -60,7 +60,7 @@ def _read_choice(visit: Visit) -> AuthorizationChoice | None:
 
 
 def _chosen_client(visit: Visit) -> Client | None:
-    """The chosen client, if it is the user's own and active."""
+    """The chosen client, if it belongs to the user and is active."""
     try:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
     except UnknownClient:
@@ -106,7 +106,7 @@ def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", 
 
 
 def _scopes_by_service(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
-    """The bank's scopes by role, each with the calls that it allows."""
+    """The bank's scopes by role, each with the calls that require it."""
     names = dict.fromkeys(scope.service for scope in bank.scopes)
     return [
         (name, [(scope, _calls_of_scope(bank.version, scope)) for scope in bank.scopes if scope.service == name])
@@ -115,14 +115,14 @@ def _scopes_by_service(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
 
 
 def _calls_of_scope(version: Version, scope: Scope) -> str:
-    """The calls that need a scope, as in ``GET /tpp/accounts``."""
+    """The calls that require a scope, e.g. ``GET /tpp/accounts``."""
     tables = [(call.method, call) for call in RELAYED] + [("POST", call) for call in PAYMENTS]
     rows = [(f"{method} {call.path}", version.webhook(call)) for method, call in tables]
     return ", ".join(name for name, webhook in rows if webhook and webhook.scope == scope)
 
 
 def _curl_command(visit: Visit, client: Client, body: object) -> str:
-    """The request as a curl command; input is quoted for the shell."""
+    """The request as a curl command, with user input quoted for the shell."""
     quoted = json.dumps(body, indent=2).replace("'", "'\\''")
     who = f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"
     return (

@@ -1,6 +1,6 @@
-"""A chart of an account's balances: from balances after each movement to lines of an SVG.
+"""A chart of an account's balances: converts the balances after each movement to SVG lines.
 
-The page stretches the picture, so its texts are outside of it.
+The page stretches the drawing, so labels are placed outside it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from chalicelib.website.card_text import money
 
 WIDTH, HEIGHT = 600, 160
 _AFTERWARDS = 12
-"""Of the time between the first and the last movement so small a part at most is shown after the last."""
-_AT_LEAST = 30  # so small a part is drawn after the last in any case: at the very edge nobody would see what it left
+"""The chart continues after the last movement for at most this fraction (1/12) of the time from the first to the last.
+"""
+_AT_LEAST = 30  # but for at least 1/30, so that the last balance is visible
 Balances = Mapping[str, int]
 """``at`` in Unix milliseconds, and ``settled``, ``held`` and ``reserved`` in minor units."""
 
 
 @dataclass(frozen=True, slots=True)
 class BalanceChart:
-    """The picture: points of its lines, the height of zero, and texts, from ``first`` to ``last`` in Unix seconds."""
+    """The points of the lines, the height of zero, and labels. ``first`` and ``last`` are in Unix seconds."""
 
     available: str
     settled: str
@@ -34,10 +35,9 @@ class BalanceChart:
 
 
 def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceChart | None:
-    """The chart of movements, given the latest first; ``None`` if there are too few.
+    """The chart of balances after movements, newest first; ``None`` for fewer than two.
 
-    What the last one left is seen for a while: not for longer than until ``now`` (Unix milliseconds), unless that would
-    hide it.
+    The line continues after the last movement, but not beyond ``now`` (Unix milliseconds), except to stay visible.
     """
     if len(rows) < 2:
         return None
@@ -58,7 +58,7 @@ def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceC
         return round((highest - amount) / height * HEIGHT, 1)
 
     def line(amounts: Sequence[int]) -> str:
-        """A step line: a balance holds until the next movement."""
+        """A step line, since a balance stays the same until the next movement."""
         points = [(across(times[0]), down(amounts[0]))]
         for at, before, amount in zip(times[1:], amounts, amounts[1:], strict=False):
             points += [(across(at), down(before)), (across(at), down(amount))]

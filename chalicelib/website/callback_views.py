@@ -15,11 +15,11 @@ from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.attempts import client_network
 from chalicelib.website.records.journeys import Journey, JourneyChanged
 
-_TEXT_LENGTH = 256  # so much of what an address says is shown: anybody can write one
+_TEXT_LENGTH = 256  # characters shown of a value from the URL, which anyone can forge
 
 
 def authorization_callback(visit: Visit) -> Response:
-    """``GET /authorize/callback``: continues a user's own journey; other callbacks are only shown."""
+    """``GET /authorize/callback``: continue the user's own journey; display any other callback."""
     query = dict(visit.incoming.query)
     if visit.email is not None:
         try:
@@ -52,14 +52,14 @@ def continue_journey(visit: Visit) -> Response:
         return _journey_page(
             visit, visit.website.journeys.find(visit.user, journey.state), refusal_advice(refusal), 400
         )
-    except JourneyChanged:  # by the same form, sent twice
+    except JourneyChanged:  # by the same form, submitted twice
         return _redirect_to_journey(visit, journey)
 
 
 def payment_callback(visit: Visit) -> Response:
-    """``GET /payments/callback``: the address's outcome and, since it can be forged, the bank's.
+    """``GET /payments/callback``: show the status in the URL and, because it can be forged, the bank's status.
 
-    The bank is asked when the payment's callback_url had its ``bic`` in the query, within limits.
+    The bank is queried, within limits, if the payment's callback_url contained its ``bic``.
     """
     query = dict(visit.incoming.query)
     bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
@@ -104,7 +104,7 @@ def _find_journey(visit: Visit, query: Mapping[str, str]) -> Journey | None:
 
 
 def _redirect_to_journey(visit: Visit, journey: Journey) -> Response:
-    """The journey's page at an address without a code: it can be loaded again."""
+    """Redirect to the journey's page without the code in the URL, so that the page can be reloaded."""
     return visit.redirect("/authorize/callback", state=journey.state)
 
 
@@ -138,7 +138,7 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
 
 
 def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
-    """The steps of a journey in their order, each with its time; those without a time are still to come."""
+    """The steps of a journey in order, each with its time, or ``None`` if it is still to come."""
     times = "once" if journey.refreshes == 1 else f"{journey.refreshes} times"
     returned = "without a consent" if journey.error else "with a code"
     steps = [
@@ -165,7 +165,7 @@ def _stranger_page(visit: Visit, query: dict[str, str]) -> Response:
         visit,
         "callback.html",
         referrer=NO_REFERRER,
-        code=code if OpaqueToken.parse(code, parts=1) else None,  # anybody can make an address; no quotes get in here
+        code=code if OpaqueToken.parse(code, parts=1) else None,  # the URL can be forged; this excludes quotes
         state=query.get("state"),
         error=query.get("error"),
         description=query.get("error_description", "")[:_TEXT_LENGTH],

@@ -1,6 +1,6 @@
 """Display texts of card pages: amounts, states, kinds and response codes.
 
-Currencies are numeric codes of ISO 4217; amounts inside the service are in minor units.
+Currencies are numeric ISO 4217 codes; amounts are in minor units.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from chalicelib.cards.protocol import states, values
 from chalicelib.foundation.fields.registries import currency_numbers, minor_units
 
 _WRITTEN = re.compile(r"(?:[0-9]{1,13}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,3}|[1-9](?:,[0-9]{3}){4})(?:\.[0-9]{1,4})?")
-"""At most 13 digits before the point, and commas as marks of thousands only."""
+"""Up to 13 integer digits and 4 decimals; commas are allowed as thousands separators only."""
 _MINUS = "\u2212"
 
 
 class InvalidAmount(ValueError):
-    """The input is no amount of the currency; the message has the expected form."""
+    """The input is not an amount in the currency; the message shows the expected format."""
 
 
 def amount_text(amount: int, currency: int) -> str:
@@ -58,7 +58,7 @@ ENTRIES: Mapping[str, str] = {
     "usage_group": "Usage",
     "risk_group": "Risk rules",
 }
-"""The entries of a programme manager's set-up that a card uses."""
+"""Labels of the entries in a programme manager's configuration that a card uses."""
 MESSAGES: Mapping[int, str] = {
     values.AUTHORIZATION: "authorization",
     values.ADVICE: "advice",
@@ -66,10 +66,10 @@ MESSAGES: Mapping[int, str] = {
     values.REVERSAL: "reversal",
     values.EXPIRY: "end of the hold",
 }
-"""What the network has sent, or the service has done in its place."""
+"""Labels of network messages, including those that the service generates on the network's behalf."""
 PIN: Mapping[int, str] = {states.PIN_OK: "OK", states.PIN_IS_BLOCKED: "Blocked"}  # the states of a PIN
 _WORDS = ("description", "reference_number")
-_DISPUTED = 1442  # the message that the transactions of a dispute come with
+_DISPUTED = 1442  # the message type of a dispute's transactions
 RISK: Mapping[str, str] = {
     "mark_transaction_as_suspicious": "marked as suspicious",
     "notify_cardholder_by_sending_tais_notification": "the cardholder was notified",
@@ -77,7 +77,7 @@ RISK: Mapping[str, str] = {
     "change_account_status_to_suspended": "the account is suspended now",
     "reject_transaction": "rejected",
 }
-"""Actions of risk rules in words."""
+"""Labels of risk rule actions."""
 
 
 def card_tag(letter: str) -> str:
@@ -93,25 +93,25 @@ def is_approved(number: str) -> bool:
 
 
 def risk_summary(actions: list[Mapping[str, int]]) -> str:
-    """The risk rules' actions on a message; empty if none fired."""
+    """The actions that risk rules took on a message; empty if there were none."""
     return ", ".join(words for name, words in RISK.items() if any(each.get(name) for each in actions))
 
 
 def bank_details(account: Mapping[str, Any], prefix: str = "") -> str:
-    """The known number of a bank account in readable form; its members begin with ``prefix``."""
+    """The IBAN, or the sort code and account number, of a bank account whose member names start with ``prefix``."""
     british = (account.get(f"{prefix}{name}") for name in ("sort_code", "account_number"))
     return str(account.get(f"{prefix}iban") or " ".join(filter(None, british)))
 
 
 def purpose(row: Mapping[str, Any]) -> str:
-    """The merchant, the other side, or the purpose of a transaction; empty if unknown."""
+    """The merchant, counterparty or description of a transaction; empty if unknown."""
     if row["mti"] == _DISPUTED:
         return str(row["description"]).capitalize()
     return _first(row, "merchant", "counterparty_name", *_WORDS)
 
 
 def remark(row: Mapping[str, Any]) -> str:
-    """The details of an external payment's other side: account number, scheme, and purpose."""
+    """Details of an external payment: the counterparty's account number, the scheme, and the description."""
     if "counterparty_name" not in row:
         return ""
     parts = (bank_details(row, "counterparty_"), row.get("scheme"), _first(row, *_WORDS))

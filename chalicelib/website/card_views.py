@@ -1,6 +1,6 @@
-"""Card pages for users linked to a programme manager: cards, activity, the simulator.
+"""Card pages for users linked to a programme manager: cards, activity, and the simulator.
 
-All data come from the portal of the card API, which shows only a card's masked number.
+All data comes from the card API's portal, which only exposes masked card numbers.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from chalicelib.website.simulation_forms import (
 )
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
 
-MESSAGES = 25  # so many messages a page of activity has
-LATEST = 10  # so many messages, and transactions of each account, the page of a card has
-MOVEMENTS = 60  # so many movements the picture of an account's balance is made of
+MESSAGES = 25  # messages per activity page
+LATEST = 10  # messages, and transactions per account, on the page of a card
+MOVEMENTS = 60  # movements in the chart of an account's balance
 _NO_ERRORS: Mapping[str, str] = {}
 _CARD_ID = re.compile("[0-9]{1,20}")
 _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
 
 def _for_linked_users(view: Callable[[Visit, int], Response]) -> Callable[[Visit], Response]:
-    """Give a view the user's linked programme manager, and answer for a missing card."""
+    """Pass the user's programme manager to a view, and handle missing cards."""
 
     @wraps(view)
     def serve(visit: Visit) -> Response:
@@ -61,7 +61,7 @@ def _for_linked_users(view: Callable[[Visit, int], Response]) -> Callable[[Visit
 
 @_for_linked_users
 def list_cards(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards``: the newest, or those before the card ``before``."""
+    """``GET /cards``: the newest cards, or those before the card ``before``."""
     wanted = _card_id_member("before", visit.field("before"))
     found = visit.website.portal.read(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
     return page(
@@ -76,7 +76,7 @@ def list_cards(visit: Visit, manager_id: int) -> Response:
 
 @_for_linked_users
 def list_activity(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards/activity``: the latest messages of the network, or those ``before`` one; of all cards, or one."""
+    """``GET /cards/activity``: the latest network messages, or those before ``before``; for all cards or one."""
     wanted = _card_id_member("card_id", visit.field("card_id"))
     before = _BEFORE.fullmatch(visit.field("before"))
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
@@ -94,13 +94,13 @@ def list_activity(visit: Visit, manager_id: int) -> Response:
 
 @_for_linked_users
 def show_card(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards/{card_id}``: a card with its accounts, what happened to it, and the simulator."""
+    """``GET /cards/{card_id}``: a card with its accounts, its activity, and the simulator."""
     return _card_page(visit, _read_card(visit, manager_id))
 
 
 @_for_linked_users
 def simulate(visit: Visit, manager_id: int) -> Response:
-    """``POST /cards/{card_id}/simulator``: carry out one of ``SIMULATIONS``; a form that is sent twice does it once."""
+    """``POST /cards/{card_id}/simulator``: run one of ``SIMULATIONS``. A form submitted twice runs once."""
     form = BY_ACTION.get(visit.field("action"))
     if form is None:
         return _card_page(visit, _read_card(visit, manager_id), problem="There is no such form.", status=400)
@@ -119,19 +119,18 @@ def simulate(visit: Visit, manager_id: int) -> Response:
 
 
 def redirect_to_card(visit: Visit) -> Response:
-    """``GET /cards/{card_id}/simulator``: the answer to a form has no page of its own, so this redirects to the
-    card."""
+    """``GET /cards/{card_id}/simulator``: redirect to the card, because a form's result has no page of its own."""
     written = visit.incoming.uri["card_id"]
     return visit.redirect(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
 
 
 def _card_id_member(name: str, written: str) -> dict[str, str]:
-    """A member that names a card, if something is written that can."""
+    """The request member for a card id; none if the input is not a valid id."""
     return {name: written} if _CARD_ID.fullmatch(written) and int(written) else {}
 
 
 def _card_id(visit: Visit) -> int:
-    """The card of the address. Raises: Refused, if it is no number."""
+    """The card id in the URL. Raises: Refused, if it is not a number."""
     written = visit.incoming.uri["card_id"]
     if not _CARD_ID.fullmatch(written):
         raise Refused(Status.NO_CARD)
@@ -139,21 +138,21 @@ def _card_id(visit: Visit) -> int:
 
 
 def _read_card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
-    """The card that the address names, with all that its page shows. Raises: Refused."""
+    """The card in the URL, with everything that its page shows. Raises: Refused."""
     asked = {"card_id": _card_id(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
     found: Mapping[str, Any] = visit.website.portal.read(manager_id, SHOW_CARD, **asked)["data"]
     return found
 
 
 def _read_card_after(visit: Visit, manager_id: int, form: Simulation) -> Mapping[str, Any]:
-    """The card as a form has left it. Raises: Refused."""
+    """The card after a form was processed. Raises: Refused."""
     found = _read_card(visit, manager_id)
-    log.bind(action=form.action)  # the request's line names what was done, not that it was looked at afterwards
+    log.bind(action=form.action)  # log the form's action instead of the read that follows it
     return found
 
 
 def _refusal_text(form: Simulation, refusal: Refused) -> str:
-    """A refusal in words. Raises: Refused, if the service failed."""
+    """The text of a refusal. Raises: Refused, if the service failed."""
     if refusal.status == Status.INTERNAL:
         raise refusal
     return f"{form.title.partition(':')[0]} was refused ({int(refusal.status)}): {sentence(refusal.message)}"
@@ -173,11 +172,11 @@ def _card_page(
     """The page of a card.
 
     Args:
-        form: the submitted one, which is open.
-        outcome: its outcome.
-        problem: of the request as a whole.
-        refusal: of the form as a whole, shown in it.
-        errors: by field, shown at the field.
+        form: the submitted form, which stays open.
+        outcome: the result of the form.
+        problem: an error that concerns the whole request.
+        refusal: an error that concerns the whole form, shown in it.
+        errors: errors by field, shown next to the field.
     """
     now = milliseconds(visit.website.shared.clock)
     charts = {each["id"]: balance_chart(each["balances"], each["currency_ison"], now) for each in shown["accounts"]}
@@ -205,7 +204,7 @@ def _card_page(
 
 
 def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
-    """The page for a missing card. Raises: Refused, for any other problem."""
+    """The page for a missing card. Raises: Refused, for any other refusal."""
     if refusal.status != Status.NO_CARD:
         raise refusal
     what = "The programme manager has no card with this number."
@@ -213,7 +212,7 @@ def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
 
 
 def _not_linked_page(visit: Visit) -> Response:
-    """The introduction for unlinked users."""
+    """The introduction for users who are not linked to a programme manager."""
     is_found = "card_id" not in visit.incoming.uri
     referrer, status = ("same-origin", 200) if is_found else (NO_REFERRER, 404)
     return page(visit, "cards_none.html", status=status, referrer=referrer, good=span(LIFETIMES["code"]))

@@ -1,4 +1,4 @@
-"""Clients: the list, the form for a new one, and the page of one, where it is changed."""
+"""Clients: the list, the form for a new client, and the page on which a client is changed."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _DONE = {
     "updated": "The client is changed.",
 }
 _OVERLAPS = {"0": "at once", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
-"""The choices for the end of a replaced secret, by seconds."""
+"""When a replaced secret expires: labels by seconds."""
 
 
 _CHANGED = "The client was changed after you had opened this form. Compare it with what stands here, and save again."
 _REFUSED = "Please correct the marked field: nothing was changed."
 _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "active", "secret")
-"""A client form's input."""
+"""The fields of a client form."""
 _NO_ERRORS: Mapping[str, str] = {}
 
 
 def list_clients(visit: Visit) -> Response:
-    """``GET /clients``: a user's own, the newest first, by ``title``, ``client_id`` and ``active``."""
+    """``GET /clients``: the user's clients, newest first, filtered by ``title``, ``client_id`` and ``active``."""
     clients = newest_first(visit.website.openbanking.clients, visit.user)
     found = [client for client in clients if _matches_filter(visit, client)]
     wanted = {name: visit.field(name) for name in ("title", "client_id", "active") if visit.field(name)}
@@ -50,7 +50,7 @@ def new_client_form(visit: Visit) -> Response:
 
 
 def create_client(visit: Visit) -> Response:
-    """``POST /clients/new``: shows the client and, once, its secrets. A form sent twice makes one client."""
+    """``POST /clients/new``: show the client and, once, its secrets. A form submitted twice creates one client."""
     settings, identity = visit.website.shared.settings, _derive_identity(visit)
     try:
         made = visit.website.openbanking.clients.create(
@@ -72,7 +72,7 @@ def create_client(visit: Visit) -> Response:
 
 
 def show_client(visit: Visit) -> Response:
-    """``GET /clients/{client_id}``; with ``ask=deactivate``, whether it is to be switched off."""
+    """``GET /clients/{client_id}``; with ``ask=deactivate``, ask whether to deactivate it."""
     try:
         client = _own_client(visit)
     except client_records.UnknownClient:
@@ -103,7 +103,7 @@ def _deactivation_page(visit: Visit, client: Client) -> Response:
 
 
 def change_client(visit: Visit) -> Response:
-    """``POST /clients/{client_id}``: ``action`` is one of ``_ACTIONS``."""
+    """``POST /clients/{client_id}``: run ``action``, one of ``_ACTIONS``."""
     try:
         return _ACTIONS.get(visit.field("action"), _refuse_action)(visit, _own_client(visit))
     except client_records.UnknownClient:
@@ -137,7 +137,7 @@ def _send_test_event(visit: Visit, client: Client) -> Response:
 
 
 def _update(visit: Visit, client: Client) -> Response:
-    """Apply the form, if the client is unchanged since the form was made."""
+    """Apply the form, unless the client has changed since the form was opened."""
     title, urls = visit.field("title").strip(), _field_lines(visit, "callback_urls")
     events_url, seen = visit.field("events_url").strip() or None, visit.field("revision")
     try:
@@ -163,7 +163,7 @@ def _update(visit: Visit, client: Client) -> Response:
 
 
 def _rotate_secret(visit: Visit, client: Client) -> Response:
-    """A new secret of the client or of its events, shown once; a form sent twice makes one."""
+    """Rotate the client's secret or events secret, and show the new one once. A form submitted twice rotates once."""
     drafts, seconds = visit.website.drafts, visit.field("overlap")
     if seconds not in _OVERLAPS:
         return _refuse_action(visit, client)
@@ -208,15 +208,12 @@ _ACTIONS: Mapping[str, Callable[[Visit, Client], Response]] = {
 
 
 def _own_client(visit: Visit) -> Client:
-    """The client that the address names, if it is the user's. Raises: UnknownClient."""
+    """The client in the URL, if it belongs to the user. Raises: UnknownClient."""
     return visit.website.openbanking.clients.get(visit.incoming.uri["client_id"], visit.user)
 
 
 def _derive_identity(visit: Visit) -> Identity:
-    """The identity of a form's client: the same for repeats of the form.
-
-    A form with other entries makes another client.
-    """
+    """The identity of the client that a form creates: the same if the form is submitted again with the same input."""
     drafts, owner = visit.website.drafts, visit.user
     draft = drafts.read_or_create(visit.field("draft"))
     of = digest("\x1f".join(visit.field(name) for name in _FIELDS))

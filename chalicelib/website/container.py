@@ -1,4 +1,4 @@
-"""Wires the web interface; loaded with the first visit."""
+"""Wires the web interface; loaded on the first visit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class WebsiteContainer:
-    """Pages show what ``openbanking``, ``delivery`` and ``statistics`` keep, and cards as their portal shows them."""
+    """The web interface: users' own records, and access to ``openbanking``, ``delivery``, ``statistics`` and the card
+    portal.
+    """
 
     def __init__(
         self,

@@ -22,12 +22,12 @@ _DONE = {
     "arrived": "It has just arrived, with the attempt that was under way.",
     "sent": "A test event is on its way. Load the page again to see how far it has come.",
 }
-_WITH_HEADERS = 5  # of so many attempts, the latest, the headers are shown: a page stays small
+_WITH_HEADERS = 5  # latest attempts shown with headers, to keep the page small
 _STATES: Sequence[State] = get_args(State)
 
 
 def list_deliveries(visit: Visit) -> Response:
-    """``GET /deliveries``: the latest of one client, by ``client_id`` (the newest if absent) and ``state``."""
+    """``GET /deliveries``: the latest deliveries of a client (by default the newest), filtered by ``state``."""
     clients = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("client_id")
     client = next((client for client in clients if wanted in ("", client.client_id)), None)
@@ -51,7 +51,7 @@ def list_deliveries(visit: Visit) -> Response:
 
 
 def show_delivery(visit: Visit) -> Response:
-    """``GET /deliveries/{delivery_id}``: every attempt with the headers of its request and answer."""
+    """``GET /deliveries/{delivery_id}``: every attempt, with request and response headers."""
     try:
         delivery, client = _own_delivery(visit)
     except (UnknownDelivery, UnknownClient):
@@ -60,7 +60,7 @@ def show_delivery(visit: Visit) -> Response:
 
 
 def resend_delivery(visit: Visit) -> Response:
-    """``POST /deliveries/{delivery_id}``: send an event again, now."""
+    """``POST /deliveries/{delivery_id}``: resend an event now."""
     try:
         delivery, client = _own_delivery(visit)
         visit.website.attempts.count([("events", visit.user)])
@@ -75,7 +75,7 @@ def resend_delivery(visit: Visit) -> Response:
 
 
 def _own_delivery(visit: Visit) -> tuple[Delivery, Client]:
-    """The delivery that the address names, if it is one that its client's owner may see, and the user is that owner.
+    """The delivery in the URL, if it is visible to client owners and its client belongs to the user.
 
     Raises: UnknownDelivery, UnknownClient.
     """

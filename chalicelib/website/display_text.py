@@ -1,4 +1,4 @@
-"""Display texts of the web interface: times, states, and advice about errors."""
+"""Display texts of the web interface: times, states, and advice on errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RETURN_ADVICE: Mapping[str, str] = {
     "server_error": "Something failed at the bank. Authorize again; if it fails again, ask the bank.",
     "temporarily_unavailable": "The bank is busy or down. Wait a minute, and authorize again.",
 }
-"""Advice about an ``error`` of the callback (RFC 6749 §4.1.2.1)."""
+"""Advice on the ``error`` of a callback (RFC 6749 §4.1.2.1)."""
 _DEFAULT_ADVICE = "Authorize again: a new request begins with a new state."
 
 REFUSAL_ADVICE: Mapping[Fault, str] = {
@@ -30,7 +30,7 @@ REFUSAL_ADVICE: Mapping[Fault, str] = {
     Fault.UNKNOWN: "Wait a moment, and try the same again.",
     Fault.INTERNAL: "Try again; if it fails again, tell the operator.",
 }
-"""Advice about a refusal, by its fault."""
+"""Advice on a refusal, by fault."""
 
 LABELS: Mapping[str, str] = {
     "email": "Email",
@@ -42,7 +42,7 @@ LABELS: Mapping[str, str] = {
     "registration_number": "Registration number",
     "events_url": "Events URL",
 }
-"""The labels of members of records, where people fill them in."""
+"""Labels of form fields, by the record member that they fill."""
 
 JOURNEY_STAGES: Mapping[str, str] = {
     "begun": "at the bank",
@@ -51,25 +51,25 @@ JOURNEY_STAGES: Mapping[str, str] = {
     "tokens": "tokens fetched",
     "ended": "consent ended",
 }
-"""The stage of a journey in words."""
+"""Labels of journey stages."""
 
 
 def sentence(text: str) -> str:
-    """A message of the service as a sentence; the name of a member keeps its spelling."""
+    """A service message as a sentence; a member name at the start is not capitalised."""
     is_name = "_" in text.partition(" ")[0]
     capital = text if is_name else text[:1].upper() + text[1:]
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
 
 
 def field_error(member: str, message: str) -> str:
-    """What is wrong with a member, as a sentence beside its field: with the field's label for the member's name."""
+    """An error message as a sentence, with the member name replaced by the field's label."""
     name, _, rest = message.partition(" ")
     is_named = name in LABELS and member.startswith(name)
     return sentence(f"{LABELS[name]} {rest}" if is_named else message)
 
 
 def field_errors(problems: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with each of several members, as sentences beside their fields."""
+    """Error messages by member as sentences (see ``field_error``)."""
     return {member: field_error(member, text) for member, text in problems.items()}
 
 
@@ -84,7 +84,7 @@ def return_advice(error: str) -> str:
 
 
 def payment_status(status: object) -> str:
-    """A payment status of either version in words; nothing for an unknown one."""
+    """The meaning of a payment status of any protocol version; empty if unknown."""
     meanings = [version.statuses.meanings for version in VERSIONS.values()]
     names = {str(status): meaning for each in meanings for status, meaning in each.items()}
     return names.get(str(status), "")
@@ -95,7 +95,7 @@ def moment(seconds: int) -> str:
 
 
 def span(seconds: int) -> str:
-    """How long something takes or is away, in the largest unit that fits."""
+    """A duration in the largest unit that fits, e.g. ``15 minutes``."""
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             count = seconds // length
@@ -104,13 +104,13 @@ def span(seconds: int) -> str:
 
 
 def retry_advice(seconds: int) -> str:
-    """Advice about too many attempts."""
-    whole = seconds if seconds < 60 else -(-seconds // 60) * 60  # who waits as told must not be refused again
+    """Advice after too many attempts."""
+    whole = seconds if seconds < 60 else -(-seconds // 60) * 60  # rounded up, so that waiting this long is enough
     return f"Too many attempts. Please wait {span(whole)} and try again; nothing was tried now."
 
 
 SERVICES: Mapping[Service, str] = {"AISP": "Account information", "PISP": "Payments", "CBPII": "Confirmation of funds"}
-"""The roles that scopes belong to."""
+"""Labels of the roles to which scopes belong."""
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "moment": moment,

@@ -1,4 +1,4 @@
-"""The documents at ``/docs``: pages as ``make docs`` rendered them, their Markdown, a search, and ``/llms.txt``."""
+"""The documentation at ``/docs``: pages rendered by ``make docs``, their Markdown, a search, and ``/llms.txt``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARKDOWN, _PLAIN = "text/markdown; charset=utf-8", "text/plain; charset=utf-8"
 _CACHE = {"Cache-Control": "public, max-age=300"}
 _MOST_RESULTS = 30
 _TRY_OUT: Mapping[str, str] = {"reference/tpp-api": "authorization", "reference/card-actions": "cards"}
-"""The pages that have a screen where their calls can be tried out."""
+"""Pages whose calls can be tried out, with the name of the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A page of the documents; ``place`` is its path below the service's address."""
+    """A page of the documentation; ``place`` is its path relative to the service's URL."""
 
     page: str
     title: str
@@ -47,7 +47,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A title or heading that has all words of a search."""
+    """A title or heading that contains all search words."""
 
     place: str
     title: str
@@ -55,7 +55,7 @@ class SearchResult:
 
 
 def show_document(visit: Visit) -> Response:
-    """``GET /docs`` and below: a page, or the results of a search (``q``); with ``.md`` a page's Markdown."""
+    """``GET /docs`` and below: a page, search results (``q``), or, with ``.md``, the Markdown of a page."""
     name = "/".join(visit.incoming.uri.values())
     if (file := _find_source(name)) is not None:
         return answer_source(file)
@@ -78,13 +78,13 @@ def show_document(visit: Visit) -> Response:
 
 
 def answer_source(file: str) -> Response:
-    """The Markdown of a page, or a file that a guide names."""
+    """Respond with the Markdown of a page, or with a file that a guide refers to."""
     content_type = _MARKDOWN if file.endswith(".md") else _PLAIN
     return text_answer((_FOLDER / file).read_text("utf-8"), content_type, headers=_CACHE)
 
 
 def answer_llms(base: str) -> Response:
-    """Every page with its first sentence and the address of its Markdown below ``base`` (llmstxt.org)."""
+    """Respond with a list of all pages: first sentence and URL of the Markdown under ``base`` (llmstxt.org)."""
     lines = ["# Causeway", "", f"> {_home().summary}"]
     for section, found in menu().items():
         lines += ["", f"## {section}", ""]
@@ -93,7 +93,7 @@ def answer_llms(base: str) -> Response:
 
 
 def search(words: str) -> Sequence[SearchResult]:
-    """The titles and headings that have every one of ``words``, titles first."""
+    """The titles and headings that contain all of ``words``, titles first."""
     wanted = words.casefold().split()
     titles = [SearchResult(each.place, each.title, "") for each in documents()]
     headings = [
@@ -111,7 +111,7 @@ def documents() -> Sequence[Document]:
 
 @cache
 def menu() -> Mapping[str, Sequence[Document]]:
-    """The pages by the section that the menu has them in."""
+    """The pages by section of the menu."""
     return {section: [_document(each) for each in entries] for section, entries in _index()["menu"].items()}
 
 
@@ -127,7 +127,7 @@ def _index() -> dict[str, Any]:
 
 
 def _find_source(name: str) -> str | None:
-    """A file that is served unchanged: Markdown, or a file of a guide."""
+    """The name of a file that is served unchanged: Markdown, or a file that a guide refers to."""
     names = (name if name.endswith(".md") else "", f"{name}.txt")
     return next((each for each in names if each in _files()), None)
 

@@ -1,7 +1,7 @@
-"""Drafts: secrets of unsent forms, from which the created things are derived.
+"""Drafts: secrets in unsent forms, from which the ids and secrets of created records are derived.
 
-So a form that is sent twice, by a double click or after a lost answer, makes the same thing twice; and values can be
-shown before they are stored. A draft's values cannot be chosen.
+A form submitted twice, by a double click or after a lost response, therefore creates the same record, and values can be
+shown before they are stored. Users cannot choose derived values.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ _DRAFT = re.compile(r"[0-9a-f]{30}")
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """Makes drafts, and derives values from them with the service's key."""
+    """Creates drafts, and derives values from them with a key of the service."""
 
     keyring: Keyring
     clock: Clock
 
     def create(self) -> str:
-        """Eight hexadecimal digits of the time, in Unix seconds, and 88 random bits."""
+        """Create a draft: the Unix time as eight hexadecimal digits, followed by 88 random bits."""
         return f"{self.clock.time():08x}{new_id()}"
 
     def read_or_create(self, given: str) -> str:
-        """The form's draft, or a new one if it is invalid."""
+        """The submitted draft, or a new one if it is invalid."""
         return given if _DRAFT.fullmatch(given) else self.create()
 
     def derive_bytes(self, draft: str, owner: str, purpose: str) -> bytes:
-        """256 bits derived from a draft and its owner."""
+        """256 bits derived from a purpose, an owner and a draft."""
         key = self.keyring.derived_keys("website/drafts")[-1]
         return hmac.digest(key, "\x1f".join((purpose, owner, draft)).encode(), "sha256")
 
     def derive_text(self, draft: str, owner: str, purpose: str) -> str:
-        """The same as 43 URL-safe characters."""
+        """The value of ``derive_bytes`` as 43 URL-safe characters."""
         return base64url(self.derive_bytes(draft, owner, purpose))
 
 
 def base64url(content: bytes) -> str:
-    """Base64 for addresses, without padding (RFC 4648 §5)."""
+    """URL-safe Base64 without padding (RFC 4648 §5)."""
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

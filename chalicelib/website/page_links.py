@@ -1,4 +1,4 @@
-"""The addresses of the web interface, its menu, and permitted redirects."""
+"""The paths of the web interface, its menu, and permitted redirects."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ PAGES: Mapping[str, Sequence[str]] = {
     "/docs/{page}": ("GET",),
     "/docs/{page}/{subpage}": ("GET",),
 }
-"""Every page with its methods; views are loaded at the first request (see ``site``)."""
+"""Every page with its methods; views are loaded on the first request (see ``site``)."""
 SIMULATOR = "/cards/{card_id}/simulator"
-"""The address of the simulator's forms, in sandboxes only."""
+"""The path of the simulator's forms, which exist in sandboxes only."""
 
 _PAGES = tuple(re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in PAGES)
 _QUERY = re.compile(r"[\x21-\x7e]*")
 
 
 def is_own_page(address: str) -> bool:
-    """Whether an address is that of a page of the web interface: a path without a host, and perhaps a query."""
+    """Whether ``address`` is a page of the web interface: a path without a host, optionally with a query."""
     path, _, query = address.partition("?")
     return any(page.fullmatch(path) for page in _PAGES) and _QUERY.fullmatch(query) is not None
 
@@ -62,7 +62,7 @@ _MENU = (
 
 @dataclass(frozen=True, slots=True)
 class MenuItem:
-    """An entry of the menu; ``is_current`` where the page is, or belongs below it."""
+    """A menu entry; ``is_current`` marks the section of the current page."""
 
     place: str
     title: str

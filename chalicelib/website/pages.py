@@ -1,4 +1,4 @@
-"""The frame of the web interface: visits with sessions, templates, and security headers."""
+"""The common frame of all pages: sessions, templates, and security headers."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ _SWAGGER_UI = ("swagger-ui.css", "swagger-ui-bundle.js")
 
 @dataclass(frozen=True)
 class Visit(pages.Visit):
-    """One request of a browser at ``website``, with the session that it belongs to."""
+    """A browser's request to the web interface, with its session."""
 
     website: WebsiteContainer
 
     @cached_property
     def session(self) -> Session:
-        """The session of the browser's cookie, or a new one without a user."""
+        """The session of the browser's cookie, or a new anonymous one."""
         cookie = self.cookie(COOKIE)
         sessions = self.website.sessions
         return (sessions.find(cookie) if cookie else None) or sessions.create_visitor_session()
 
     @property
     def email(self) -> str | None:
-        """The user who is signed in."""
+        """The email of the signed-in user; ``None`` if nobody is signed in."""
         return self.session.email if self.cookie(COOKIE) else None
 
     @property
     def user(self) -> str:
-        """The signed-in user, on pages for users only."""
+        """The email of the signed-in user, on pages that require one."""
         assert self.email is not None, "only users get to this page"
         return self.email
 
     @property
     def signed_in_user(self) -> User:
-        """The record of the signed-in user, on pages for users only."""
+        """The record of the signed-in user, on pages that require one."""
         assert self.session.user is not None, "only users get to this page"
         return self.session.user
 
@@ -67,12 +67,12 @@ class Visit(pages.Visit):
 
     @property
     def has_valid_form_token(self) -> bool:
-        """Whether the submitted form is from a page of this session."""
+        """Whether the form was submitted from a page of this session."""
         return not self.is_foreign and self.website.sessions.accepts(self.session, self.field("form_token"))
 
     @property
     def cookie_to_set(self) -> str:
-        """The Set-Cookie value of a session that the browser does not have yet; nothing if none was needed."""
+        """The ``Set-Cookie`` value for a session that the browser does not have yet; empty if none is needed."""
         known = "session" not in self.__dict__ or self.session.cookie == self.cookie(COOKIE)
         return "" if known else self.session_cookie(self.session)
 
@@ -83,7 +83,7 @@ class Visit(pages.Visit):
         return pages.see_other(self.link(place, **query))
 
     def session_cookie(self, session: Session | None) -> str:
-        """The Set-Cookie value that keeps a session in the browser; that removes it, for none."""
+        """The ``Set-Cookie`` value that stores a session in the browser or, with ``None``, deletes it."""
         settings = self.website.shared.settings
         return pages.cookie(
             COOKIE,
@@ -94,7 +94,9 @@ class Visit(pages.Visit):
         )
 
     def known_browser_cookie(self, email: str, value: str) -> str:
-        """The Set-Cookie value by which a browser is known when it signs in again; it is sent nowhere else."""
+        """The ``Set-Cookie`` value that identifies a browser on its next sign-in; browsers send it to ``/sign-in``
+        only.
+        """
         settings = self.website.shared.settings
         place = f"{settings.public_path}/sign-in"
         return pages.cookie(cookie_name(email), value, BROWSER_LIFETIME, path=place, secure=not settings.is_local)
@@ -110,12 +112,12 @@ def page(
     pictures: str = "'self'",
     **values: Any,
 ) -> Response:
-    """A page made from a template, which gets ``values``.
+    """Render a template with ``values``.
 
     Args:
-        leads_to: the addresses that its forms, or the redirects that answer them, may end at.
-        referrer: ``NO_REFERRER`` where codes or tokens pass.
-        pictures: where its pictures may come from.
+        leads_to: the URLs to which its forms may be submitted or redirected.
+        referrer: ``NO_REFERRER`` on pages with codes or tokens.
+        pictures: the permitted sources of images.
     """
     text = _render(visit.website, visit, template, values)
     return pages.html_answer(text, status, _headers(leads_to, referrer, pictures), visit.cookie_to_set)
@@ -130,7 +132,7 @@ def message_page(
     next_step: str = "Choose one of the list.",
     status: int = 404,
 ) -> Response:
-    """A message page with advice; ``label`` names the link to ``place``."""
+    """A page with a message and advice; ``label`` is the text of the link to ``place``."""
     values = _message_values(title, what, next_step) | {"link": visit.link(place), "label": label}
     return page(visit, "message.html", status=status, referrer=NO_REFERRER, **values)
 
@@ -138,28 +140,28 @@ def message_page(
 def error_page(
     website: WebsiteContainer, title: str, what: str, next_step: str, *, status: int, request_id: str = ""
 ) -> Response:
-    """A page without menu and forms, for a person who need not be a user; ``request_id`` is to quote."""
+    """An error page without menu or forms, also for people without an account. Users can quote ``request_id``."""
     text = _render(website, None, "message.html", _message_values(title, what, next_step, request_id))
     return pages.html_answer(text, status, _headers((), NO_REFERRER, "'self'"))
 
 
 def add_retry_after(response: Response, retry_after: int) -> Response:
-    """An answer with ``Retry-After`` in seconds; unchanged for ``None``."""
+    """Add ``Retry-After`` in seconds to ``response``, unless it is 0."""
     if retry_after:
         response.headers["Retry-After"] = str(retry_after)
     return response
 
 
 def preload() -> None:
-    """Load templates and style sheets now, so that no visitor waits."""
+    """Load templates and style sheets in advance, so that no visitor has to wait."""
     _templates().load()
     static_files().name("site.css")
 
 
 @cache
 def static_files() -> StaticFiles:
-    """The style sheets, scripts and pictures of the web interface, with those of Swagger UI."""
-    swagger_ui = find_spec("flask_swagger_ui")  # carries the files; its code, and Flask, are never loaded
+    """The style sheets, scripts and images of the web interface and Swagger UI."""
+    swagger_ui = find_spec("flask_swagger_ui")  # only its files are used; its code and Flask are never loaded
     assert swagger_ui is not None and swagger_ui.origin is not None, "the package is one of the requirements"
     files = [Path(swagger_ui.origin).parent / "dist" / name for name in _SWAGGER_UI]
     return StaticFiles((_FOLDER / "static", _SHARED / "static"), files)

@@ -18,9 +18,9 @@ from chalicelib.statistics.call_counts import PERCENTILES, Histogram
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, Span, clock_time
 
-DASH = "\u2013"  # also what stands for something that is not known
-_EXACT_BELOW = 100  # milliseconds: what takes longer is told without decimal places
-_SPANS = 3  # so many times of a day that something was down are told
+DASH = "\u2013"  # also shown for unknown figures
+_EXACT_BELOW = 100  # milliseconds; longer durations are shown without decimals
+_SPANS = 3  # downtimes of a day that are listed
 
 
 def day(day: date) -> str:
@@ -121,13 +121,13 @@ _LOWEST = (99, 98, 95, 90, 80, 50, 0)
 """Percentages at the bottom of a picture of availability: a bad minute is visible, and a bad day fits."""
 _HIGHEST = tuple(Decimal(number) for number in (1, 2, 3, 4, 6, 8, 10))
 """What a picture of latency may end at above, times a power of ten: half of it is a short number, too."""
-_SEEN = 2  # so high at least is what was down
-_CROWDED = 100  # of more days the columns have no room between them
+_SEEN = 2  # minimum height of a downtime
+_CROWDED = 100  # with more days, there are no gaps between columns
 _ROOM = 0.22
-_FEW = 8  # up to so many columns are as wide as a date below them
+_FEW = 8  # up to this many columns are wide enough for a date below each
 _PARTS = (4, 3, 5, 6, 7)
 """Numbers of parts into which dates divide a range; the first that fits is used."""
-_ALWAYS = 3  # into so many otherwise: it is then the one in the middle that is longer or shorter, by a day
+_ALWAYS = 3  # otherwise: the middle part is then a day longer or shorter
 
 
 @dataclass(frozen=True, slots=True)

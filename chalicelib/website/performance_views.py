@@ -18,12 +18,12 @@ from chalicelib.website.pages import Visit, page
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
 from chalicelib.website.performance_chart import day as written
 
-DAYS = 30  # so many days are shown unless others are asked for
-LONGEST = 366  # so many days at most
-SPANS = (DAYS, 90, 365)  # the ranges that a link leads to
+DAYS = 30  # days shown by default
+LONGEST = 366  # maximum number of days
+SPANS = (DAYS, 90, 365)  # ranges offered as links
 TIMED_SERVICES: Sequence[Service] = ("AISP", "PISP", "CBPII")
 """The services with an average time at the bank, as regulation requires."""
-_QUOTED = 40  # so much of a BIC that does not exist is shown again
+_QUOTED = 40  # characters of an unknown BIC that are shown again
 
 FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
     "csv": ("text/csv; charset=utf-8", export.as_csv),
@@ -65,7 +65,7 @@ def _read_query(visit: Visit) -> PerformanceQuery:
     banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank["name"].casefold())
     bank = next((bank for bank in banks if bic in ("", bank["bic"])), None)
     if bic and bank is None:
-        found = visit.website.openbanking.banks.find(bic, active=False)  # spelled in the other way, or switched off
+        found = visit.website.openbanking.banks.find(bic, active=False)  # the other BIC notation, or deactivated
         if found is None:
             errors["bic"] = "There is no bank with this BIC. Choose one of the list."
         else:

@@ -18,9 +18,9 @@ from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.pagination import newest_first, select_choices
 from chalicelib.website.records.journeys import Journey
 
-_PICTURES = "'self' data:"  # Swagger UI's style sheet has its pictures in itself
+_PICTURES = "'self' data:"  # Swagger UI's style sheet embeds its images
 _METHODS = ("get", "post", "put", "patch", "delete")
-_OUTSIDE_PROD = "x-outside-prod-only"  # the member of an operation that a sandbox has, and ``prod`` has not
+_OUTSIDE_PROD = "x-outside-prod-only"  # marks an operation that exists on every stage except ``prod``
 
 
 @dataclass(frozen=True, slots=True)

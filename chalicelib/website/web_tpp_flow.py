@@ -91,7 +91,7 @@ class WebTppFlow:
         }
         verifier = self._derive(choice, "verifier") if choice.with_challenge else None
         journey: Journey | None = None
-        with contextlib.suppress(JourneyChanged):  # by a first click
+        with contextlib.suppress(JourneyChanged):  # created by the first of two clicks
             journey = self.journeys.begin(choice.owner, body["state"], members, verifier)
         try:
             return self.authorization_flow.authorize(choice.client, request, repeatable=True).request_url
@@ -142,7 +142,7 @@ class WebTppFlow:
                 TppCredentials(marked.client_id, secret), known["code"], marked.callback_url, known.get("code_verifier")
             )
         except Refusal as refusal:
-            current_call.record_failure("caller")  # the page that says so may well be a good answer
+            current_call.record_failure("caller")  # the page that reports it may still be a success response
             if again and refusal.oauth_error == "invalid_grant":
                 self.journeys.record_end(marked)
             else:

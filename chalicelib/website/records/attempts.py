@@ -83,7 +83,7 @@ class AttemptCounters:
             log.warning("too many attempts", limits=stopped)
             windows = [LIMITS[name].seconds for name in stopped]
             raise TooManyAttempts(max(seconds - now % seconds for seconds in windows)) from None
-        except Conflict:  # as many at the same time as only somebody who guesses sends
+        except Conflict:  # so many concurrent attempts indicate guessing
             raise TooManyAttempts(1) from None
 
     def record_success(self, subjects: Subjects) -> None:
@@ -91,7 +91,7 @@ class AttemptCounters:
         now = self._clock.time()
         try:
             self._store.transact([_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects])
-        except (ConditionFailed, Conflict):  # the next window has begun, or the counter is too busy to matter
+        except (ConditionFailed, Conflict):  # a new window has started, or concurrent attempts make it irrelevant
             return
 
     def _key(self, name: str, whom: str, now: int) -> Item:

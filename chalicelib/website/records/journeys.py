@@ -22,9 +22,9 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.website.records.sessions import TABLE
 
 RETENTION_SECONDS = 30 * 24 * 3600
-EXCHANGE_SECONDS = 30  # after so long an exchange that is not over never will be
+EXCHANGE_SECONDS = 30  # after this time, an unfinished exchange counts as interrupted
 LIST_LIMIT = 10
-STATE_TIME = 8  # a state begins with so many hexadecimal digits of a time, in Unix seconds
+STATE_TIME = 8  # a state begins with the Unix time in this many hexadecimal digits
 _PREFIX = "journey#"
 
 

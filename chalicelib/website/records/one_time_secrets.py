@@ -25,7 +25,7 @@ LIFETIMES: Mapping[Purpose, int] = {"code": 15 * MINUTE, "reset": HOUR, "confirm
 """Purposes of secrets, and their lifetimes in seconds: linking a user (``code``), a new password, a new address."""
 
 _PART = "one-time"
-_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's alphabet: no letter looks like a digit
+_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's Base32: no letter looks like a digit
 _CODE_LENGTH, _GROUP = 12, 4
 _ALIKE = str.maketrans("OIL", "011")
 _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")

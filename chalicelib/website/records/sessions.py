@@ -33,7 +33,7 @@ TABLE = "website"
 LIFETIME = 12 * 3600
 _PART = "session"
 _USER, _VISITOR = "u", "v"
-_EMAIL_SEPARATOR = "~"  # stands between a session's secret and the user's email
+_EMAIL_SEPARATOR = "~"  # between a session's secret and the user's email
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ def _decode_email(hidden: str) -> str:
     return base64.urlsafe_b64decode(hidden + "=" * (-len(hidden) % 4)).decode()
 
 
-BROWSER_LIFETIME = 180 * 24 * 3600  # how long a browser is known after it has signed in, in seconds
-BROWSER_COOKIE = "causeway_known_"  # how the names of the cookies begin; a digest of the account's email follows
+BROWSER_LIFETIME = 180 * 24 * 3600  # how long a browser stays known after a sign-in, in seconds
+BROWSER_COOKIE = "causeway_known_"  # prefix of the cookie names, followed by a digest of the email
 _VALUE = re.compile(r"([0-9a-f]{22})-([0-9]{1,12})\.([A-Za-z0-9_-]+)")
 
 
@@ -149,7 +149,7 @@ def cookie_name(email: str) -> str:
 
 
 def cookie_signer(keyring: Keyring, purpose: str) -> Signer:
-    from itsdangerous import Signer  # few requests need it
+    from itsdangerous import Signer  # imported only when needed
 
     keys = keyring.derived_keys(f"website/{purpose}")
     return Signer(keys, salt=f"website/{purpose}", digest_method=hashlib.sha256)
