@@ -138,9 +138,9 @@ AUTHORIZATION_RULES: Mapping[str, Mapping[str, Status | None]] = {
 """By action, then by the authorization's state. A clearing is always booked; a refund is limited by the clearing."""
 
 DISPUTE_STEPS = {
-    "opened": "the holder has got the money back, which is reserved",
-    "won": "the holder keeps it",
-    "lost": "the shop keeps it",
+    "opened": "the holder has been credited, and the credit is reserved",
+    "won": "the holder keeps the credit",
+    "lost": "the merchant keeps the money",
 }
 DISPUTE_OPENED, DISPUTE_WON, DISPUTE_LOST = "opened", "won", "lost"
 _IF_OPENED = {None: Status.WRONG_STATE, DISPUTE_OPENED: None, DISPUTE_WON: Status.FINAL, DISPUTE_LOST: Status.FINAL}

@@ -21,7 +21,7 @@ PER_TRANSACTION, PER_DAY, PER_WEEK, PER_MONTH, PER_YEAR = 0, 1, 7, 30, 365
 DURATIONS = {
     PER_TRANSACTION: "a single transaction",
     PER_DAY: "a UTC day",
-    PER_WEEK: "an ISO week, from Monday on",
+    PER_WEEK: "an ISO week, starting on Monday",
     PER_MONTH: "a month",
     PER_YEAR: "a year",
 }
@@ -53,8 +53,8 @@ CONFIRMATIONS = {"Y": "the cardholder has confirmed", "N": "the cardholder has r
 
 REASONS = {
     1: "other",
-    2: "asked for by the holder",
-    3: "asked for by the programme manager",
+    2: "requested by the holder",
+    3: "requested by the programme manager",
     4: "lost",
     5: "stolen",
     6: "damaged",
@@ -174,10 +174,10 @@ APPROVALS = (APPROVED, APPROVED_IN_PART)
 AUTHORIZATION, ADVICE, INCREMENT, REVERSAL, EXPIRY = 1, 2, 3, 4, 5
 AUTHORIZE_TYPES = {
     AUTHORIZATION: "authorization",
-    ADVICE: "advice: what the network has decided in the issuer's place",
+    ADVICE: "advice: the network's stand-in decision",
     INCREMENT: "increment of an authorization",
-    REVERSAL: "reversal of an authorization, or of a part of it",
-    EXPIRY: "the hold of an authorization is over",
+    REVERSAL: "full or partial reversal of an authorization",
+    EXPIRY: "expiry of an authorization's hold",
 }
 """``authorize_type``: this project's list."""
 ADVICE_REASONS = {ADVICE: 1, EXPIRY: 2}
@@ -226,7 +226,7 @@ OF_HOLDER, SPECIAL = 1, 2
 ASSIGNED, ASSIGNMENT_PENDING, ASSIGNMENT_REFUSED = 1, 2, 3
 ASSIGNMENT_STATES = {
     ASSIGNED: "assigned",
-    ASSIGNMENT_PENDING: "the provider has not answered",
+    ASSIGNMENT_PENDING: "the provider has not responded",
     ASSIGNMENT_REFUSED: "the provider has refused",
 }
 
@@ -248,7 +248,7 @@ DIRECT_DEBIT_REASONS = {
     "AC06": "blocked account",
     "AM04": "insufficient funds",
     "AM05": "duplication",
-    "MD06": "refund asked for by the payer",
+    "MD06": "refund requested by the payer",
     "MD07": "payer deceased",
     "MS02": "not specified, by the payer",
     "MS03": "not specified, by the bank",

@@ -97,7 +97,7 @@ BALANCE_TYPES: Mapping[str, str] = {
     "openingBooked": "booked, at the start of the day",
     "interimAvailable": "available now",
     "interimBooked": "booked now",
-    "forwardAvailable": "available at a day to come",
+    "forwardAvailable": "available on a future date",
     "nonInvoiced": "not invoiced yet; card accounts only",
 }
 
