@@ -25,9 +25,9 @@ REFUSAL_ADVICE: Mapping[Fault, str] = {
     Fault.WRONG_CREDENTIALS: (
         "Check that the client is active, and enter its secret if it has one. Nothing was used up."
     ),
-    Fault.UNKNOWN_RESOURCE: "Choose a bank of the list.",
+    Fault.UNKNOWN_RESOURCE: "Choose a bank from the list.",
     Fault.TPP_GONE: "Reactivate the client first.",
-    Fault.UNKNOWN: "Wait a moment, and try the same again.",
+    Fault.UNKNOWN: "Wait a moment, then repeat the request.",
     Fault.INTERNAL: "Try again; if it fails again, tell the operator.",
 }
 """Advice on a refusal, by fault."""

@@ -21,10 +21,10 @@ group = command_group("Banks: add, change, test, and their keys.")
 
 BicArgument = Annotated[str, typer.Argument(metavar="BIC", help="The bank's BIC, 8 or 11 characters.")]
 KeyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A PEM file with an RSA public key.")]
-_NAME = typer.Option(help="What PSUs and TPPs call the bank.")
+_NAME = typer.Option(help="The bank's name, as shown to PSUs and TPPs.")
 _COUNTRY = typer.Option(help="Two letters, ISO 3166-1.")
-_API_VERSION = typer.Option(help=f"The protocol it speaks: {' or '.join(map(str, VERSIONS))}.")
-_DOMAIN = typer.Option(metavar="URL", help="The address below which it answers webhooks.")
+_API_VERSION = typer.Option(help=f"The protocol version it implements: {' or '.join(map(str, VERSIONS))}.")
+_DOMAIN = typer.Option(metavar="URL", help="The base URL of its webhooks.")
 _AUTHORIZATION_URL = typer.Option(metavar="URL", help="Its page where PSUs give their consent.")
 _CONSENT_DAYS = typer.Option(help=f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}.")
 Schemes = Annotated[
@@ -36,7 +36,7 @@ Scopes = Annotated[
     typer.Option("--scope", metavar="NAME", help="A scope it can provide; repeatable. All when left out."),
 ]
 Subject = Annotated[
-    str | None, typer.Option(metavar="DN", help="The client certificate it must come with; an empty text removes it.")
+    str | None, typer.Option(metavar="DN", help="The client certificate it must present; an empty value removes it.")
 ]
 SignatureRequired = Annotated[
     bool | None,
@@ -66,7 +66,7 @@ def add(
     consent_days: Annotated[int, _CONSENT_DAYS] = CONSENT_DAYS,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
-    inactive: Annotated[bool, typer.Option("--inactive", help="Register it without letting anybody use it.")] = False,
+    inactive: Annotated[bool, typer.Option("--inactive", help="Register it as inactive: nobody can use it.")] = False,
 ) -> Report:
     """Register a bank and print its API key, once.
 
@@ -163,7 +163,7 @@ def change(
     }
     changes = {member: value for member, value in given.items() if value is not None}
     if not changes:
-        raise CommandRefused("nothing to change was given: see --help for what can be")
+        raise CommandRefused("no change was specified: see --help for the options")
     banks = connection.connect().openbanking.banks
     if changes.get("api_version", banks.get(bic).api_version) != banks.get(bic).api_version:
         changes = {"scopes": (), "schemes": (), **changes}
@@ -190,7 +190,7 @@ def probe_bank(bic: BicArgument) -> Report:
     elif outcome["reachable"]:
         verdict = "answers, but does not accept the API key or the signature"
     else:
-        verdict = "is not reachable, or does not speak the protocol"
+        verdict = "is unreachable, or does not implement the protocol"
     members = {name: value for name, value in outcome.items() if name not in ("bic", "reachable", "accepted")}
     return Report(outcome, f"{outcome['bic']} {verdict}.\n\n{format_members(members)}", good=outcome["accepted"])
 
@@ -291,7 +291,7 @@ def remove(
     bank = banks.get(bic)
     if not yes:
         if as_json:
-            raise CommandRefused("with --json a bank is removed only with --yes, since nobody can be asked")
+            raise CommandRefused("with --json a bank is removed only with --yes, because it cannot prompt")
         if not typer.confirm(f"Remove {bank.name} ({bank.bic}) and its keys?", err=True):
             raise CommandRefused(f"{bank.bic} was not removed")
     banks.remove(bank.bic)

@@ -77,7 +77,7 @@ def verify(
 @command(group, "show")
 def show(
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="An id, or MANAGER.ID of a special account.")],
-    limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many rows at most.")] = _LATEST,
+    limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="The maximum number of rows.")] = _LATEST,
 ) -> Report:
     """Show the rows of an account, newest first: time, cause, entries, and the resulting balances.
 

@@ -17,17 +17,17 @@ from infra.admin.output import ONCE, CommandRefused, Report, command, command_gr
 group = command_group("Users of the web interface.")
 
 
-EmailArgument = Annotated[str, typer.Argument(metavar="EMAIL", help="The login name.")]
+EmailArgument = Annotated[str, typer.Argument(metavar="EMAIL", help="The user's login name.")]
 
 
 @command(group, "add")
 def add(
     email: EmailArgument,
     terms_accepted: Annotated[
-        bool, typer.Option("--terms-accepted", help="The user has accepted the terms already, and is not asked again.")
+        bool, typer.Option("--terms-accepted", help="The user has already accepted the terms and is not asked again.")
     ] = False,
     password_stdin: Annotated[
-        bool, typer.Option("--password-stdin", help="Take the password from standard input, instead of a link.")
+        bool, typer.Option("--password-stdin", help="Read the password from standard input instead of creating a link.")
     ] = False,
 ) -> Report:
     """Create a user, and print a one-time link to set a password.
@@ -99,7 +99,7 @@ def deactivate(email: EmailArgument) -> Report:
       .venv/bin/python -m infra.admin users deactivate ada@example.com
     """
     user = connection.connect().website.users.deactivate(email)
-    return Report({"user": _user_members(user)}, f"{user.email} is signed out everywhere, and cannot sign in any more.")
+    return Report({"user": _user_members(user)}, f"{user.email} is signed out everywhere and can no longer sign in.")
 
 
 @command(group, "activate")
@@ -118,7 +118,11 @@ def activate(email: EmailArgument) -> Report:
 def reset_password(
     email: EmailArgument,
     at_once: Annotated[
-        bool, typer.Option("--at-once", help="End the current password and all sessions now: somebody else has it.")
+        bool,
+        typer.Option(
+            "--at-once",
+            help="Invalidate the current password and all sessions now, because the password is compromised.",
+        ),
     ] = False,
 ) -> Report:
     """Print a one-time link with which a user sets a new password.
@@ -155,7 +159,7 @@ def show(email: EmailArgument) -> Report:
 def _report_link(hub: Hub, user: User, said: str) -> Report:
     address = hub.website.account_flow.issue_operator_link(user)
     hours = OPERATOR_LINK_SECONDS // 3600
-    text = f"{said}\n\nThe link that sets a password: {address}\nIt is good once, for {hours} hours. {ONCE}"
+    text = f"{said}\n\nLink to set a password: {address}\nIt can be used once, within {hours} hours. {ONCE}"
     return Report({"user": _user_members(user), "password_link": address}, text)
 
 

@@ -182,7 +182,7 @@ def test_without_any_day_the_page_says_when_there_will_be_one(visitor: Person) -
     visitor.get("/performance")
 
     assert "There are no figures for these days." in visitor.text
-    assert "at 01:10 UTC of the next one" in visitor.text
+    assert "at 01:10 UTC the next day" in visitor.text
     assert "format=csv" not in visitor.last.text
 
 

@@ -219,7 +219,7 @@ def test_only_what_is_given_is_changed(world: World, bic: str, key_file: Path) -
     assert done("banks", "change", bic, "--signature-required")["bank"]["signature_required"] is True
     assert done("banks", "change", bic, "--inactive")["bank"]["active"] is False
     assert done("banks", "change", bic, "--active")["bank"]["active"] is True
-    assert refused("banks", "change", bic) == "nothing to change was given: see --help for what can be"
+    assert refused("banks", "change", bic) == "no change was specified: see --help for the options"
 
 
 def test_a_bank_that_moves_to_the_other_version_gets_its_scopes(bic: str, key_file: Path) -> None:
@@ -530,7 +530,7 @@ def test_a_bank_that_does_not_speak_the_protocol_ends_with_1(world: World, answe
     assert found["reachable"] is False
     assert found["accepted"] is False
     assert found["answer"] == said
-    assert "is not reachable, or does not speak the protocol" in spoken.stdout
+    assert "is unreachable, or does not implement the protocol" in spoken.stdout
     assert said in spoken.stdout
 
 
@@ -572,7 +572,7 @@ def test_a_user_is_made_with_a_link_that_sets_a_password_once(world: World) -> N
     text = run("users", "add", email).stdout
 
     match = re.search(
-        r"^The link that sets a password: (http\S+/reset/([\w-]{43}))\nIt is good once, for 24 h", text, re.MULTILINE
+        r"^Link to set a password: (http\S+/reset/([\w-]{43}))\nIt can be used once, within 24 h", text, re.MULTILINE
     )
     assert match is not None
     assert text.startswith(f"{email} is registered.\n")
