@@ -94,7 +94,7 @@ def test_an_actions_examples_are_there_to_choose_from(visitor: Visitor) -> None:
     screen(visitor, "cards")
     lock(visitor)
     card = opened(visitor.page, "createCard")
-    card.get_by_label("Example").first.select_option(label="Make a virtual card")
+    card.get_by_label("Example").first.select_option(label="Create a virtual card")
 
     visitor.page.wait_for_function(
         "text => document.querySelector('textarea').value.includes(text)", arg='"card_virtual": 1'

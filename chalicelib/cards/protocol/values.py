@@ -21,7 +21,7 @@ PER_TRANSACTION, PER_DAY, PER_WEEK, PER_MONTH, PER_YEAR = 0, 1, 7, 30, 365
 DURATIONS = {
     PER_TRANSACTION: "a single transaction",
     PER_DAY: "a UTC day",
-    PER_WEEK: "an ISO week, starting on Monday",
+    PER_WEEK: "an ISO week, from Monday on",
     PER_MONTH: "a month",
     PER_YEAR: "a year",
 }

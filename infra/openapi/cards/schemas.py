@@ -265,7 +265,7 @@ def _error() -> Json:
             "duplicated": _DUPLICATED,
             "status_code": {
                 "enum": [int(status) for status in Status],
-                "description": "The error, see the table of status codes",
+                "description": "The error code; see the table of status codes",
                 "examples": [int(Status.FIELD_MISSING)],
             },
             "message": {
