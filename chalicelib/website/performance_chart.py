@@ -1,9 +1,7 @@
-"""Performance over time, as text and as pictures: day records as words, and as paths of an SVG.
+"""Performance charts: day records rendered as text and SVG paths. Unknown figures are shown as a dash.
 
-An unknown figure is a dash.
-
-The paths are drawn on an area that the page stretches to its own width; dots and texts, which keep their shape, are
-placed in percent of that width. All pictures of a page have a place for every day of the same range.
+The page stretches the paths to its own width. Dots and text, which must keep their shape, are positioned in percent
+of that width. All charts of a page cover the same range of days.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ def duration(milliseconds: Decimal | None) -> str:
 
 
 def downtime(seconds: int | None) -> str:
-    """``4 min 30 s``, ``2 h 5 min``: the two largest units that there are."""
+    """``4 min 30 s`` or ``2 h 5 min``: the two largest units."""
     if seconds is None:
         return DASH
     hours, minutes, rest = seconds // 3600, seconds % 3600 // 60, seconds % 60
@@ -59,7 +57,7 @@ def downtime(seconds: int | None) -> str:
 
 
 def down_times(spans: Sequence[Span]) -> str:
-    """Downtimes as text, from seconds of a day; only the first ones."""
+    """Downtimes as text, from spans in seconds of a day; only the first three are listed."""
     told = ", ".join(_span_text(since, until) for since, until in spans[:_SPANS])
     return told + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
 
@@ -75,13 +73,13 @@ def availability_text(record: DayRecord) -> str:
 
 
 def latency_text(found: Sequence[Decimal]) -> str:
-    """Milliseconds for each of ``PERCENTILES``: ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
+    """Milliseconds for each of ``PERCENTILES``, e.g. ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
     pairs = zip(PERCENTILES, found, strict=True)
     return ", ".join(f"p{percentile} {duration(milliseconds)}" for percentile, milliseconds in pairs)
 
 
 def describe_availability(known: Sequence[DayRecord], days: DayRange) -> str:
-    """What a picture of the records of those days shows on which the bank was asked."""
+    """A text alternative for the availability chart; ``known`` are the days with calls to the bank."""
     worst = max(known, key=lambda record: record.down_seconds)
     down = [record for record in known if record.down_seconds]
     told = f"Asked on {len(known)} of {len(days)} days."
@@ -91,7 +89,7 @@ def describe_availability(known: Sequence[DayRecord], days: DayRange) -> str:
 
 
 def describe_latency(known: Sequence[Sequence[Decimal]], days: DayRange) -> str:
-    """What a picture shows of milliseconds for each of ``PERCENTILES``, by day."""
+    """A text alternative for a latency chart; ``known`` has milliseconds for each of ``PERCENTILES``, by day."""
     told = [
         f"p{percentile} between {duration(min(found))} and {duration(max(found))}"
         for percentile, found in zip(PERCENTILES, zip(*known, strict=True), strict=True)
@@ -100,7 +98,7 @@ def describe_latency(known: Sequence[Sequence[Decimal]], days: DayRange) -> str:
 
 
 def _span_text(since: int, until: int) -> str:
-    """To the minute, when it has one."""
+    """A time span, in whole minutes unless it is shorter than one."""
     moments = [clock_time(at) for at in (since, until)]
     return DASH.join(moments if until - since < 60 else (moment[:-3] for moment in moments))
 
@@ -118,21 +116,21 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
 WIDTH, HEIGHT = 1000, 160
 Side = Literal["bank", "hub"]
 _LOWEST = (99, 98, 95, 90, 80, 50, 0)
-"""Percentages at the bottom of a picture of availability: a bad minute is visible, and a bad day fits."""
+"""Possible bottoms of an availability scale, in percent: a bad minute stays visible, and a bad day fits."""
 _HIGHEST = tuple(Decimal(number) for number in (1, 2, 3, 4, 6, 8, 10))
-"""What a picture of latency may end at above, times a power of ten: half of it is a short number, too."""
+"""Possible tops of a latency scale, times a power of ten; half of each is a short number, too."""
 _SEEN = 2  # minimum height of a downtime
 _CROWDED = 100  # with more days, there are no gaps between columns
 _ROOM = 0.22
 _FEW = 8  # up to this many columns are wide enough for a date below each
 _PARTS = (4, 3, 5, 6, 7)
-"""Numbers of parts into which dates divide a range; the first that fits is used."""
+"""Numbers of parts for the date labels; the first that divides the range evenly is used."""
 _ALWAYS = 3  # otherwise: the middle part is then a day longer or shorter
 
 
 @dataclass(frozen=True, slots=True)
 class ChartPath:
-    """A path on the area of ``WIDTH`` and ``HEIGHT``; ``name`` is its subject."""
+    """An SVG path in an area of ``WIDTH`` by ``HEIGHT``; ``name`` identifies what it shows."""
 
     name: str
     path: str
@@ -140,7 +138,7 @@ class ChartPath:
 
 @dataclass(frozen=True, slots=True)
 class ChartDot:
-    """A day that no line leads to: ``across`` in percent of the width, ``down`` as on the area."""
+    """A measured day between unmeasured ones: ``across`` in percent of the width, ``down`` in units of ``HEIGHT``."""
 
     name: str
     across: float
@@ -149,7 +147,7 @@ class ChartDot:
 
 @dataclass(frozen=True, slots=True)
 class AxisLabel:
-    """A date below the picture; ``anchor`` is the part of the text that stands at ``across``, in percent."""
+    """A date below the chart; ``anchor`` is the part of the text placed at ``across``, in percent."""
 
     across: float
     anchor: Literal["start", "middle", "end"]
@@ -158,7 +156,7 @@ class AxisLabel:
 
 @dataclass(frozen=True, slots=True)
 class ChartDay:
-    """The place of a day, in percent of the width, and its tooltip."""
+    """The position of a day, in percent of the width, and its tooltip."""
 
     across: float
     width: float
@@ -167,7 +165,7 @@ class ChartDay:
 
 @dataclass(frozen=True, slots=True)
 class PerformanceChart:
-    """A picture: ``scale`` from top to bottom at equal distances, and in words all that it shows."""
+    """A chart: ``scale`` has evenly spaced labels from top to bottom, ``description`` is its text alternative."""
 
     title: str
     description: str
@@ -180,7 +178,7 @@ class PerformanceChart:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Days side by side."""
+    """The horizontal axis of a chart, divided into days."""
 
     days: DayRange
 
@@ -189,18 +187,18 @@ class Axis:
         return WIDTH / len(self.days)
 
     def centre(self, number: int) -> float:
-        """Of the ``number``-th day, from 0."""
+        """The position of the centre of day ``number``, counted from 0."""
         return (number + 0.5) * self.step
 
     def date_labels(self) -> list[AxisLabel]:
-        """Some days by their names, the first and the last among them, at equal distances or nearly so."""
+        """Evenly spaced date labels, or nearly so, including the first and last day."""
         last = len(self.days) - 1
         parts = next((parts for parts in _PARTS if last % parts == 0), _ALWAYS)
         numbers = {round(last * part / parts) for part in range(parts + 1)}
         return [self._label(number, each) for number, each in enumerate(self.days) if number in numbers]
 
     def chart_days(self, told: Mapping[date, str]) -> list[ChartDay]:
-        """The places of all days; days without ``told`` have no measurements."""
+        """The positions and tooltips of all days; days missing in ``told`` had no calls."""
         return [
             ChartDay(
                 _percent_of_width(number * self.step),
@@ -220,9 +218,9 @@ class Axis:
 
 
 def availability_chart(records: Sequence[DayRecord], days: DayRange) -> PerformanceChart | None:
-    """A column for each day on which the bank was asked, with the downtime hanging from 100 %; ``None`` without any.
+    """A column for each day with calls to the bank, with downtime drawn from 100 % down; ``None`` without such days.
 
-    The bottom is the percentage of ``scale``.
+    The columns start at the lowest percentage of ``scale``.
     """
     known = {record.day: record for record in records if record.availability is not None}
     if not known:
@@ -252,7 +250,7 @@ def availability_chart(records: Sequence[DayRecord], days: DayRange) -> Performa
 
 
 def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side: Side) -> PerformanceChart | None:
-    """A line for each of ``PERCENTILES`` over the days on which something was timed; ``None`` without any."""
+    """A line for each of ``PERCENTILES`` over the days with measurements; ``None`` if there are none."""
     known = {record.day: found for record in records if (found := _percentiles(getattr(record.latency, side)))}
     if not known:
         return None
@@ -284,12 +282,12 @@ def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side
 
 
 def _percentiles(histogram: Histogram) -> list[Decimal]:
-    """Milliseconds for each of ``PERCENTILES``; nothing when nothing was timed."""
+    """Milliseconds for each of ``PERCENTILES``; empty without measurements."""
     return [found for each in PERCENTILES if (found := histogram.percentile(each)) is not None]
 
 
 def _runs(days: DayRange, known: Mapping[date, Sequence[Decimal]]) -> list[list[tuple[int, Sequence[Decimal]]]]:
-    """The known days with their numbers, those without a gap between them together."""
+    """The days in ``known`` with their numbers, grouped into runs of consecutive days."""
     runs: list[list[tuple[int, Sequence[Decimal]]]] = []
     for number, each in enumerate(days):
         if each not in known:
@@ -305,7 +303,7 @@ def _column(left: float, width: float, top: float, bottom: float) -> str:
 
 
 def _scale_top(most: Decimal) -> Decimal:
-    """A short number that is not less."""
+    """The smallest suitable top of a scale that includes ``most``."""
     power = Decimal(10) ** most.adjusted()
     return next(number * power for number in _HIGHEST if number * power >= most)
 

@@ -1,4 +1,4 @@
-"""The performance page: availability and latency of a bank and of this service on chosen days."""
+"""The performance page: availability and latency of a bank and of this service over a range of days."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DAYS = 30  # days shown by default
 LONGEST = 366  # maximum number of days
 SPANS = (DAYS, 90, 365)  # ranges offered as links
 TIMED_SERVICES: Sequence[Service] = ("AISP", "PISP", "CBPII")
-"""The services with an average time at the bank, as regulation requires."""
+"""The services whose average time at the bank is shown, as regulation requires."""
 _QUOTED = 40  # characters of an unknown BIC that are shown again
 
 FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
@@ -34,10 +34,7 @@ FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class PerformanceQuery:
-    """The requested bank and days, or the errors by field.
-
-    ``latest`` is the latest day that can be asked for.
-    """
+    """The requested bank and days, or errors by field. ``latest`` is the latest day that can be requested."""
 
     banks: Sequence[BankEntry]
     bank: BankEntry | None
@@ -47,7 +44,7 @@ class PerformanceQuery:
 
 
 def show_performance(visit: Visit) -> Response:
-    """``GET /performance``: of the bank ``bic`` the days ``from`` … ``to``; as a file with ``format``, csv or json."""
+    """``GET /performance``: the days ``from`` to ``to`` of the bank ``bic``; ``format`` csv or json downloads them."""
     wanted = _read_query(visit)
     if wanted.bank is None or wanted.errors:
         status = 200 if not wanted.errors else 404 if wanted.errors.keys() == {"bic"} else 400
@@ -59,7 +56,7 @@ def show_performance(visit: Visit) -> Response:
 
 
 def _read_query(visit: Visit) -> PerformanceQuery:
-    """Parse the query; the defaults are the first bank and the latest finished days."""
+    """Parse the query; it defaults to the first bank and the last 30 complete days."""
     errors: dict[str, str] = {}
     bic = visit.field("bic").strip().upper()
     banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank["name"].casefold())
@@ -86,7 +83,7 @@ def _read_query(visit: Visit) -> PerformanceQuery:
 
 
 def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
-    """The day in a field; ``None`` if it is empty, or no day, which is an error."""
+    """The day in a field; ``None`` if the field is empty or, with an error added to ``errors``, invalid."""
     given = visit.field(name).strip()
     if not given:
         return None
@@ -98,7 +95,7 @@ def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
 
 
 def _first_day(until: date, days: int) -> date:
-    """The first day of a range that ends with ``until``."""
+    """The first day of a range of ``days`` days that ends on ``until``."""
     return date.fromordinal(max(1, until.toordinal() - days + 1))
 
 

@@ -1,6 +1,6 @@
-"""The routes of the web interface, its static files, the OpenAPI documents, and the service's health.
+"""The routes of the web interface, its static files, the OpenAPI documents, and the health check.
 
-The pages are loaded at the first request.
+Page views are loaded on the first request.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ for _place, _methods in PAGES.items():
     website_routes.serve(_place, _methods, _page_view(_place))
 
 sandbox_routes = Routes["WebsiteContainer"](f"{__name__}.sandbox", _answer_failure)
-"""What there is in sandboxes only."""
+"""Routes that exist in sandboxes only."""
 sandbox_routes.serve(SIMULATOR, ["GET", "POST"], _page_view(SIMULATOR))
 
 
@@ -64,7 +64,7 @@ def static(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/docs.md")
 def docs_markdown(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """The documentation's first page as Markdown; other pages have theirs below ``/docs``."""
+    """The start page of the documentation as Markdown; that of other pages is under ``/docs``."""
     from chalicelib.website.docs_views import answer_source
 
     return answer_source("README.md")
@@ -80,13 +80,13 @@ def llms(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/health")
 def health(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """Whether the service answers, and which stage it is; asks no other service."""
+    """Respond with the status and stage, without calling other services."""
     return json_answer({"status": "ok", "stage": website.shared.settings.stage})
 
 
 def _document_view(name: str) -> View[WebsiteContainer]:
     def answer(website: WebsiteContainer, incoming: Incoming) -> Response:
-        """An OpenAPI document; 304 if the caller has it."""
+        """An OpenAPI document; 304 if the client already has it."""
         settings = website.shared.settings
         found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
         headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag}

@@ -1,6 +1,6 @@
-"""The simulator's forms on a card's page: choices, parsing, and results.
+"""The simulator's forms on the page of a card: choices, parsing, and results.
 
-An offer's value is a number and the currency that its amounts are in: ``000000000012.978``.
+The value of an offer is an id and the currency of its amounts, e.g. ``000000000012.978``.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from chalicelib.website.simulations import Choices, FormField, Offer, Simulation
 
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
-"""What money in a currency comes by."""
+"""The payment scheme of incoming money, by currency."""
 _DEBIT = "debit"
 _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
-"""The states of authorizations, those first that a shop is the likeliest to collect of."""
+"""The states of authorizations, in the order in which a clearing is most likely."""
 
 FieldReader = Callable[[str], str]
 """Returns the input of a field."""
 
 
 class InvalidForm(ValueError):
-    """Fields are invalid; ``errors`` has a sentence for each by name, in the form's order."""
+    """Fields are invalid; ``errors`` has a sentence for each of them, by name and in the order of the form."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         self.errors = errors
@@ -48,7 +48,7 @@ class InvalidForm(ValueError):
 
 
 def build_offers(shown: Mapping[str, Any]) -> Mapping[Offer, Choices]:
-    """What there is to choose from on the page of a card, as ``showCard`` shows it."""
+    """The offers on the page of a card, from the response of ``showCard``."""
     booked = [row for account in shown["accounts"] for row in account["transactions"]]
     collected = [row for row in booked if _is_collected(row, shown["card"]["card_id"])]
     known = _known_authorizations(shown)
@@ -64,7 +64,7 @@ def build_offers(shown: Mapping[str, Any]) -> Mapping[Offer, Choices]:
 
 
 def build_defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
-    """What fields begin with where that depends on the card, by action and name: what their first authorization has."""
+    """Default values that depend on the card, by action and field: those of the first authorization offered."""
     known = _known_authorizations(shown)
     held = next((each for each in known if each["state"] == HELD), None)
     cleared = next((each for each in known if each["cleared"]), None)
@@ -78,7 +78,7 @@ def build_defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
 
 
 def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> dict[str, Any]:
-    """The request of a submitted form. Raises: InvalidForm, with every wrong field."""
+    """The request members from a submitted form. Raises: InvalidForm, with every invalid field."""
     given = {field.name: written(field.name).strip() for field in simulation.fields}
     errors = {field.name: _field_problem(field, given[field.name]) for field in simulation.fields}
     found: dict[str, Any] = {}
@@ -106,7 +106,7 @@ def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> 
 
 
 def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
-    """The service's errors by field; empty if they concern something else."""
+    """The errors in a refusal by field; empty if any of them concerns something else."""
     labels = {field.name: field.label for field in simulation.fields}
     parts = [part.partition(" ") for part in message.split("; ")]
     if not all(name in labels for name, *_ in parts):
@@ -115,7 +115,7 @@ def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
 
 
 def _field_problem(field: FormField, text: str) -> str:
-    """The error of a single field, or empty."""
+    """The error in a single field; empty if it is valid."""
     if not text:
         return "" if field.optional or field.kind == "check" else f"{field.label} is missing."
     if field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
@@ -126,7 +126,7 @@ def _field_problem(field: FormField, text: str) -> str:
 
 
 def _implied_members(simulation: Simulation, found: Mapping[str, Any], currency: int) -> dict[str, Any]:
-    """Members that follow from the chosen offer; ``currency`` is that of the offer."""
+    """Request members that follow from the chosen offer, whose currency is ``currency``."""
     if simulation.needs == "addresses":
         return {"currency_ison": currency, "scheme": _SCHEMES.get(currency, "")}
     if simulation.action == "assignExternalPaymentAddress":
@@ -135,7 +135,7 @@ def _implied_members(simulation: Simulation, found: Mapping[str, Any], currency:
 
 
 def _is_number_offer(field: FormField) -> bool:
-    """Whether the field is an amount with a currency."""
+    """Whether the field's choices are offers whose value is an id and a currency."""
     return field.offer not in (None, "currencies")
 
 
@@ -145,12 +145,12 @@ def _split_offer(text: str) -> tuple[str, int]:
 
 
 def _to_int(text: Any) -> int:
-    """A submitted number; 0 if it is none."""
+    """A submitted number; 0 if it is invalid."""
     return int(text) if re.fullmatch("[0-9]{1,9}", str(text)) else 0
 
 
 def _known_authorizations(shown: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The authorizations that something was approved or collected for, those first that more is likely to come for."""
+    """The authorizations that were approved or cleared, in the order in which another clearing is most likely."""
     known = [each for each in shown["authorizations"] if each["state"] != DECLINED or each["cleared"]]
     return sorted(known, key=lambda each: _LIKELY.index(each["state"]))
 
@@ -160,7 +160,7 @@ def _currency_member(authorization: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _is_collected(row: Mapping[str, Any], card_id: int) -> bool:
-    """Whether a transaction is one that a shop has collected by the card."""
+    """Whether a transaction is a payment that a shop collected with this card."""
     return row["mti"] == PRESENTMENT and row["direction"] == _DEBIT and row.get("card_id") == card_id
 
 
@@ -194,7 +194,7 @@ Members = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """The result's text; ``good`` if the request succeeded."""
+    """The text of a result; ``good`` if the request succeeded."""
 
     title: str
     told: str
@@ -202,7 +202,9 @@ class SimulationResult:
 
 
 def describe_result(action: str, members: Members, data: Any, shown: Members) -> SimulationResult:
-    """The outcome of an action with these members and the answer ``data``; ``shown`` is the card's page afterwards."""
+    """The result of an action, from its request ``members``, its response ``data``, and the card afterwards,
+    ``shown``.
+    """
     match action:
         case "simulateAuthorization" | "simulateAdvice" | "simulateIncrement":
             return _authorization_result(action, data, shown)
@@ -230,7 +232,7 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
 
 
 def _authorization_result(action: str, data: Members, shown: Members) -> SimulationResult:
-    """The answer to the network, with the code and its meaning."""
+    """The response to the network, as a code with its meaning."""
     code, currency = data["response_code"], data["holder_currency_ison"]
     approved, fired = is_approved(code), risk_summary(data["risk_actions"])
     parts = [f"{code}, {response_meaning(code)}."]
@@ -242,9 +244,9 @@ def _authorization_result(action: str, data: Members, shown: Members) -> Simulat
 
 
 def _approval_text(action: str, data: Members, shown: Members) -> str:
-    """The approved amount in words.
+    """The approved amount as text.
 
-    The card shows its hold; the answer alone does not show whether its amount includes fees.
+    It uses the hold shown on the card, because the response does not show whether its amount includes fees.
     """
     currency = data["holder_currency_ison"]
     fees = money(data["fee_amount"], currency) if data["fee_amount"] else ""
@@ -286,13 +288,13 @@ def _balances(data: Members, currency: int | None) -> str:
 
 
 def _currency_of_authorization(trans_link: str, shown: Members) -> int | None:
-    """The currency of the account that an authorization is about; ``None`` for one that the page does not show."""
+    """The currency of an authorization's account; ``None`` if the page does not show the authorization."""
     accounts = {account["id"]: account["currency_ison"] for account in shown["accounts"]}
     found = (each["account_id"] for each in shown["authorizations"] if each["trans_link"] == trans_link)
     return accounts.get(next(found, None))
 
 
 def _currency_of_transaction(number: int, shown: Members) -> int | None:
-    """The currency of a transaction's account; ``None`` if the page does not show it."""
+    """The currency of a transaction's account; ``None`` if the page does not show the transaction."""
     booked = ((account, row) for account in shown["accounts"] for row in account["transactions"])
     return next((account["currency_ison"] for account, row in booked if row["transaction_id"] == number), None)

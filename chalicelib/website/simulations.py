@@ -1,6 +1,7 @@
 """The simulator's forms as data: the fields of each action.
 
-A form's choices are either fixed or offers: present records of a kind on the card's page, such as held authorizations.
+The choices of a field are fixed, or they are offers: existing records shown on the card's page, e.g. held
+authorizations.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from chalicelib.cards.protocol.states import DISPUTE_OPENED, DISPUTE_STEPS
 Kind = Literal["amount", "choice", "offer", "text", "secret", "check"]
 Offer = Literal["currencies", "accounts", "held", "known", "cleared", "collected", "addresses"]
 Choices = Mapping[str, str]
-"""Values with labels."""
+"""Labels by value."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A field: the request member and its label.
+    """A form field: the name of the request member, and its label.
 
-    ``optional`` ones may be left empty and are then not sent; a secret is never shown again. Without a default the
-    first offer is chosen. ``digits`` is the length of a secret.
+    An empty ``optional`` field is not sent. The value of a secret is never shown again. Without a default, the first
+    offer is selected. ``digits`` is the length of a secret.
     """
 
     name: str
@@ -40,11 +41,11 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A form.
+    """A form of the simulator.
 
     Attributes:
-        is_of_card: whether the request names the card instead of an authorization.
-        otherwise: the text if there is nothing to act on yet.
+        is_of_card: whether the request names the card, unless it names an authorization.
+        otherwise: the text shown if there is nothing to act on yet.
     """
 
     action: str

@@ -1,4 +1,4 @@
-"""The pages of the web interface by address, and who may open them; the first page and the terms."""
+"""The pages of the web interface by path, and who may open them; the home page and the terms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chalicelib.website.pages import Visit, error_page, message_page, page
 
 
 def show_home(visit: Visit) -> Response:
-    """``GET /``: the introduction and, for a user, the next steps."""
+    """``GET /``: the introduction and, for signed-in users, the next steps."""
     clients = visit.website.openbanking.clients.all(visit.email) if visit.email else []
     journeys = visit.website.journeys.list_latest(visit.email) if visit.email else []
     return page(
@@ -70,7 +70,7 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("GET", "/docs/{page}/{subpage}"): docs_views.show_document,
     ("GET", SIMULATOR): card_views.redirect_to_card,
 }
-"""Method, address and view of the pages that need no user."""
+"""Views of public pages, by method and path."""
 
 FOR_USERS: Mapping[tuple[str, str], View] = {
     ("GET", "/account"): account_views.show_account,
@@ -91,7 +91,7 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
     ("GET", "/deliveries/{delivery_id}"): delivery_views.show_delivery,
     ("POST", "/deliveries/{delivery_id}"): delivery_views.resend_delivery,
 }
-"""Method, address and view of the pages of users who are signed in."""
+"""Views of pages for signed-in users, by method and path."""
 
 
 def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response:
@@ -118,7 +118,7 @@ def answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 
 def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:
-    """The error page, without details of the error."""
+    """Respond with an error page that does not reveal details of the error."""
     if isinstance(error, WrongMethod):
         what = f"This address takes {error.allowed} only."
         return error_page(website, "Not possible here", what, "Begin at the start page.", status=405)
@@ -139,5 +139,5 @@ def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Excepti
 
 
 def _return_address(incoming: Incoming) -> str:
-    """The requested page, to return to after signing in."""
+    """The requested URL, to return to after signing in."""
     return incoming.route.format(**incoming.uri) + (f"?{urlencode(incoming.query)}" if incoming.query else "")

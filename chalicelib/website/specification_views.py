@@ -25,7 +25,7 @@ _OUTSIDE_PROD = "x-outside-prod-only"  # marks an operation that exists on every
 
 @dataclass(frozen=True, slots=True)
 class DocumentedOperation:
-    """One call of a document, or one action of a call that has several; ``place`` is its path, or the action."""
+    """An operation of a document, or one action of an operation with several; ``place`` is its path or the action."""
 
     method: str
     place: str
@@ -34,7 +34,7 @@ class DocumentedOperation:
 
 @dataclass(frozen=True, slots=True)
 class OperationGroup:
-    """A group of operations; without a title if there is one group only."""
+    """A group of operations; the title is empty if it is the only group."""
 
     title: str
     operations: Sequence[DocumentedOperation]
@@ -42,7 +42,7 @@ class OperationGroup:
 
 @dataclass(frozen=True, slots=True)
 class ClientChoice:
-    """A client that can be chosen; ``payment_callback`` is where its payments may send people back to."""
+    """A client to choose; ``payment_callback`` is the URL to which its payments can return people."""
 
     client_id: str
     title: str
@@ -50,7 +50,7 @@ class ClientChoice:
 
 
 def show_specification(visit: Visit) -> Response:
-    """``GET /specifications/{screen}``; ``state`` names the user's journey with the token to use."""
+    """``GET /specifications/{screen}``; ``state`` identifies the journey whose access token is used."""
     found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
     if found is None:
         what, place = "There is no screen of this name.", f"/specifications/{SCREENS[0].name}"
@@ -78,7 +78,7 @@ def show_specification(visit: Visit) -> Response:
 
 @cache
 def _contents(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> tuple[str, Sequence[OperationGroup]]:
-    """What a screen is about, in a sentence, and its operations in the document's order."""
+    """A screen's summary sentence and its operations, in the order of the document."""
     document = jsontext.loads(load_document(shown.document, public_url).text)
     if shown.tag is None:
         return document["info"]["summary"], _action_groups(document, is_sandbox)
@@ -93,7 +93,7 @@ def _contents(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> 
 
 
 def _action_groups(document: dict[str, Any], is_sandbox: bool) -> Sequence[OperationGroup]:
-    """This stage's actions of a document whose operations have several, in groups."""
+    """The actions of a document that are available on this stage, in groups."""
     groups: dict[str, list[DocumentedOperation]] = {}
     for operations in document["paths"].values():
         for method, operation in operations.items():
@@ -113,7 +113,7 @@ def _client_choices(visit: Visit, email: str) -> Sequence[ClientChoice]:
 
 
 def _payment_callback(visit: Visit, client: Client) -> str:
-    """A client's ``callback_url`` for payments: its own, or this service's page."""
+    """The ``callback_url`` for a client's payments: the client's own, or this service's page."""
     clients = visit.website.openbanking.clients
     own = clients.web_callback(client)
     return _payment_callback_page(visit) if own == clients.default_callback else own
@@ -124,7 +124,7 @@ def _payment_callback_page(visit: Visit) -> str:
 
 
 def _access_token(visit: Visit, journey: Journey) -> str:
-    """The access token of a journey while it is valid."""
+    """The access token of a journey; empty unless it is valid."""
     if journey.stage != "tokens" or (journey.access_valid_until or 0) <= visit.website.shared.clock.time():
         return ""
     return visit.website.journeys.unseal_secrets(journey).get("access_token", "")

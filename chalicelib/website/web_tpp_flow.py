@@ -1,7 +1,7 @@
 """The web interface as a TPP: authorization, tokens and revocation for its users' clients.
 
-It goes the way of any TPP. What it shows before a request runs is what then runs: ``state`` and code verifier are
-worked out of the draft that the page carries.
+It takes the same steps as any TPP. The request that a page displays is the one that is sent, because ``state`` and the
+code verifier are derived from the draft in the page.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Step = Literal["exchange", "refresh", "end"]
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationChoice:
-    """A user's choices for a request. ``draft`` is a secret of this request."""
+    """A user's choices for an authorization request. ``draft`` is a secret of this request (see ``drafts``)."""
 
     owner: str
     client: Client
@@ -57,7 +57,7 @@ class WebTppFlow:
     token_flow: TokenFlow
 
     def request_body(self, choice: AuthorizationChoice) -> dict[str, Any]:
-        """The body of ``POST /tpp/authorize`` for a choice."""
+        """The body of ``POST /tpp/authorize``."""
         body: dict[str, Any] = {
             "bic": choice.bank.bic,
             "scopes": list(choice.scopes),
@@ -71,7 +71,7 @@ class WebTppFlow:
         return body
 
     def begin_authorization(self, choice: AuthorizationChoice) -> str:
-        """Run the request; answers the bank's address, the same for a second click. Raises: Refusal."""
+        """Send the request. Returns the bank's URL, the same one after a double click. Raises: Refusal."""
         if not choice.client.active:
             raise refusals.CLIENT_INACTIVE()
         body = self.request_body(choice)
@@ -101,10 +101,10 @@ class WebTppFlow:
             raise
 
     def receive_callback(self, owner: str, query: Mapping[str, str]) -> Journey | None:
-        """Handle the return from the bank; ``None`` if the state is none of this user's journeys.
+        """Handle the return from the bank. Returns ``None`` if ``state`` does not belong to a journey of this user.
 
-        A code is exchanged at once, unless its client has a secret, which only the user knows; and once, however often
-        the page is loaded.
+        A code is exchanged immediately, unless the client has a secret, which only the user knows. Reloading the page does
+        not exchange it again.
 
         Raises: Refusal (the code was not exchanged).
         """
@@ -127,10 +127,10 @@ class WebTppFlow:
     def exchange_code(self, journey: Journey, secret: str | None) -> Journey:
         """Exchange the journey's code for tokens.
 
-        An interrupted exchange may be repeated: if the code was not used, the tokens come now; if it was, nobody has
-        its tokens, and the second use ends the consent.
+        An interrupted exchange can be repeated. If the code was not used, the repetition gets the tokens. If it was, the
+        tokens are lost, and the second use ends the consent.
 
-        Raises: Refusal, JourneyChanged (another request is exchanging the code, or has).
+        Raises: Refusal, JourneyChanged (another request is exchanging the code or has exchanged it).
         """
         again = journey.is_interrupted(self.clock.time())
         if journey.stage != "code" or (journey.exchanging_since is not None and not again):
@@ -151,7 +151,7 @@ class WebTppFlow:
         return self.journeys.record_exchange(marked, answer)
 
     def refresh_tokens(self, journey: Journey, secret: str | None) -> Journey:
-        """Exchange the journey's refresh token for the next tokens; if it is not valid, the consent has ended.
+        """Exchange the journey's refresh token for new tokens; if it is invalid, the consent has ended.
 
         Raises: Refusal, JourneyChanged (another request is exchanging it).
         """
@@ -168,18 +168,18 @@ class WebTppFlow:
         return self.journeys.record_refresh(marked, answer)
 
     def end_consent(self, journey: Journey, secret: str | None) -> Journey:
-        """End the journey's consent; the bank is told. Raises: Refusal, JourneyChanged."""
+        """End the journey's consent and notify the bank. Raises: Refusal, JourneyChanged."""
         self.token_flow.revoke_by_tpp(TppCredentials(journey.client_id, secret), self._refresh_token(journey))
         return self.journeys.record_end(journey)
 
     def _refresh_token(self, journey: Journey) -> str:
-        """The tokens of a journey. Raises: JourneyChanged, if it has none."""
+        """The refresh token of a journey. Raises: JourneyChanged, if it has none."""
         if journey.stage != "tokens":
             raise JourneyChanged
         return self.journeys.unseal_secrets(journey)["refresh_token"]
 
     def _state(self, choice: AuthorizationChoice) -> str:
-        """The draft's time, by which journeys are put in order, and 256 bits."""
+        """The timestamp of the draft, by which journeys are sorted, and 256 derived bits."""
         return choice.draft[:STATE_TIME] + self._derive(choice, "state")
 
     def _derive(self, choice: AuthorizationChoice, purpose: str) -> str:

@@ -1,1 +1,1 @@
-"""Records of the web interface: users, sessions, journeys and one-time links."""
+"""Records of the web interface: users, sessions, journeys and one-time secrets."""

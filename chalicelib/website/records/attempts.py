@@ -1,8 +1,8 @@
 """Attempt limits for sign-in, registration and resending: counters per account and per address.
 
 An attempt is counted before it is checked, by a conditional write, so parallel attempts cannot exceed the limit. A
-success is subtracted again, with the failures before it that it proves to be the owner's. Counters start at zero in
-every window of time.
+successful attempt is subtracted again, together with the preceding failures of the same person. Every time window
+starts at zero.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chalicelib.website.records.sessions import TABLE, KnownBrowsers
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """The attempts in each window of seconds, and whether a success clears earlier ones."""
+    """The maximum number of attempts in a window of seconds, and whether a success resets the counter."""
 
     attempts: int
     seconds: int
@@ -43,18 +43,20 @@ LIMITS: Mapping[str, RateLimit] = {
     "mails": RateLimit(30, 3600),
     "mailbox": RateLimit(5, 3600),
 }
-"""Failed sign-ins to an account: of a browser that signed in to it before (see ``KnownBrowsers``), and of all such
-browsers, which nobody can be who never had the password; of all others from one address, from one address to all
-accounts, and from all addresses. Registrations
-from an address, the test events and repeated events of a user, a user's codes for the operator, a user's wrong
-passwords before a new one, and mails that were asked for from an address, and for a mailbox."""
+"""Limits by name.
+
+Sign-ins from browsers that signed in to the account before (see ``KnownBrowsers``) are limited per browser, and per
+account. Other sign-ins are limited per account and address, per address, and per account. The remaining limits are:
+registrations from an address, test events and resent events of a user, a user's codes for the operator, wrong passwords
+outside of sign-in, and emails requested from an address and for a mailbox.
+"""
 
 Subjects = Sequence[tuple[str, str]]
-"""Rows of ``LIMITS``, each with whom the attempt is counted for."""
+"""Names of ``LIMITS``, each with the subject to count for, e.g. an account."""
 
 
 class TooManyAttempts(Exception):
-    """A limit is reached. ``retry_after`` is in seconds."""
+    """A limit was reached. ``retry_after`` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
@@ -62,7 +64,7 @@ class TooManyAttempts(Exception):
 
 
 class AttemptCounters:
-    """The counters, without readable addresses or accounts; those of ``browsers`` are separate."""
+    """Stores counters without readable addresses or accounts, and recognises known ``browsers``."""
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store
@@ -71,7 +73,7 @@ class AttemptCounters:
         self.browsers = KnownBrowsers(keyring, clock)
 
     def count(self, subjects: Subjects) -> None:
-        """Count one attempt for each of ``subjects``, or for none if one is at its limit.
+        """Count one attempt for each of ``subjects``, or for none if one has reached its limit.
 
         Raises: TooManyAttempts.
         """
@@ -87,7 +89,7 @@ class AttemptCounters:
             raise TooManyAttempts(1) from None
 
     def record_success(self, subjects: Subjects) -> None:
-        """Uncount a successful attempt."""
+        """Subtract a successful attempt, or reset the counter if ``cleared_by_success``."""
         now = self._clock.time()
         try:
             self._store.transact([_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects])
@@ -101,7 +103,9 @@ class AttemptCounters:
 
 
 def client_network(address: str) -> str:
-    """Whom attempts from an IP address are counted for: of IPv6 the 64 bits that one customer has to himself."""
+    """The network to count attempts for: an IPv4 address, or the /64 prefix of an IPv6 address, which one customer
+    owns.
+    """
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

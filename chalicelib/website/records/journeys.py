@@ -1,8 +1,8 @@
-"""Journeys: authorizations that users started in the web interface, and their progress.
+"""Journeys: authorizations that users start in the web interface, and their progress.
 
-A journey is found by its user and ``state``, which begins with a time, so that the latest are found together. Its code
-verifier, code and tokens are sealed. The first request to mark the journey exchanges the code, so reloading a page
-never uses a code twice.
+The key of a journey is its user and ``state``, which begins with a timestamp, so the latest journeys can be queried.
+The code verifier, code and tokens are sealed. Only the first request to mark the journey exchanges the code, so
+reloading a page never uses a code twice.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class JourneyChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """One authorization; times are Unix seconds.
+    """An authorization; times are in Unix seconds.
 
     Attributes:
-        returned_at: when the browser came back from the bank, ``code_at`` when it did with a code.
-        exchanging_since: when the exchange of the code began, ``exchanged_at`` when it was over.
-        refreshes: how many times the tokens were replaced, ``refreshed_at`` when last; ``refreshing_since`` while they
-            are being replaced.
-        access_valid_until: of the access token, ``valid_until`` of the consent.
+        returned_at: when the browser returned from the bank; ``code_at``: when it returned with a code.
+        exchanging_since: when the code exchange started; ``exchanged_at``: when it completed.
+        refreshes: how many times the tokens were refreshed; ``refreshed_at``: when they last were.
+            ``refreshing_since`` is set during a refresh.
+        access_valid_until: when the access token expires; ``valid_until``: when the consent expires.
         ended_at: when the user ended the consent here.
-        sealed: its secrets (see ``Journeys.unseal_secrets``).
+        sealed: the encrypted secrets (see ``Journeys.unseal_secrets``).
     """
 
     owner: str
@@ -83,7 +83,7 @@ class Journey:
         return "begun" if self.returned_at is None else "refused"
 
     def is_interrupted(self, now: int) -> bool:
-        """Whether an exchange of the code was interrupted."""
+        """Whether a code exchange started but did not complete in time."""
         since = self.exchanging_since
         return self.stage == "code" and since is not None and now - since >= EXCHANGE_SECONDS
 
@@ -95,10 +95,7 @@ class Journeys:
         self._clock = clock
 
     def begin(self, owner: str, state: str, members: Mapping[str, Any], verifier: str | None) -> Journey:
-        """Store a new journey with its first ``members``.
-
-        Raises: JourneyChanged, if the state exists.
-        """
+        """Store a new journey with its initial ``members``. Raises: JourneyChanged, if ``state`` exists."""
         now = self._clock.time()
         sealed = self._seal(owner, state, {"code_verifier": verifier} if verifier else {})
         item = {
@@ -117,7 +114,7 @@ class Journeys:
         return _journey(item)
 
     def delete(self, journey: Journey) -> None:
-        """Remove a journey that could not begin."""
+        """Delete a journey whose authorization request was refused."""
         self._store.delete(TABLE, _key(journey.owner, journey.state))
 
     def find(self, owner: str, state: str) -> Journey | None:
@@ -125,65 +122,67 @@ class Journeys:
         return _journey(item) if item and item["expires_at"] > self._clock.time() else None
 
     def list_latest(self, owner: str) -> Sequence[Journey]:
-        """A user's journeys, the newest first."""
+        """The latest journeys of a user, newest first."""
         page = self._store.query(
             TABLE, ("owner", _owner(owner)), sort_prefix=("part", _PREFIX), limit=LIST_LIMIT, newest_first=True
         )
         return [_journey(item) for item in page.items if item["expires_at"] > self._clock.time()]
 
     def unseal_secrets(self, journey: Journey) -> Mapping[str, str]:
-        """A journey's secrets in clear: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
+        """The decrypted secrets of a journey: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
 
-        Each exists from its step on. Raises: Unsealable.
+        Those of later steps are missing. Raises: Unsealable.
         """
         opened = self._vault.unseal(journey.sealed, _context(journey.owner, journey.state))
         secrets: Mapping[str, str] = jsontext.loads(opened)
         return secrets
 
     def record_refusal(self, journey: Journey, error: str, description: str) -> Journey:
-        """The browser came back without a code. Raises: JourneyChanged, when it had come back with one."""
+        """Record that the browser returned with an error. Raises: JourneyChanged, if it had returned with a code."""
         changes = {"returned_at": self._clock.time(), "error": error, "error_description": description}
         return self._update(journey, changes, {}, Attr("code_at").not_exists())
 
     def record_code(self, journey: Journey, code: str) -> Journey:
-        """The browser came back with a code, whatever it had come back with before.
+        """Record that the browser returned with a code, replacing any earlier error or code.
 
-        Raises: JourneyChanged, when a code is being exchanged.
+        Raises: JourneyChanged, if a code is already being exchanged.
         """
         now = self._clock.time()
         changes = {"returned_at": now, "code_at": now, "error": None, "error_description": None}
         return self._update(journey, changes, {"code": code}, Attr("exchanging_since").not_exists())
 
     def begin_exchange(self, journey: Journey) -> Journey:
-        """Mark the journey for an exchange of its code. Raises: JourneyChanged, if another request has."""
+        """Mark the start of a code exchange. Raises: JourneyChanged, if another request has started one."""
         since, mark = journey.exchanging_since, Attr("exchanging_since")
         unmarked = mark.not_exists() if since is None else mark.eq(since) & Attr("exchanged_at").not_exists()
         return self._update(journey, {"exchanging_since": self._clock.time()}, {}, unmarked)
 
     def release_exchange(self, journey: Journey, before: Journey) -> Journey:
-        """The exchange was refused: restore the mark ``before``. Raises: JourneyChanged."""
+        """Restore the mark of ``before`` after a refused exchange. Raises: JourneyChanged."""
         still = Attr("exchanging_since").eq(journey.exchanging_since) & Attr("exchanged_at").not_exists()
         return self._update(journey, {"exchanging_since": before.exchanging_since}, {}, still)
 
     def record_exchange(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
-        """Keep the tokens that the code was exchanged for. Raises: JourneyChanged."""
+        """Store the tokens received for the code. Raises: JourneyChanged."""
         changes = {"exchanged_at": self._clock.time(), "consent_id": answer["consent_id"]}
         return self._store_tokens(journey, answer, changes)
 
     def begin_refresh(self, journey: Journey) -> Journey:
-        """Mark the journey for a refresh of its tokens. Raises: JourneyChanged, while another request does so."""
+        """Mark the start of a token refresh. Raises: JourneyChanged, if another request is refreshing or has
+        refreshed.
+        """
         mark, now = Attr("refreshing_since"), self._clock.time()
         unmarked = mark.not_exists() | mark.lte(now - EXCHANGE_SECONDS)
         free = Attr("refreshes").eq(journey.refreshes) & unmarked
         return self._update(journey, {"refreshing_since": now}, {}, free)
 
     def release_refresh(self, journey: Journey) -> Journey:
-        """The refresh was refused: remove the mark. Raises: JourneyChanged."""
+        """Remove the mark after a refused refresh. Raises: JourneyChanged."""
         still = Attr("refreshing_since").eq(journey.refreshing_since)
         return self._update(journey, {"refreshing_since": None}, {}, still)
 
     def record_refresh(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
-        """Keep the next tokens. Raises: JourneyChanged."""
+        """Store the refreshed tokens. Raises: JourneyChanged."""
         changes: Item = {
             "refreshed_at": self._clock.time(),
             "refreshes": journey.refreshes + 1,
@@ -192,7 +191,9 @@ class Journeys:
         return self._store_tokens(journey, answer, changes)
 
     def record_end(self, journey: Journey) -> Journey:
-        """The consent has ended, and with it all tokens. Raises: JourneyChanged, when the journey has expired."""
+        """Record that the consent, and thus every token, has ended. Raises: JourneyChanged, if the journey has
+        expired.
+        """
         return self._update(journey, {"ended_at": self._clock.time()}, {}, Attr("begun_at").exists())
 
     def _store_tokens(self, journey: Journey, answer: Mapping[str, Any], changes: Item) -> Journey:
@@ -204,7 +205,7 @@ class Journeys:
         return self._update(journey, changes, tokens, Attr("refreshes").eq(journey.refreshes))
 
     def _update(self, journey: Journey, changes: Item, secrets: Mapping[str, str], condition: ConditionBase) -> Journey:
-        """Write what has changed; a value of ``None`` removes the attribute. Raises: JourneyChanged."""
+        """Write ``changes``, removing attributes whose value is ``None``. Raises: JourneyChanged."""
         if secrets:
             changes = changes | {
                 "sealed": self._seal(journey.owner, journey.state, {**self.unseal_secrets(journey), **secrets})

@@ -1,7 +1,7 @@
 """One-time secrets: links that set a password or confirm an address, and codes for the operator.
 
-A secret is stored as a digest until its use or its end. Its use deletes it by a conditional write in the transaction of
-its purpose, so only one of two parallel uses succeeds.
+Only a digest of the secret is stored, until it is used or expires. Using it deletes the record by a conditional write
+in the same transaction as the change that it authorises, so only one of two parallel uses succeeds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chalicelib.website.records.sessions import TABLE
 MINUTE, HOUR = 60, 3600
 Purpose = Literal["code", "reset", "confirm"]
 LIFETIMES: Mapping[Purpose, int] = {"code": 15 * MINUTE, "reset": HOUR, "confirm": 24 * HOUR}
-"""Purposes of secrets, and their lifetimes in seconds: linking a user (``code``), a new password, a new address."""
+"""Lifetimes in seconds by purpose: a ``code`` for the operator, a password ``reset``, and confirming an address."""
 
 _PART = "one-time"
 _LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's Base32: no letter looks like a digit
@@ -33,7 +33,7 @@ _SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SECRET_LENGTH}}}")
 
 @dataclass(frozen=True, slots=True)
 class OneTimeSecret:
-    """A valid secret, its user, and further stored ``members``."""
+    """A valid secret, its user, and additional stored ``members``."""
 
     purpose: Purpose
     key: Item
@@ -42,7 +42,7 @@ class OneTimeSecret:
     members: Mapping[str, Any]
 
     def delete(self, now: int) -> Delete:
-        """The write that uses it up; it fails for all but the first use in time."""
+        """A conditional delete, which fails if the secret has been used or has expired."""
         return Delete(TABLE, self.key, Attr("owner").exists() & Attr("expires_at").gt(now))
 
 
@@ -52,14 +52,14 @@ class OneTimeSecrets:
         self._clock = clock
 
     def issue(self, purpose: Purpose, email: str, lifetime: int | None = None, **members: Any) -> tuple[str, Put]:
-        """A new secret, and the write that keeps its digest. ``lifetime`` is in seconds, else that of the purpose."""
+        """A new secret, and the put of its digest. ``lifetime`` is in seconds and defaults to that of the purpose."""
         secret = _random_code() if purpose == "code" else new_secret()
         expires_at = self._clock.time() + (lifetime or LIFETIMES[purpose])
         item = {**_key(purpose, secret), "email": email, "expires_at": expires_at, **members}
         return secret, Put(TABLE, item, absent("owner"))
 
     def find(self, purpose: Purpose, secret: str) -> OneTimeSecret | None:
-        """The record of a secret; ``None`` when it was never issued, was used, or has expired."""
+        """The record of a secret; ``None`` if it is unknown, used or expired."""
         if purpose != "code" and not _SECRET.fullmatch(secret):
             return None
         item = self._store.get(TABLE, _key(purpose, secret))
@@ -71,7 +71,7 @@ class OneTimeSecrets:
 
 
 def is_code(text: str) -> bool:
-    """Whether this is written like a code, and not like an email address."""
+    """Whether ``text`` has the format of a code, as opposed to an email address."""
     return (
         "@" not in text and len(_normalise_code(text)) == _CODE_LENGTH and set(_normalise_code(text)) <= set(_LETTERS)
     )
@@ -83,11 +83,11 @@ def _key(purpose: Purpose, secret: str) -> Item:
 
 
 def _random_code() -> str:
-    """A code of 60 random bits that a person can read out."""
+    """A code of 60 random bits that is easy to read aloud."""
     letters = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
     return "-".join(letters[start : start + _GROUP] for start in range(0, _CODE_LENGTH, _GROUP))
 
 
 def _normalise_code(code: str) -> str:
-    """Normalize a typed code."""
+    """Normalise a typed code."""
     return re.sub(r"[\s-]", "", code).upper().translate(_ALIKE)

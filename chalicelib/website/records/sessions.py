@@ -1,14 +1,15 @@
-"""Sessions of signed-in users: a random secret in a signed cookie, and a record that ends on the server.
+"""Sessions of signed-in users: a random secret in a signed cookie, and a record on the server.
 
-A browser that is not signed in has a secret, too, without a record: its forms carry a token that is made of it. Signing
-in always makes a new secret, so a planted one is worth nothing.
+Visitors who are not signed in also have a secret, from which their form tokens are derived, but no record. Signing in
+always creates a new secret, which prevents session fixation.
 
-A session counts as long as the record of its user says so, which is read together with it: it ends at once when the
-user is deactivated or gets another password. For that the cookie names the user; cookies of earlier versions do not,
-and cost a second reading.
+A session is read together with its user's record, and ends immediately when the user is deactivated or the password
+changes. For this purpose the cookie contains the user's email; cookies of earlier versions do not and cost a second
+read.
 
-A browser that has signed in also keeps a signed cookie for each account, which signs nobody in: its failed sign-ins are
-counted for it alone (see ``attempts``), so that strangers cannot lock it out by guessing the password.
+For each account that signed in, the browser also keeps a signed cookie, which does not sign anyone in. Failed sign-ins
+from such a browser are counted separately (see ``attempts``), so that strangers who guess passwords cannot lock it
+out.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _EMAIL_SEPARATOR = "~"  # between a session's secret and the user's email
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One browser: the value of its cookie, the token of its forms, and the user who is signed in."""
+    """The session of a browser: its cookie value, its form token, and the signed-in user."""
 
     cookie: str
     form_token: str
@@ -50,7 +51,7 @@ class Session:
 
 
 class Sessions:
-    """The sessions, stored under the digest of their secret; the table alone opens none."""
+    """Stores sessions under the digest of their secret, so a leaked table does not give access to any session."""
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store
@@ -58,11 +59,11 @@ class Sessions:
         self._clock = clock
 
     def create_visitor_session(self) -> Session:
-        """A new session without a user; nothing is stored."""
+        """An anonymous session, which is not stored."""
         return self._signed_session(f"{_VISITOR}{new_secret()}", None)
 
     def begin(self, user: User) -> Session:
-        """Sign a user in, as the user was when the password was checked."""
+        """Start a session for ``user``; it is invalid if the user was changed since the password was checked."""
         secret = f"{_USER}{new_secret()}{_EMAIL_SEPARATOR}{_encode_email(user.email)}"
         now = self._clock.time()
         members = {"email": user.email, "generation": user.generation, "created_at": now, "expires_at": now + LIFETIME}
@@ -70,7 +71,7 @@ class Sessions:
         return self._signed_session(secret, user)
 
     def find(self, cookie: str) -> Session | None:
-        """The session of a cookie; ``None`` for one that is not ours, has ended or expired."""
+        """The session of a cookie; ``None`` if the cookie is forged or the session has ended or expired."""
         from itsdangerous import BadSignature
 
         try:
@@ -91,12 +92,12 @@ class Sessions:
         return self._signed_session(secret, user)
 
     def end(self, session: Session) -> None:
-        """Sign the user out; every copy of the cookie becomes invalid."""
+        """Sign the user out and invalidate all copies of the cookie."""
         secret = cookie_signer(self._keyring, "session").unsign(session.cookie).decode()
         self._store.delete(TABLE, _key(secret))
 
     def accepts(self, session: Session, form_token: str) -> bool:
-        """Whether a submitted form belongs to this session."""
+        """Whether ``form_token`` belongs to this session."""
         secret = cookie_signer(self._keyring, "session").unsign(session.cookie)
         return cookie_signer(self._keyring, "form").verify_signature(secret, form_token)
 
@@ -128,13 +129,13 @@ class KnownBrowsers:
         self._clock = clock
 
     def cookie_value(self, email: str, browser: str | None = None) -> str:
-        """The value of the cookie of a browser that has signed in now; one that was known keeps its id."""
+        """The cookie value for a browser that has just signed in; a known ``browser`` keeps its id."""
         browser_id = f"{browser or new_id()}-{self._clock.time()}"
         signature = cookie_signer(self._keyring, "known-browser").get_signature(_signed_text(browser_id, email))
         return f"{browser_id}.{signature.decode()}"
 
     def find(self, email: str, value: str) -> str | None:
-        """The id of a browser that has signed in to this account before; ``None`` for any other value."""
+        """The id of a browser that signed in to this account before; ``None`` for an invalid or expired ``value``."""
         found = _VALUE.fullmatch(value)
         if found is None or self._clock.time() >= int(found[2]) + BROWSER_LIFETIME:
             return None

@@ -1,7 +1,7 @@
-"""Users of the web interface, who may own clients (specification, Web interface records).
+"""Users of the web interface, who can own clients (specification, Web interface records).
 
-A user is *identified* if the operator made the account, or if a mailed link has confirmed the address. Users who
-registered in a sandbox, or before addresses were confirmed, sign in as usual, but their address proves nothing.
+A user is *identified* if the operator created the account, or if an emailed link confirmed the address. Users who
+registered in a sandbox, or before addresses were confirmed, can sign in as usual, but their address is unverified.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Sto
 TABLE = "users"
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
 _SPECIAL = re.compile(r'[()<>\[\]:;,\\"]')
-"""What separates lists, names and comments from addresses in a mail (RFC 5322, 3.2.3)."""
+"""Characters that delimit lists, names and comments in the address headers of an email (RFC 5322 §3.2.3)."""
 _NO_EMAIL = "email must be an email address, like name@example.com"
 
 
 class InvalidUser(ValueError):
-    """A registration is invalid: ``problems`` has a sentence for each member."""
+    """A registration is invalid; ``problems`` contains a sentence for each invalid field."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = problems
@@ -49,13 +49,13 @@ class User:
     """A registered user; ``email`` is in lower case and is the login name.
 
     Attributes:
-        manager_id: the programme manager whose cards the user sees and uses, if the operator has linked one.
-        generation: grows with each new password and each deactivation; sessions and links of an earlier one are void.
+        manager_id: the programme manager whose cards the user can see and use, if the operator has linked one.
+        generation: incremented by each new password and each deactivation, which invalidates sessions and links.
         active: whether the user may sign in.
-        has_password: whether a password was ever set; the operator makes users without one.
-        terms_accepted_at: when the user agreed to the terms, if that has happened.
-        made_by_operator: whether the operator made the account, for a person the operator knows.
-        confirmed_at: when a link in a mail showed that the address is the user's, if one did.
+        has_password: whether a password is set; users created by the operator may not have one yet.
+        terms_accepted_at: when the user accepted the terms, if ever.
+        made_by_operator: whether the operator vouches for the user, usually by having created the account.
+        confirmed_at: when an emailed link confirmed the address, if ever.
     """
 
     email: str
@@ -70,7 +70,7 @@ class User:
 
     @classmethod
     def from_item(cls, item: Item) -> User:
-        """A stored user; one of an earlier version lacks the later members, is active and not identified."""
+        """A stored user. Records of earlier versions lack newer attributes; their users are active and not identified."""
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
         return cls(**members, has_password="password_hash" in item)
 
@@ -80,24 +80,24 @@ class User:
 
 
 class Users:
-    """The users' table. Passwords are kept as Argon2id hashes."""
+    """The table of users. Passwords are stored as Argon2id hashes."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def register(self, email: str, password: str, *, terms_accepted: bool) -> User:
-        """Register a user at the user's own request, with an unconfirmed address.
+        """Register a user with an unconfirmed address.
 
-        Raises: InvalidUser (naming every member that is wrong), UserExists (the email is taken).
+        Raises: InvalidUser (naming every invalid field), UserExists (the email is taken).
         """
         name = check_registration(email, password, terms_accepted)
         return self._create(name, passwords.hash_password(password), terms_accepted_at=self._clock.time())
 
     def add(self, email: str, password: str | None = None, *, terms_accepted: bool = False) -> User:
-        """Make a user for the operator, who knows the person. Without a password the user sets one by a link.
+        """Create a user for the operator, who knows the person. Without ``password``, the user sets one by a link.
 
-        Raises: InvalidUser (naming every member that is wrong), UserExists (the email is taken).
+        Raises: InvalidUser (naming every invalid field), UserExists (the email is taken).
         """
         name = normalise_mailbox(email) if password is None else check_registration(email, password, terms_accepted)
         members = {"terms_accepted_at": self._clock.time()} if terms_accepted else {}
@@ -106,7 +106,7 @@ class Users:
         )
 
     def mark_identified(self, email: str) -> None:
-        """Mark a user as made by the operator. Raises: InvalidUser, UnknownUser."""
+        """Mark a user as created by the operator. Raises: InvalidUser, UnknownUser."""
         self._change(email, set={"made_by_operator": True})
 
     def find(self, email: str) -> User | None:
@@ -114,14 +114,14 @@ class Users:
         return User.from_item(item) if item else None
 
     def get(self, email: str) -> User:
-        """The user of an email. Raises: InvalidUser, UnknownUser."""
+        """The user with an email. Raises: InvalidUser, UnknownUser."""
         found = self.find(email)
         if found is None:
             raise _unknown_user(normalise_email(email))
         return found
 
     def get_identified(self, email: str) -> User:
-        """The user of an email that is certainly the user's own. Raises: InvalidUser, UnknownUser, NotIdentified."""
+        """The identified user with an email. Raises: InvalidUser, UnknownUser, NotIdentified."""
         found = self.get(email)
         if not found.is_identified:
             raise NotIdentified(
@@ -131,25 +131,25 @@ class Users:
         return found
 
     def deactivate(self, email: str) -> User:
-        """Stop a user from signing in, and end all sessions at once. Raises: InvalidUser, UnknownUser."""
+        """Prevent a user from signing in, and end all of the user's sessions. Raises: InvalidUser, UnknownUser."""
         return self._change(email, set={"active": False}, add={"generation": 1})
 
     def activate(self, email: str) -> User:
-        """Let a user sign in again. Raises: InvalidUser, UnknownUser."""
+        """Allow a user to sign in again. Raises: InvalidUser, UnknownUser."""
         return self._change(email, set={"active": True})
 
     def remove_password(self, email: str) -> User:
-        """Void a user's password, and end all sessions at once. Raises: InvalidUser, UnknownUser."""
+        """Remove a user's password, and end all of the user's sessions. Raises: InvalidUser, UnknownUser."""
         return self._change(email, remove=["password_hash"], add={"generation": 1})
 
     def unlink_manager(self, email: str) -> User:
-        """Hide all cards from a user. Raises: InvalidUser, UnknownUser."""
+        """Unlink a user from the programme manager's cards. Raises: InvalidUser, UnknownUser."""
         return self._change(email, remove=["manager_id"])
 
     def authenticate(self, email: str, password: str) -> User | None:
-        """The user of an email and a password; ``None``, after the same time, for an unknown email or a wrong password.
+        """The user with an email and password, who may be inactive; ``None`` if either is wrong.
 
-        The user may be inactive.
+        Every call takes the same time.
         """
         try:
             item = self._store.get(*user_key(normalise_email(email)))
@@ -175,18 +175,20 @@ class Users:
 
 
 def user_key(name: str) -> tuple[str, Item]:
-    """The key of a user with a normalised email."""
+    """The table and key of a user, from a normalised email."""
     return TABLE, {"email": name}
 
 
 def put_user(name: str, password_hash: str | None, now: int, **members: Any) -> Put:
-    """The write of a new user; it fails if the user exists."""
+    """A conditional put of a new user; fails if the user exists."""
     item = {"email": name, "created_at": now, "generation": 0, "active": True, **members}
     return Put(TABLE, item | ({"password_hash": password_hash} if password_hash else {}), absent("email"))
 
 
 def update_password(user: User, password_hash: str, **members: Any) -> Update:
-    """The write of a new password, which fails if the user was deactivated or got another one since it was read."""
+    """A conditional password update; fails if the user was deactivated or the password changed since ``user`` was
+    read.
+    """
     return Update(
         *user_key(user.email),
         set={"password_hash": password_hash, "generation": user.generation + 1, **members},
@@ -195,17 +197,17 @@ def update_password(user: User, password_hash: str, **members: Any) -> Update:
 
 
 def apply_password_update(user: User, **members: Any) -> User:
-    """The user after ``update_password``. Reading the record again might show a later deactivation."""
+    """The user after ``update_password``. Computed, not re-read: a re-read could include a later deactivation."""
     return replace(user, generation=user.generation + 1, has_password=True, **members)
 
 
 def update_manager(user: User, manager_id: int) -> Update:
-    """The write that links a user to one programme manager."""
+    """An update that links a user to a programme manager."""
     return Update(*user_key(user.email), set={"manager_id": manager_id}, condition=Attr("email").exists())
 
 
 def check_registration(email: str, password: str, terms_accepted: bool) -> str:
-    """The normalised email of a registration. Raises: InvalidUser, naming every member that is wrong."""
+    """The normalised email of a valid registration. Raises: InvalidUser, naming every invalid field."""
     problems: dict[str, str] = {}
     name = email.strip().lower()
     try:
@@ -222,7 +224,7 @@ def check_registration(email: str, password: str, terms_accepted: bool) -> str:
 
 
 def normalise_email(email: str) -> str:
-    """An email address in the form it is stored in. Raises: InvalidUser."""
+    """An email address as stored. Raises: InvalidUser."""
     name = email.strip().lower()
     if len(name) > 254 or not name.isprintable() or not _EMAIL.fullmatch(name):
         raise InvalidUser({"email": _NO_EMAIL})
@@ -230,9 +232,10 @@ def normalise_email(email: str) -> str:
 
 
 def normalise_mailbox(email: str) -> str:
-    """The same for an email that mails go to: ``x<ada@example.com>`` is another login name, but Ada's mailbox.
+    """An email address as stored, without special characters, for sending email.
 
-    Users of earlier versions may have such a name.
+    ``x<ada@example.com>`` would be a separate login name, but emails to it would reach Ada's mailbox. Users of earlier
+    versions may have such a name.
 
     Raises: InvalidUser.
     """
@@ -243,7 +246,7 @@ def normalise_mailbox(email: str) -> str:
 
 
 def _unchanged_condition(user: User) -> ConditionBase:
-    """The condition that a user is active, and of the generation that was read; an old record has neither."""
+    """The condition that a user is active and has the same generation; old records have neither attribute."""
     same: ConditionBase = Attr("generation").eq(user.generation)
     is_active = Attr("active").not_exists() | Attr("active").eq(True)
     return Attr("email").exists() & is_active & (same if user.generation else same | Attr("generation").not_exists())
