@@ -103,8 +103,8 @@ class WebTppFlow:
     def receive_callback(self, owner: str, query: Mapping[str, str]) -> Journey | None:
         """Handle the return from the bank. Returns ``None`` if ``state`` does not belong to a journey of this user.
 
-        A code is exchanged immediately, unless the client has a secret, which only the user knows. Reloading the page does
-        not exchange it again.
+        A code is exchanged immediately, unless the client has a secret, which only the user knows. Reloading the page
+        does not exchange it again.
 
         Raises: Refusal (the code was not exchanged).
         """
@@ -127,8 +127,8 @@ class WebTppFlow:
     def exchange_code(self, journey: Journey, secret: str | None) -> Journey:
         """Exchange the journey's code for tokens.
 
-        An interrupted exchange can be repeated. If the code was not used, the repetition gets the tokens. If it was, the
-        tokens are lost, and the second use ends the consent.
+        An interrupted exchange can be repeated. If the code was not used, the repetition gets the tokens. If it was,
+        the tokens are lost, and the second use ends the consent.
 
         Raises: Refusal, JourneyChanged (another request is exchanging the code or has exchanged it).
         """

@@ -70,7 +70,9 @@ class User:
 
     @classmethod
     def from_item(cls, item: Item) -> User:
-        """A stored user. Records of earlier versions lack newer attributes; their users are active and not identified."""
+        """A stored user. Records of earlier versions lack newer attributes; the user is then active and not
+        identified.
+        """
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
         return cls(**members, has_password="password_hash" in item)
 
