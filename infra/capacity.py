@@ -263,15 +263,13 @@ def _round_rate(rate: Decimal) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table. Columns are right-aligned if their first cell is a figure."""
+    """A Markdown table. A column is right-aligned if its first cell is a figure."""
     aligned = ["---:" if re.fullmatch(r"\$?[\d,.]+( s| \([\w-]+\))?", cell) else "---" for cell in rows[0]]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows))
 
 
 def replace_tables(page: str, new: Sequence[str]) -> str:
-    """Replace each table of ``page`` that has the same headings as one in ``new``. Raises: ValueError, if one is
-    missing.
-    """
+    """Replace the tables of ``page`` that have the headings of ``new`` ones. Raises: ValueError, if one is missing."""
     for table in new:
         start = page.index(table.partition("\n")[0])
         page = page[:start] + table + page[page.index("\n\n", start) :]

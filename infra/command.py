@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 PYTHON = ".venv/bin/python"
-"""The Python interpreter of every command, relative to the repository."""
+"""The Python interpreter of every command, as a path relative to the repository."""
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as in a shell."""
 

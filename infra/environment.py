@@ -68,9 +68,7 @@ def _recreate(folder: Path) -> None:
 
 
 def _say(text: str, end: str = "\n") -> None:
-    """Print to standard error, because a program may parse the output of the ``make`` target that needs the
-    environment.
-    """
+    """Print to standard error, because a program may parse the standard output of the ``make`` target."""
     print(text, end=end, file=sys.stderr, flush=True)
 
 

@@ -106,7 +106,7 @@ class SecretNotValid(LookupError):
 
 
 class WrongPassword(Exception):
-    """The password that the user entered is wrong."""
+    """The entered password is wrong."""
 
 
 class UserAccountFlow:
@@ -135,7 +135,7 @@ class UserAccountFlow:
         self._send_mail("confirm_address", name, f"/confirm/{secret}", LIFETIMES["confirm"], put)
 
     def find_confirmed_email(self, secret: str) -> str:
-        """The address that a confirmation link confirms. Raises: SecretNotValid."""
+        """The email address that a link confirms. Raises: SecretNotValid."""
         return self._find_confirmation(secret).email
 
     def confirm_registration(self, secret: str, password: str) -> user_records.User:

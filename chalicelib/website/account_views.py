@@ -146,7 +146,7 @@ def mail_subjects(visit: Visit, name: str) -> Subjects:
 
 
 def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
-    """The page after an email was requested, whatever the email says."""
+    """The page shown after requesting an email, the same whatever the email says."""
     folder = visit.website.shared.settings.mail_folder if visit.website.shared.settings.is_local else ""
     return page(visit, "mailed.html", to=name, what=what, folder=folder)
 

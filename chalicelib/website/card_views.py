@@ -119,7 +119,7 @@ def simulate(visit: Visit, manager_id: int) -> Response:
 
 
 def redirect_to_card(visit: Visit) -> Response:
-    """``GET /cards/{card_id}/simulator``: redirect to the card, because a form's result has no page of its own."""
+    """``GET /cards/{card_id}/simulator``: redirect to the card, because a form's result cannot be reloaded."""
     written = visit.incoming.uri["card_id"]
     return visit.redirect(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
 

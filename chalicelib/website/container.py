@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 class WebsiteContainer:
-    """The web interface: users' own records, and access to ``openbanking``, ``delivery``, ``statistics`` and the card
-    portal.
-    """
+    """The web interface, which uses ``openbanking``, ``delivery``, ``statistics`` and the portal of the card API."""
 
     def __init__(
         self,

@@ -68,4 +68,4 @@ _SCREENS = (
     SpecificationScreen("cards", "Cards", "cards", None, _ACTIONS, _DEMONSTRATION),
 )
 SCREENS: Sequence[SpecificationScreen] = tuple(screen for screen in _SCREENS if screen.document in DOCUMENTS)
-"""The screens whose document exists in this build."""
+"""The screens with an existing document."""

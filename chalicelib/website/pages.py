@@ -94,9 +94,7 @@ class Visit(pages.Visit):
         )
 
     def known_browser_cookie(self, email: str, value: str) -> str:
-        """The ``Set-Cookie`` value that identifies a browser on its next sign-in; browsers send it to ``/sign-in``
-        only.
-        """
+        """The ``Set-Cookie`` value that identifies a browser on its next sign-in; only sent to ``/sign-in``."""
         settings = self.website.shared.settings
         place = f"{settings.public_path}/sign-in"
         return pages.cookie(cookie_name(email), value, BROWSER_LIFETIME, path=place, secure=not settings.is_local)
@@ -140,7 +138,7 @@ def message_page(
 def error_page(
     website: WebsiteContainer, title: str, what: str, next_step: str, *, status: int, request_id: str = ""
 ) -> Response:
-    """An error page without menu or forms, also for people without an account. Users can quote ``request_id``."""
+    """An error page without menu or forms, also for people without an account, with a ``request_id`` to quote."""
     text = _render(website, None, "message.html", _message_values(title, what, next_step, request_id))
     return pages.html_answer(text, status, _headers((), NO_REFERRER, "'self'"))
 

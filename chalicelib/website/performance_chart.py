@@ -116,9 +116,9 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
 WIDTH, HEIGHT = 1000, 160
 Side = Literal["bank", "hub"]
 _LOWEST = (99, 98, 95, 90, 80, 50, 0)
-"""Possible bottoms of an availability scale, in percent: a bad minute stays visible, and a bad day fits."""
+"""Possible minimums of an availability scale, in percent: a bad minute stays visible, and a bad day fits."""
 _HIGHEST = tuple(Decimal(number) for number in (1, 2, 3, 4, 6, 8, 10))
-"""Possible tops of a latency scale, times a power of ten; half of each is a short number, too."""
+"""Possible maximums of a latency scale, times a power of ten; half of each is still a short number."""
 _SEEN = 2  # minimum height of a downtime
 _CROWDED = 100  # with more days, there are no gaps between columns
 _ROOM = 0.22
@@ -218,7 +218,7 @@ class Axis:
 
 
 def availability_chart(records: Sequence[DayRecord], days: DayRange) -> PerformanceChart | None:
-    """A column for each day with calls to the bank, with downtime drawn from 100 % down; ``None`` without such days.
+    """One column per day with calls to the bank; downtime is drawn downwards from 100 %. ``None`` without such days.
 
     The columns start at the lowest percentage of ``scale``.
     """
@@ -303,7 +303,7 @@ def _column(left: float, width: float, top: float, bottom: float) -> str:
 
 
 def _scale_top(most: Decimal) -> Decimal:
-    """The smallest suitable top of a scale that includes ``most``."""
+    """The smallest suitable maximum of a scale that includes ``most``."""
     power = Decimal(10) ** most.adjusted()
     return next(number * power for number in _HIGHEST if number * power >= most)
 

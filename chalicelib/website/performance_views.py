@@ -44,7 +44,9 @@ class PerformanceQuery:
 
 
 def show_performance(visit: Visit) -> Response:
-    """``GET /performance``: the days ``from`` to ``to`` of the bank ``bic``; ``format`` csv or json downloads them."""
+    """``GET /performance``: figures of the bank ``bic`` from ``from`` to ``to``; ``format`` (csv or json) downloads
+    them.
+    """
     wanted = _read_query(visit)
     if wanted.bank is None or wanted.errors:
         status = 200 if not wanted.errors else 404 if wanted.errors.keys() == {"bic"} else 400

@@ -64,7 +64,7 @@ def static(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/docs.md")
 def docs_markdown(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """The start page of the documentation as Markdown; that of other pages is under ``/docs``."""
+    """The start page of the documentation as Markdown; the Markdown of other pages is under ``/docs``."""
     from chalicelib.website.docs_views import answer_source
 
     return answer_source("README.md")

@@ -30,7 +30,7 @@ from chalicelib.website.simulations import Choices, FormField, Offer, Simulation
 
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
-"""The payment scheme of incoming money, by currency."""
+"""The payment scheme for incoming payments, by currency."""
 _DEBIT = "debit"
 _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
 """The states of authorizations, in the order in which a clearing is most likely."""
@@ -202,9 +202,7 @@ class SimulationResult:
 
 
 def describe_result(action: str, members: Members, data: Any, shown: Members) -> SimulationResult:
-    """The result of an action, from its request ``members``, its response ``data``, and the card afterwards,
-    ``shown``.
-    """
+    """The result of an action from its request and response; ``shown`` is the card afterwards."""
     match action:
         case "simulateAuthorization" | "simulateAdvice" | "simulateIncrement":
             return _authorization_result(action, data, shown)

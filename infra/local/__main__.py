@@ -1,4 +1,4 @@
-"""``.venv/bin/python -m infra.local``."""
+"""Starts the one-machine stack: ``.venv/bin/python -m infra.local``."""
 
 from infra import command
 

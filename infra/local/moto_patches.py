@@ -25,7 +25,7 @@ def patch_moto() -> None:
 
 
 def _copy_changed_items_only() -> None:
-    """Make a transaction back up the items that it may have to restore instead of whole tables.
+    """Make transactions back up only the items that they may have to restore, not whole tables.
 
     An update works on a copy of its item, so backed-up items stay unchanged.
     """

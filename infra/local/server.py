@@ -115,7 +115,7 @@ class ApiHandler(ChaliceRequestHandler):
         return body or None
 
     def _refuse(self, error: Unreadable) -> None:
-        """Send an error, then read some of the rest: closing with unread data could discard the response."""
+        """Send an error, then read part of the request: closing with unread data could discard the response."""
         self.send_error(error.status, str(error))
         try:
             self.wfile.flush()
@@ -154,7 +154,7 @@ class ApiHandler(ChaliceRequestHandler):
 
 
 class Gateway(LocalGateway):
-    """Chalice's local gateway, fixed to return 403 despite non-ASCII headers and to pass on OPTIONS."""
+    """Chalice's local gateway with two fixes: non-ASCII headers do not break its 403, and OPTIONS is passed on."""
 
     def handle_request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> dict[str, Any]:
         try:
@@ -225,7 +225,5 @@ def take_port(port: int) -> socket.socket:
 
 
 def build_server(application: Chalice, config: Config, taken: socket.socket, stack_id: str = "") -> ApiServer:
-    """A server for ``application``, started by ``serve_forever``. Its ``/health`` responds with ``stack_id`` in a
-    header.
-    """
+    """A server for ``application``, started by ``serve_forever``; ``/health`` returns ``stack_id`` in a header."""
     return ApiServer(taken, partial(ApiHandler, gateway=Gateway(application, config)), stack_id)

@@ -74,8 +74,9 @@ class Stack:
         self._runner: EventRunner | None = None
 
     def start(self) -> dict[str, Any]:
-        """Start everything and return the content of the stack's file. Raises: StartFailed, EngineFailed,
-        StopRequested.
+        """Start everything. Returns the content of the stack's file.
+
+        Raises: StartFailed, EngineFailed, StopRequested.
         """
         from infra.local.server import build_server, take_port
 
@@ -106,8 +107,8 @@ class Stack:
         return content
 
     def _wait_for(self, laid: Future[None]) -> None:
-        """Wait until the resources exist. Raises: StopRequested, if the stack is stopped first; errors of their
-        creation.
+        """Wait for the creation of resources and raise its errors. Raises: StopRequested, if the stack is stopped
+        first.
         """
         while not wait([laid], timeout=0.2).done:
             if self._ended.is_set():

@@ -61,9 +61,7 @@ def read(path: Path | None = None) -> dict[str, Any] | None:
 
 
 def find_running(path: Path | None = None) -> dict[str, Any] | None:
-    """The content of the file if its stack responds, else ``None``; its process id alone could belong to another
-    program.
-    """
+    """The content of the file if its stack responds, else ``None``; the process id may belong to another program."""
     content = read(path)
     return content if content and _answers(content) else None
 

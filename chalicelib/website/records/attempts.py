@@ -103,9 +103,7 @@ class AttemptCounters:
 
 
 def client_network(address: str) -> str:
-    """The network to count attempts for: an IPv4 address, or the /64 prefix of an IPv6 address, which one customer
-    owns.
-    """
+    """The network to count attempts for: an IPv4 address, or the /64 of an IPv6 address, which has one owner."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

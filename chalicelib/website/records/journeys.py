@@ -168,9 +168,7 @@ class Journeys:
         return self._store_tokens(journey, answer, changes)
 
     def begin_refresh(self, journey: Journey) -> Journey:
-        """Mark the start of a token refresh. Raises: JourneyChanged, if another request is refreshing or has
-        refreshed.
-        """
+        """Mark the start of a token refresh. Raises: JourneyChanged, if another request was faster."""
         mark, now = Attr("refreshing_since"), self._clock.time()
         unmarked = mark.not_exists() | mark.lte(now - EXCHANGE_SECONDS)
         free = Attr("refreshes").eq(journey.refreshes) & unmarked
@@ -191,7 +189,7 @@ class Journeys:
         return self._store_tokens(journey, answer, changes)
 
     def record_end(self, journey: Journey) -> Journey:
-        """Record that the consent, and thus every token, has ended. Raises: JourneyChanged, if the journey has
+        """Record that the consent has ended, and with it all tokens. Raises: JourneyChanged, if the journey has
         expired.
         """
         return self._update(journey, {"ended_at": self._clock.time()}, {}, Attr("begun_at").exists())

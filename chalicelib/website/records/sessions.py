@@ -51,7 +51,7 @@ class Session:
 
 
 class Sessions:
-    """Stores sessions under the digest of their secret, so a leaked table does not give access to any session."""
+    """Stores sessions under the digest of their secret, so the table alone does not give access to any session."""
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store

@@ -70,9 +70,7 @@ class User:
 
     @classmethod
     def from_item(cls, item: Item) -> User:
-        """A stored user. Records of earlier versions lack newer attributes; the user is then active and not
-        identified.
-        """
+        """A stored user. A record of an earlier version lacks newer attributes and counts as active, not identified."""
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
         return cls(**members, has_password="password_hash" in item)
 
@@ -97,7 +95,7 @@ class Users:
         return self._create(name, passwords.hash_password(password), terms_accepted_at=self._clock.time())
 
     def add(self, email: str, password: str | None = None, *, terms_accepted: bool = False) -> User:
-        """Create a user for the operator, who knows the person. Without ``password``, the user sets one by a link.
+        """Create an identified user for the operator. Without ``password``, the user sets one through a link.
 
         Raises: InvalidUser (naming every invalid field), UserExists (the email is taken).
         """
@@ -188,9 +186,7 @@ def put_user(name: str, password_hash: str | None, now: int, **members: Any) -> 
 
 
 def update_password(user: User, password_hash: str, **members: Any) -> Update:
-    """A conditional password update; fails if the user was deactivated or the password changed since ``user`` was
-    read.
-    """
+    """A conditional password update; fails if the user was deactivated or got another password in the meantime."""
     return Update(
         *user_key(user.email),
         set={"password_hash": password_hash, "generation": user.generation + 1, **members},
