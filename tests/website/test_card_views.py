@@ -319,7 +319,7 @@ def test_a_purchase_goes_its_whole_way(colleague: Person, card: MadeCard) -> Non
         "Released 5.00 EUR is not held any more.",
         f"Collected 20.00 EUR is booked as transaction {collected.partition('.')[0]}. 30.00 EUR is not held any more.",
         f"Given back 4.00 EUR is booked as transaction {int(collected.partition('.')[0]) + 1}.",
-        "Dispute opened The holder has got the money back, which is reserved.",
+        "Dispute opened The holder has been credited, and the credit is reserved.",
     ]
     assert "Dispute opened 16.00 EUR 16.00 EUR" in colleague.text
 
