@@ -224,7 +224,7 @@ class UserAccountFlow:
         return f"{self._settings.public_url}/reset/{secret}"
 
     def find_reset_user(self, secret: str) -> user_records.User:
-        """The user of a password link. Raises: SecretNotValid."""
+        """The user to whom a password link was issued. Raises: SecretNotValid."""
         return self._find_secret("reset", secret)[1]
 
     def reset_password(self, secret: str, password: str, *, terms_accepted: bool) -> user_records.User:

@@ -44,9 +44,7 @@ class PerformanceQuery:
 
 
 def show_performance(visit: Visit) -> Response:
-    """``GET /performance``: figures of the bank ``bic`` from ``from`` to ``to``; ``format`` (csv or json) downloads
-    them.
-    """
+    """``GET /performance``: the bank ``bic`` from ``from`` to ``to``; a download with ``format`` csv or json."""
     wanted = _read_query(visit)
     if wanted.bank is None or wanted.errors:
         status = 200 if not wanted.errors else 404 if wanted.errors.keys() == {"bic"} else 400

@@ -141,7 +141,7 @@ class Emulator:
             return answer
 
     def _receive(self, environ: Environ, body: bytes) -> Answer:
-        """Long polling: waits here with the lock released; moto would sleep and block all other requests."""
+        """Long polling: wait here with the lock released, because moto would block all other requests."""
         request = json.loads(body or b"{}")
         deadline = time.monotonic() + min(float(request.get("WaitTimeSeconds") or 0), LONGEST_WAIT)
         body = json.dumps({**request, "WaitTimeSeconds": 0}).encode()
@@ -238,7 +238,7 @@ def load_moto() -> Callable[..., Iterable[bytes]]:
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     moto_patches.patch_moto()
-    import moto.cloudformation.responses  # noqa: F401 - the slowest part, so that the first call does not wait
+    import moto.cloudformation.responses  # noqa: F401 - the slowest import; the first call should not wait for it
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
     found: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)

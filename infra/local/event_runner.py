@@ -26,7 +26,7 @@ from infra.local import logfile
 
 ACCOUNT = "123456789012"
 POLLERS = 16
-"""Batches of a queue handled in parallel."""
+"""Number of batches of a queue that are handled in parallel."""
 
 _WAIT_SECONDS = 20
 _BACK_OFF_SECONDS = 1.0

@@ -103,7 +103,7 @@ def _read_conditions_once() -> None:
 
 
 def _try_fewer_names() -> None:
-    """Serialize attribute values directly: moto looks in each for all ten types, in a dozen spellings."""
+    """Serialise attribute values directly; moto searches each for all ten types, in a dozen spellings."""
     serializers: Any = import_module("moto.core.serialize").BaseJSONSerializer
     real_structure = serializers._serialize_type_structure
 

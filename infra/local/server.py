@@ -139,7 +139,7 @@ class ApiHandler(ChaliceRequestHandler):
     def _send_http_response_with_body(self, code: int, headers: dict[str, Any], body: str | bytes) -> None:
         content = body.encode() if isinstance(body, str) else body
         self.send_response(code)
-        if content or not (self.command == "HEAD" or code in _WITHOUT_BODY):  # there it would have to be that of GET
+        if content or not (self.command == "HEAD" or code in _WITHOUT_BODY):  # 0 would misstate the length for GET
             self.send_header("Content-Length", str(len(content)))
         self.send_header("Content-Type", headers.pop("Content-Type", "application/json"))
         self._send_headers(headers)

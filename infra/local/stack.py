@@ -107,9 +107,7 @@ class Stack:
         return content
 
     def _wait_for(self, laid: Future[None]) -> None:
-        """Wait for the creation of resources and raise its errors. Raises: StopRequested, if the stack is stopped
-        first.
-        """
+        """Wait until the resources exist. Raises: StopRequested, or the error of their creation."""
         while not wait([laid], timeout=0.2).done:
             if self._ended.is_set():
                 raise StopRequested
@@ -130,7 +128,7 @@ class Stack:
             _say_at_once("ending…")
 
     def stop(self) -> None:
-        """Wait for requests in flight, stop everything, the child processes last, and remove the stack's file."""
+        """Wait for requests in flight, then stop everything, child processes last, and remove the stack's file."""
         if self._runner:
             self._runner.stop()
         if self._server:
@@ -237,7 +235,7 @@ def _load_application() -> tuple[Chalice, Config]:
         from app import app
     except InvalidSetting as error:
         raise StartFailed(f"the environment cannot be used: {error}") from None
-    from chalicelib.website import pages, site  # noqa: F401 - the first page is to come as quickly as the others
+    from chalicelib.website import pages, site  # noqa: F401 - so that the first page is as fast as the others
 
     pages.preload()
     on_disk = json.loads((stackfile.ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))

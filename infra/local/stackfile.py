@@ -33,7 +33,7 @@ from urllib.request import ProxyHandler, build_opener
 
 VARIABLE = "CAUSEWAY_STACK_FILE"
 HEADER = "X-Causeway-Stack"
-"""The header that identifies a local stack in the response of ``/health``."""
+"""The header that identifies a local stack in the response from ``/health``."""
 CREDENTIALS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
 """Variables that would mix a real AWS account into a stack's fake credentials."""
 SETTINGS = (

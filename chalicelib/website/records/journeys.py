@@ -189,9 +189,7 @@ class Journeys:
         return self._store_tokens(journey, answer, changes)
 
     def record_end(self, journey: Journey) -> Journey:
-        """Record that the consent has ended, and with it all tokens. Raises: JourneyChanged, if the journey has
-        expired.
-        """
+        """Record that the consent and its tokens have ended. Raises: JourneyChanged, if the journey has expired."""
         return self._update(journey, {"ended_at": self._clock.time()}, {}, Attr("begun_at").exists())
 
     def _store_tokens(self, journey: Journey, answer: Mapping[str, Any], changes: Item) -> Journey:

@@ -114,14 +114,14 @@ class Users:
         return User.from_item(item) if item else None
 
     def get(self, email: str) -> User:
-        """The user with an email. Raises: InvalidUser, UnknownUser."""
+        """The user with this email. Raises: InvalidUser, UnknownUser."""
         found = self.find(email)
         if found is None:
             raise _unknown_user(normalise_email(email))
         return found
 
     def get_identified(self, email: str) -> User:
-        """The identified user with an email. Raises: InvalidUser, UnknownUser, NotIdentified."""
+        """The user with this email, who must be identified. Raises: InvalidUser, UnknownUser, NotIdentified."""
         found = self.get(email)
         if not found.is_identified:
             raise NotIdentified(
@@ -147,7 +147,7 @@ class Users:
         return self._change(email, remove=["manager_id"])
 
     def authenticate(self, email: str, password: str) -> User | None:
-        """The user with an email and password, who may be inactive; ``None`` if either is wrong.
+        """The user with this email and password, who may be inactive; ``None`` if either is wrong.
 
         Every call takes the same time.
         """
