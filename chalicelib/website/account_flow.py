@@ -234,9 +234,7 @@ class UserAccountFlow:
         """
         found, user = self._find_secret("reset", secret)
         members = self._check_reset(user, password, terms_accepted)
-        if (
-            found.members.get("mailed") and user.confirmed_at is None
-        ):  # using an emailed link proves access to the mailbox
+        if found.members.get("mailed") and user.confirmed_at is None:  # the link proves access to the mailbox
             members["confirmed_at"] = self._clock.time()
         self._use_secret(found, [user_records.update_password(user, passwords.hash_password(password), **members)])
         return user_records.apply_password_update(user, **members)

@@ -57,7 +57,7 @@ def continue_journey(visit: Visit) -> Response:
 
 
 def payment_callback(visit: Visit) -> Response:
-    """``GET /payments/callback``: show the status in the URL and, because it can be forged, the bank's status.
+    """``GET /payments/callback``: show the status in the URL and, because that can be forged, the status at the bank.
 
     The bank is queried, within limits, if the payment's callback_url contained its ``bic``.
     """

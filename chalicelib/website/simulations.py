@@ -22,7 +22,7 @@ Choices = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A form field: the name of the request member, and its label.
+    """A form field: the name of its request member, and its label.
 
     An empty ``optional`` field is not sent. The value of a secret is never shown again. Without a default, the first
     offer is selected. ``digits`` is the length of a secret.

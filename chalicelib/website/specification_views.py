@@ -42,7 +42,7 @@ class OperationGroup:
 
 @dataclass(frozen=True, slots=True)
 class ClientChoice:
-    """A client to choose; ``payment_callback`` is the URL to which its payments can return people."""
+    """A client to choose; ``payment_callback`` is the callback URL for its payments."""
 
     client_id: str
     title: str

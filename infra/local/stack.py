@@ -63,7 +63,7 @@ class StackOptions:
 
 
 class Stack:
-    """A stack in this process: call ``start``, ``wait`` until it is to end, then ``stop``."""
+    """A stack in this process: call ``start``, then ``wait``, then ``stop``."""
 
     def __init__(self, options: StackOptions) -> None:
         self._options = options
