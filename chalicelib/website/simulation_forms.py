@@ -230,7 +230,7 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
 
 
 def _authorization_result(action: str, data: Members, shown: Members) -> SimulationResult:
-    """The result of an authorization: the response code with its meaning, the amounts, and the risk rules that fired."""
+    """The result of an authorization: response code and meaning, amounts, and the risk rules that fired."""
     code, currency = data["response_code"], data["holder_currency_ison"]
     approved, fired = is_approved(code), risk_summary(data["risk_actions"])
     parts = [f"{code}, {response_meaning(code)}."]
