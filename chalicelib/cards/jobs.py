@@ -25,7 +25,7 @@ def finish(event: Any) -> None:
 
 def finish_payments_and_holds(cards: CardContainer) -> None:
     started = cards.shared.clock.monotonic()
-    half_time = started + RUN_SECONDS / 2  # however many payments there are, holds have their turn
+    half_time = started + RUN_SECONDS / 2  # leave half of the run to holds, however many payments there are
     payments = cards.flows.provider_recovery.finish(half_time)
     holds = cards.flows.hold_expiry.expire(started + RUN_SECONDS)
     if payments:

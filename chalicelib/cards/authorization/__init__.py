@@ -1,1 +1,1 @@
-"""Authorizations, holds, clearing, refunds, disputes, and the activity of cards."""
+"""Authorizations, holds, clearings, refunds, disputes, and card activity."""

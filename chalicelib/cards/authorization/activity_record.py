@@ -1,8 +1,8 @@
-"""Card activity: every network message about a card, approved or declined, as reports show it.
+"""Card activity: every network message for a card, approved or declined, as listed in reports.
 
-A row has the members of the interface's records under their names (specification, Card activity record and Financial
-authorize record). It is in the card's list and in that of all the programme manager's cards, which is spread over
-shards; approvals that move money are in the card's list of financial authorizes, too.
+Each row has the members of the Card activity record and the Financial authorize record (specification). It is written
+to the card's list and to the sharded list of all the programme manager's cards. Approved messages that move money
+are also written to the card's list of financial authorizes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ _DIGITS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkMessage:
-    """A message and its answer; amounts in minor units.
+    """A network message and its response; amounts in minor units.
 
     Attributes:
-        number: its ``authorize_id``; ``kind`` its ``authorize_type``.
-        amount: in ``currency``.
-        charge: the amount on the account, if it is known.
-        holder_currency: the account's.
-        holds_until: the end of the hold that it began, in Unix seconds.
+        number: the ``authorize_id``.
+        kind: the ``authorize_type``.
+        amount: the amount in ``currency``.
+        charge: the charge to the account; ``None`` if it could not be computed.
+        holder_currency: the account's currency.
+        holds_until: when the hold placed by this message expires, in Unix seconds.
     """
 
     number: int
@@ -59,7 +60,7 @@ class NetworkMessage:
 
     @property
     def lists(self) -> list[str]:
-        """The lists that have it: the card's activity, and its financial authorizes."""
+        """The lists that include this message: the card's activity and possibly its financial authorizes."""
         is_financial = self.is_approved and self.use.moves_money and not self.is_reversal
         return [ACTIVITY, AUTHORIZES] if is_financial else [ACTIVITY]
 
@@ -68,7 +69,7 @@ class NetworkMessage:
         return self.kind in (values.REVERSAL, values.EXPIRY)
 
     def members(self, now: int) -> dict[str, Any]:
-        """The members of the records, sent at ``now`` (Unix seconds)."""
+        """The report members of a message sent at ``now`` (Unix seconds)."""
         use, moment = self.use, datetime.fromtimestamp(now, UTC)
         stan = self.number % 1_000_000
         members = {
@@ -102,7 +103,7 @@ class NetworkMessage:
         return without_none(members | use.report_members(self.number, now))
 
     def _account_members(self) -> Mapping[str, Any]:
-        """The amount in the account's currency; empty without an exchange rate."""
+        """The amounts and rates of the charge to the account; zeros if there is none."""
         charge = self.charge
         converted = charge.conversion if charge else None
         return {
@@ -120,7 +121,7 @@ class NetworkMessage:
         }
 
     def put_rows(self, stamp: WriteStamp, *, in_turn: bool = True) -> list[Put]:
-        """The writes of its rows, recorded at ``stamp``; see ``timelines`` for rows that are written out of turn."""
+        """The puts of its rows, recorded at ``stamp``; ``time_ordered`` explains rows written out of turn."""
         lists = [of_card(self.card.id), of_manager(self.card.manager_id)[shard_of(self.number)]]
         if AUTHORIZES in self.lists:
             lists.append(authorizes_of_card(self.card.id))
@@ -137,22 +138,22 @@ class NetworkMessage:
 
 
 def of_card(card_id: int) -> Timeline:
-    """Every message about a card."""
+    """All messages for a card."""
     return Timeline(TABLE, f"card#{card_id}", ACTIVITY, _DIGITS)
 
 
 def authorizes_of_card(card_id: int) -> Timeline:
-    """The approved messages about a card, without inquiries and releases."""
+    """The approved messages for a card, except inquiries and hold releases."""
     return Timeline(TABLE, f"card#{card_id}", AUTHORIZES, _DIGITS)
 
 
 def of_manager(manager_id: int) -> Sequence[Timeline]:
-    """Every message about the cards of a programme manager, by shards."""
+    """All messages for a programme manager's cards, one timeline per shard."""
     return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
 
 
 def risk_members(fired: FiredRules) -> dict[str, Any]:
-    """The fired risk rules, as activity and transactions show them."""
+    """The report members for the risk rules that fired."""
     return {
         "suspicious": int(values.SUSPICIOUS in fired.actions),
         "risk_actions": risk_action_flags(fired),
@@ -161,7 +162,7 @@ def risk_members(fired: FiredRules) -> dict[str, Any]:
 
 
 def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
-    """The rules, cut to the length of a field."""
+    """The rule ids, joined with ``between``; ids that would exceed ``room`` characters are dropped."""
     listed = ""
     for rule in rules:
         longer = f"{listed}{between}{rule}" if listed else rule
@@ -172,5 +173,5 @@ def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
 
 
 def risk_action_flags(fired: FiredRules) -> dict[str, int]:
-    """The actions of risk rules, as the interface shows them."""
+    """A 0 or 1 for each risk action."""
     return {name: int(name in fired.actions) for name in values.RISK_ACTIONS}

@@ -1,4 +1,4 @@
-"""Authorizations, advices and increments: messages of the network to the issuer (decisions, Simulator)."""
+"""Authorizations, advices and increments: network messages to the issuer (decisions, Simulator)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AuthorizationOutcome = Outcome[simulator_messages.Authorization]
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationFlow:
-    """Records the authorizer's decision: hold, counters, record and activity in one transaction."""
+    """Records the authorizer's decision: hold, counters, authorization and activity in one transaction."""
 
     sequences: Sequences
     card_data: CardData
@@ -61,9 +61,9 @@ class AuthorizationFlow:
         return self._record_decision(context, card_context, asked, decision, tally, values.AUTHORIZATION)
 
     def decline_late(self, request: SimulateAuthorization, context: RequestContext) -> AuthorizationOutcome:
-        """The response code of an authorization that conflicts kept from a timely decision.
+        """Decline an authorization that could not be decided in time because of write conflicts.
 
-        It counts nothing, and no other request is in the way of its writes: its row is listed out of turn.
+        No usage is counted. The rows are written out of turn, so the writes do not conflict with other requests.
         """
         card_context, _ = self._read_card_context(request, context)
         if card_context is None:
@@ -97,7 +97,10 @@ class AuthorizationFlow:
     def _read_card_context(
         self, request: SimulateAuthorization | SimulateAdvice, context: RequestContext
     ) -> tuple[CardContext | None, str | None]:
-        """That of the card that is meant, and the code that its number alone is declined with. Raises: Refused."""
+        """The context of the requested card, and the decline code if the number was replaced.
+
+        ``None`` for an unknown number. Raises: Refused.
+        """
         if request.card_id is not None:
             return read_card_context(context.items, context.catalogue, context.find(Card, request.card_id)), None
         assert request.pan is not None, "a card or a number is given"
@@ -109,7 +112,7 @@ class AuthorizationFlow:
         return read_by_number(context.items, context.can_see, context.catalogue, number), by_number
 
     def _decline_unknown_card(self, request: SimulateAuthorization) -> simulator_messages.Authorization:
-        """The answer for an unknown card number; it is recorded nowhere."""
+        """The response for an unknown card number; nothing is recorded."""
         number = self.sequences.next("authorization")
         use = CardUse.of_request(request)
         answer: simulator_messages.Authorization = {
@@ -176,7 +179,7 @@ class AuthorizationFlow:
         charge: Charge | None,
         tally: CounterChanges,
     ) -> AuthorizationOutcome:
-        """An increment of an authorization; ``charge`` is the new total."""
+        """Record an increment of an authorization; ``charge`` is the new total."""
         number, account = self.sequences.next("authorization"), decision.account
         movement = Movement(
             CALLED[values.INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id
@@ -219,13 +222,13 @@ CALLED: Mapping[int, str] = {
     values.ADVICE: "advice",
     values.INCREMENT: "increment",
 }
-"""What the ledger calls them."""
+"""The ledger's cause for each message type."""
 
 
 def _first_message(
     number: int, kind: int, card: Card, asked: RequestedAmount, decision: Decision, charge: Charge | None
 ) -> NetworkMessage:
-    """The first message of a new ``trans_link``, which asks for an amount and holds nothing."""
+    """The first message of a new ``trans_link``, with the requested amount and no hold."""
     return NetworkMessage(
         number=number,
         kind=kind,
@@ -242,7 +245,7 @@ def _first_message(
 
 
 def _new_authorization(message: NetworkMessage, account: Account, stamp: WriteStamp, *, is_held: bool) -> Authorization:
-    """The authorization record of a first message, before its hold is known."""
+    """The authorization record for a first message, without its hold."""
     card = message.card
     return Authorization(
         id=message.number,
@@ -271,7 +274,7 @@ def _write_decision(
     held: int,
     decision: Decision,
 ) -> tuple[WriteStamp, list[Operation]]:
-    """The writes of a decision, without its record and activity, and when they are recorded."""
+    """The stamp and writes of a decision, excluding the authorization and its activity."""
     card = card_context.card
     movement.list_by_card(card_context.of_card)
     if held:
@@ -310,7 +313,7 @@ def _outcome(
     stamp: WriteStamp,
     card_changes: Mapping[str, Any] | None = None,
 ) -> AuthorizationOutcome:
-    """What the network is answered, with the balances of an account that the caller may see; writes and events."""
+    """The response to the network, with the writes and events; balances are 0 if hidden from the caller."""
     charge = message.charge if message.is_approved and message.use.moves_money else None
     answer: simulator_messages.Authorization = {
         "authorize_id": message.number,

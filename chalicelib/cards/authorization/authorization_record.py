@@ -1,7 +1,7 @@
 """Authorizations with their holds, and disputes.
 
-One record for everything that has the same ``trans_link``; the numbers of later messages lead to it. A transaction is
-disputed once.
+All messages with the same ``trans_link`` share one record; the number of a later message refers to it. A transaction
+can be disputed once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from chalicelib.foundation.dynamodb.store import Check, Item, Put, absent
 T = TypeVar("T")
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
 NOT_DUE: Item = {"due_at": None, "due_shard": None}
-"""The members that take an authorization from the index."""
+"""The members that remove an authorization from the ``DUE`` index."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,19 +36,23 @@ class Authorization(Record):
     """An authorization, identified by ``trans_link``; amounts in minor units.
 
     Attributes:
-        state: as ``AUTHORIZATION_STATES``.
+        state: one of ``AUTHORIZATION_STATES``.
         at: when it was recorded, in Unix milliseconds.
-        currency: the shop's; ``left`` is the rest that waits for its clearing, in it.
-        held: the amount held on the account for that.
-        charge: the latest charge of all of it, as ``Charge.as_dict`` gives it.
-        counted: what of it is counted in which limits, and would be given back with it.
-        use: as ``CardUse.as_dict`` gives it.
-        rules: the risk rules that fired, and the ``actions`` that they asked for.
-        cleared: what the shop has collected, by currency; ``given_back`` what of it was refunded or disputed.
-        debited: what the account paid for that, by currency, as in ``ClearedAmount``; ``credited`` what of it was given
-            back, and ``rates`` the base rates, of currencies that were cleared at one rate only.
-        lists: those that its first message stands in; what a shop collects unasked stands in none.
-        due_at: when the hold is over, in Unix seconds; ``due_shard`` belongs to it.
+        currency: the merchant's currency.
+        left: the amount still to be cleared, in ``currency``.
+        held: the amount held on the account for ``left``.
+        charge: the latest charge for the full amount, from ``Charge.as_dict``.
+        counted: the usage counted against limits, which a release gives back.
+        use: from ``CardUse.as_dict``.
+        rules: the risk rules that fired.
+        actions: the actions of those rules.
+        cleared: the amounts cleared by the merchant, by currency.
+        given_back: the refunded or disputed part of ``cleared``, by currency.
+        debited: the amounts debited for ``cleared``, by currency, as in ``ClearedAmount``.
+        credited: the part of ``debited`` that was given back, by currency.
+        rates: the base rates, for currencies cleared at a single rate.
+        lists: the lists that include its first message; none for a clearing without an authorization.
+        due_at: when the hold expires, in Unix seconds; ``due_shard`` is its index shard.
     """
 
     kind: ClassVar = "authorization"
@@ -81,7 +85,7 @@ class Authorization(Record):
 
     @property
     def trans_link(self) -> str:
-        """The members that all its records share."""
+        """The identifier shared by all messages of the authorization."""
         return f"{self.id:012}"
 
     @property
@@ -101,13 +105,13 @@ class Authorization(Record):
         return self.state == HELD
 
     def require(self, action: str) -> None:
-        """Raises: Refused, when its state does not let the action pass."""
+        """Check that the state permits the action. Raises: Refused."""
         require_permitted(AUTHORIZATION_RULES[action][self.state])
 
     def cleared_in(self, currency: int, worth: Callable[[int], int]) -> ClearedAmount | None:
         """The cleared amounts in a currency, if any.
 
-        ``worth`` converts an amount into the account's currency: older records lack the debits of their clearings.
+        For older records without debits, ``worth`` converts a cleared amount into the account's currency.
         """
         name = str(currency)
         if name not in (self.cleared or {}):
@@ -120,7 +124,7 @@ class Authorization(Record):
         return replace(found, credited=found.share(found.debited, given_back))
 
     def cleared_members(self, currency: int, now: ClearedAmount) -> dict[str, Any]:
-        """The members to write for cleared and returned amounts in a currency."""
+        """The record members for the cleared and returned amounts in a currency."""
         name = str(currency)
         return {
             "cleared": _with_amount(self.cleared, name, now.amount),
@@ -133,13 +137,13 @@ class Authorization(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Dispute(Record):
-    """The dispute of a transaction; its key has the transaction's id.
+    """The dispute of a transaction, keyed by the transaction's id.
 
     Attributes:
-        account_id: the account of the booking.
-        step: the one of ``DISPUTE_STEPS`` that it has reached.
+        account_id: the account that the transaction was booked to.
+        step: the current step, one of ``DISPUTE_STEPS``.
         amount: the disputed amount, in minor units of the account's currency.
-        worth: its share of the transaction's own amount, which cannot be refunded as well.
+        worth: the same share of the transaction's own amount; it cannot be refunded as well.
         opened_at: in Unix seconds.
     """
 
@@ -160,23 +164,23 @@ class Dispute(Record):
 
     @classmethod
     def check_undisputed(cls, transaction_id: int) -> Check:
-        """The condition that a transaction has no dispute, since its reads may be of different moments."""
+        """A check that the transaction has no dispute, needed because its records may be read at different moments."""
         return Check(*cls.key(transaction_id), absent("owner"))
 
 
 def due_members(number: int, until: int) -> Item:
-    """The members that have an authorization expire at ``until`` (Unix seconds)."""
+    """The members that let the hold of authorization ``number`` expire at ``until`` (Unix seconds)."""
     return {"due_at": until, **DUE.entry(str(number))}
 
 
 def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorization:
-    """The authorization of a ``trans_link``; the number of a later message is none. Raises: Refused."""
+    """The authorization with a ``trans_link``. Raises: Refused, also for the number of a later message."""
     [item] = context.items([Authorization.key(int(trans_link))])
     return context.require_visible(Authorization, None if item and "of" in item else item)
 
 
 def put_message_number(message: NetworkMessage, authorization: Authorization, stamp: WriteStamp) -> Put:
-    """The write of the item that a later message's number leads to; it is listed at ``stamp``."""
+    """The put of the item that links a later message's number to its authorization, listed at ``stamp``."""
     table, place = Authorization.key(message.number)
     told: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}
     told |= {"card_id": authorization.card_id, "of": authorization.id, "lists": message.lists}
@@ -185,7 +189,10 @@ def put_message_number(message: NetworkMessage, authorization: Authorization, st
 
 
 def split_usage(usage: Usage | None, part: int, of: int, *, with_count: bool) -> tuple[Usage, Usage]:
-    """What was counted in limits, as ``part`` and the rest: the number of transactions goes with one of them."""
+    """Split the counted usage into ``part`` out of ``of``, and the rest.
+
+    The number of transactions goes to the first if ``with_count`` is set, otherwise to the second.
+    """
     taken: Usage = {}
     rest: Usage = {}
     for owner, counted in (usage or {}).items():
@@ -196,7 +203,7 @@ def split_usage(usage: Usage | None, part: int, of: int, *, with_count: bool) ->
 
 
 def join_usage(first: Usage | None, second: Usage | None) -> Usage | None:
-    """Both together, each window once; what counts nothing is left out."""
+    """The sum of both usages, with one entry per window; ``None`` if it is empty."""
     owners: dict[str, None] = dict.fromkeys([*(first or {}), *(second or {})])
     usage = {owner: _merge([*(first or {}).get(owner, ()), *(second or {}).get(owner, ())]) for owner in owners}
     return {owner: counted for owner, counted in usage.items() if counted} or None
@@ -220,6 +227,6 @@ def _merge(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_amount(amounts: dict[str, T] | None, name: str, value: T | None) -> dict[str, T] | None:
-    """The amounts with this one, if it is any."""
+    """A copy of the amounts with ``name`` set to ``value``, or removed if ``value`` is zero or ``None``."""
     rest = {each: amount for each, amount in (amounts or {}).items() if each != name}
     return ({**rest, name: value} if value else rest) or None

@@ -1,9 +1,9 @@
-"""The authorizer: decides for the issuer on a card's use, amount and account.
+"""The authorizer: decides on a card's use, amount and account for the issuer.
 
-The order of the checks: the card's status, its expiry, PIN and CVC2, the usage group, the choice of an account and its
-status, risk rules, exchange rate and fees, limits, the balance. The first that is in the way gives the response code.
-Where the keys cannot be reached that PIN and CVC2 are held against, it is 91, and 96 where they do not open the card.
-What is not decided in time is 91, too.
+It checks in this order: the card's status, expiry, PIN and CVC2, the usage group, the choice of an account and its
+status, risk rules, exchange rate and fees, limits, the balance. The first failed check determines the response code.
+The code is 91 if the keys for PIN and CVC2 are unreachable or the decision takes too long, and 96 if the keys
+cannot open the card data.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"
 OVER_AMOUNT, OVER_COUNT = "61", "65"
 NOT_AVAILABLE, MALFUNCTION = "91", "96"
 BY_RULE: Mapping[str, Any] = {"reason_code": values.OF_RISK_RULE, "note": None}
-"""Reasons of status changes by the authorizer."""
+"""The reason that the authorizer records for status changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedAmount:
-    """A request of the network: ``amount`` in minor units of ``currency``, cashback included.
+    """An amount requested by the network, in minor units of ``currency``, including cashback.
 
-    With ``partial`` less than the amount may be approved, but never a part of the cashback.
+    ``partial`` permits approval of a smaller amount without cashback.
     """
 
     use: CardUse
@@ -59,11 +59,13 @@ class Decision:
 
     Attributes:
         code: the response code.
-        account: the account; the primary one if none was found.
+        account: the account used; the primary account if no account could be chosen.
         amount: the approved part of the requested amount.
-        charge: the amount on the account, if it is known.
-        counted: the amount counted in limits.
-        card_changes: changed members of the card; ``account_changes``: of the account.
+        charge: the charge to the account; ``None`` if it was not computed.
+        counted: the usage counted against limits.
+        fired: the risk rules that fired, with their actions.
+        card_changes: the card members to change.
+        account_changes: the account members to change.
     """
 
     code: str
@@ -92,9 +94,9 @@ class Authorizer:
         tally: CounterChanges,
         by_number: str | None = None,
     ) -> Decision:
-        """Decide at ``now`` (Unix seconds); counts go into ``tally``.
+        """Decide at ``now`` (Unix seconds), counting usage in ``tally``.
 
-        ``by_number`` is the decline code for a replaced number.
+        ``by_number`` is the decline code for a replaced card number.
         """
         card, account = card_context.card, card_context.account_for(asked.currency) or card_context.accounts[0]
         code = by_number or DECLINED_BY_CARD.get(card.status(now))
@@ -108,7 +110,9 @@ class Authorizer:
     def _verify_cardholder(
         self, card: Card, presented: PresentedData, now: int
     ) -> tuple[str | None, Mapping[str, Any]]:
-        """As ``CardholderVerification.decline_code``; what cannot be checked is declined, and is no wrong entry."""
+        """``CardholderVerification.decline_code``, or a decline if the check is impossible; that counts no failed
+        attempt.
+        """
         try:
             return self.proof.decline_code(card, presented, now)
         except (ClientError, BotoCoreError):
@@ -121,7 +125,7 @@ class Authorizer:
     def force(
         self, card_context: CardContext, asked: RequestedAmount, code: str, now: int, tally: CounterChanges
     ) -> Decision:
-        """Accept an advice as it is: count it, and hold it even beyond the balance.
+        """Apply a response code without checks: count an approval and place its hold, even beyond the balance.
 
         Without an exchange rate the hold is unknown, and an approval is recorded as a decline.
         """
@@ -138,7 +142,7 @@ class Authorizer:
         return Decision(code, account, asked.amount, charge, counted)
 
     def price(self, card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
-        """The request's charge on an account; ``None`` without an exchange rate."""
+        """The charge of the request to an account; ``None`` without an exchange rate."""
         facts = asked.use.attributes(asked.currency, card_context.holder_country)
         try:
             return _charge(card_context.posting_context(account), asked.use, facts, asked.amount)
@@ -148,9 +152,9 @@ class Authorizer:
     def increase(
         self, card_context: CardContext, authorization: Authorization, amount: int, now: int, tally: CounterChanges
     ) -> tuple[Decision, Charge | None]:
-        """Decide on an increment of ``amount``; also answers the charge of the new total.
+        """Decide on an increment of ``amount``; also returns the charge of the new total.
 
-        The total is computed again, so fixed fees are not held twice.
+        The charge is recomputed for the total, so fixed fees are not held twice.
         """
         account, use = card_context.accounts[0], authorization.card_use
         code = DECLINED_BY_CARD.get(card_context.card.status(now)) or _decline_by_account(account, use)
@@ -175,7 +179,7 @@ class Authorizer:
 def _decide_use(
     card_context: CardContext, asked: RequestedAmount, now: int, tally: CounterChanges, changes: Mapping[str, Any]
 ) -> Decision:
-    """The decision for a valid, verified card."""
+    """Decide on the use of a valid, verified card."""
     card, catalogue = card_context.card, card_context.catalogue
     facts = asked.use.attributes(asked.currency, card_context.holder_country)
     group = catalogue.usage_groups.get(card.usage_group_id)
@@ -209,7 +213,7 @@ def _evaluate_rules(
     now: int,
     tally: CounterChanges,
 ) -> FiredRules:
-    """The rules of the card's group and of the account's that fire; each counts its own attempts."""
+    """Evaluate the risk groups of the card and the account; each keeps its own counters of attempts."""
     groups = card_context.catalogue.risk_groups
     card, of_account = card_context.card, card_context.posting_context(account).counters[0]
     rules: dict[str, None] = {}
@@ -265,7 +269,7 @@ def _count(
     *,
     further: int | None = None,
 ) -> Decision:
-    """An approval within the limits, or a decline."""
+    """Count the approval against the limits, or decline it if it exceeds one."""
     trial = tally.copy()
     try:
         counted = party.count(facts, decision.amount, now, trial, further=further)
@@ -279,7 +283,7 @@ def _count(
 
 
 def _charge(party: PostingContext, use: CardUse, facts: TransactionAttributes, amount: int) -> Charge:
-    """What an amount comes to with the fees of the card. Raises: Refused."""
+    """The charge for an amount, with the card's fees. Raises: Refused."""
     assert party.card is not None, "parties of a card context have the card"
     return party.charge(facts, amount, debit=use.takes_money, fee_group_id=party.card.fee_group_id)
 
@@ -287,7 +291,7 @@ def _charge(party: PostingContext, use: CardUse, facts: TransactionAttributes, a
 def _affordable_part(
     party: PostingContext, asked: RequestedAmount, facts: TransactionAttributes
 ) -> tuple[int, Charge] | None:
-    """The largest part of the amount that the account can pay, without cashback; ``None`` if it can pay nothing."""
+    """The largest amount, without cashback, that the account can pay, with its charge; ``None`` for zero."""
     available = party.account.available
     low, high = 0, asked.amount - (asked.use.cashback_amount or 0)
     while low < high:

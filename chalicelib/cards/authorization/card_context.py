@@ -1,4 +1,4 @@
-"""A card's context: the card, its accounts, its holder and their usage of limits, read together."""
+"""Card context: a card, its accounts, its holder and their limit usage, read together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Read = Callable[[Sequence[Key]], list[Item | None]]
 
 @dataclass(frozen=True, slots=True)
 class CardContext:
-    """The records as read; the primary one of ``accounts`` comes first."""
+    """The records as read; the first of ``accounts`` is the primary account."""
 
     catalogue: Catalogue
     card: Card
@@ -32,17 +32,17 @@ class CardContext:
     of_accounts: Sequence[Counters]
 
     def posting_context(self, account: Account) -> PostingContext:
-        """The parties of a movement on one of the accounts."""
+        """The posting context for one of the accounts."""
         own = self.of_accounts[[each.id for each in self.accounts].index(account.id)]
         return PostingContext(self.catalogue, account, self.holder, self.card, [own, self.of_holder, self.of_card])
 
     def account_for(self, currency: int) -> Account | None:
-        """The account in the transaction's currency, else the primary one if the card converts."""
+        """The account in ``currency``, or else the primary account if the card converts currencies."""
         fitting = [account for account in self.accounts if account.currency == currency]
         return fitting[0] if fitting else self.accounts[0] if self.card.auto_conversion else None
 
     def with_account(self, account: Account) -> CardContext:
-        """The same with one of its accounts only."""
+        """A copy with only one of the accounts."""
         own = self.posting_context(account).counters[0]
         return replace(self, accounts=[account], of_accounts=[own])
 
@@ -52,16 +52,16 @@ class CardContext:
 
 
 def read_card_context(read: Read, catalogue: Catalogue, card: Card) -> CardContext:
-    """That of a card which was read before, with all its accounts, in one round trip."""
+    """Read the context of a card with all its accounts, in one round trip."""
     return _card_context(catalogue, card, read(_keys(card.account_ids, card.id, card.holder_id)))
 
 
 def read_by_number(
     read: Read, sees: Callable[[Item | None], bool], catalogue: Catalogue, number: Item
 ) -> CardContext | None:
-    """The context of a number's card, mostly in one round trip; ``None`` for an unknown card.
+    """Read the context of the card with a number; ``None`` if the card is unknown.
 
-    It takes another round trip if the card's accounts have changed since it got the number.
+    It takes one round trip, or two if the card's accounts have changed since the number was assigned.
     """
     account_ids = number.get("account_ids", [])
     keys = _keys(account_ids, number["card_id"], number.get("holder_id", 0))
@@ -75,7 +75,7 @@ def read_by_number(
 
 
 def read_with_card(read: Read, catalogue: Catalogue, of: Authorization) -> CardContext:
-    """That of the card of an authorization, with its account only, in one round trip."""
+    """Read the card of an authorization and its context, with the authorization's account only, in one round trip."""
     found, *items = read([Card.key(of.card_id), *_keys([of.account_id], of.card_id, of.holder_id)])
     assert found is not None, "cards stay"
     return _card_context(catalogue, Card.from_item(found), items)

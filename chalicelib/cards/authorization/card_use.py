@@ -1,4 +1,4 @@
-"""A card's use in a network message: purpose, place, and the checks of card and holder."""
+"""The use of a card in a network message: transaction type, merchant, and security checks."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ _READ_THE_STRIPE = frozenset((2, 80, 90, 91))
 _READ_THE_CHIP = frozenset((5, 7))
 _ONLINE = 81
 _CONDITIONS = {_ONLINE: "59", 1: "08", 10: "08"}
-"""The point of service's condition code (ISO 8583, field 25): online, by mail or telephone; else normal."""
+"""Point of service condition codes (ISO 8583, field 25) for online, mail and telephone orders; the default is 00."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CardUse:
-    """One use; ``country`` is the shop's, a numeric code of ISO 3166-1; ``checks`` are flags of ``SECURITY_CHECKS``."""
+    """One use of a card.
+
+    ``country`` is the merchant's, a numeric ISO 3166-1 code; ``checks`` has a flag for each of ``SECURITY_CHECKS``.
+    """
 
     transaction_type: int
     entry_mode: int = 0
@@ -55,25 +58,25 @@ class CardUse:
 
     @property
     def takes_money(self) -> bool:
-        """Whether it takes money from the holder."""
+        """Whether the transaction debits the holder."""
         return self.transaction_type not in CREDIT_TYPES
 
     @property
     def moves_money(self) -> bool:
-        """Whether it moves money."""
+        """Whether the transaction moves money, unlike an inquiry."""
         return self.transaction_type not in INQUIRY_TYPES
 
     def attributes(self, currency: int, holder_country: int | None) -> TransactionAttributes:
-        """The attributes for fees, limits, usage groups and risk rules."""
+        """The attributes that fees, limits, usage groups and risk rules depend on."""
         mcc = None if self.mcc is None else int(self.mcc)
         return TransactionAttributes(
             self.transaction_type, currency, self.entry_mode, mcc, self.country, holder_country
         )
 
     def report_members(self, number: int, now: int) -> dict[str, Any]:
-        """What card activity and transactions both show of it.
+        """The members that card activity and transactions have in common.
 
-        ``number`` is the message's or the transaction's, which came at ``now`` (Unix seconds).
+        ``number`` is the id of the message or transaction, ``now`` its time in Unix seconds.
         """
         moment = datetime.fromtimestamp(now, UTC)
         shown = {
@@ -103,7 +106,7 @@ class CardUse:
 
 
 def at_merchant(request: Any) -> dict[str, Any]:
-    """The members about the place of a card's use."""
+    """The ``CardUse`` members that describe the merchant."""
     return {
         "mcc": request.mcc,
         "merchant_name": request.merchant_name,
@@ -126,4 +129,4 @@ def _checks(request: Any) -> Mapping[str, int]:
 
 
 UNCHECKED: Mapping[str, int] = dict.fromkeys(SECURITY_CHECKS, 0)
-"""The checks of a message without an authorization."""
+"""The security checks for a message without an authorization."""

@@ -1,4 +1,4 @@
-"""Cardholder verification: expiry, PIN and CVC2, with their counters of wrong entries."""
+"""Cardholder verification: expiry, PIN and CVC2, with counters of failed attempts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.cards.protocol.states import PIN_IS_BLOCKED
 
 EXPIRED, WRONG_PIN, PIN_BLOCKED, WRONG_CVC2 = "54", "55", "75", "N7"
 CVC2 = "cvc2"
-"""A card's counter of wrong CVC2s."""
+"""The name of a card's counter of incorrect CVC2s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class CardholderVerification:
     secrets: CardSecrets
 
     def decline_code(self, card: Card, presented: PresentedData, now: int) -> tuple[str | None, dict[str, Any]]:
-        """The response code of a decline, and the card's changes: wrong entries are counted.
+        """The response code if the check fails, and the changes to the card's counters of failed attempts.
 
-        Write the changes on condition that the card is unchanged; otherwise parallel guesses at PIN and CVC2 would all
-        be checked.
+        Write the changes on condition that the card is unchanged; otherwise parallel guesses at PIN and
+        CVC2 could exceed the limits.
         """
         is_same_year = presented.expiry_year in (None, card.expiry_year)
         if not is_same_year or presented.expiry_month not in (None, card.expiry_month):
@@ -49,7 +49,7 @@ class CardholderVerification:
         return None, changes
 
     def _check_pin(self, card: Card, number: str, pin: str | None) -> tuple[str | None, dict[str, Any]]:
-        """Count a wrong PIN; a right one clears the tries."""
+        """Count an incorrect PIN; a correct PIN resets the counter."""
         if pin is None:
             return None, {}
         if card.pin_is_blocked:

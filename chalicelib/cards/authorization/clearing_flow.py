@@ -1,7 +1,7 @@
-"""Clearing: collections with or without an authorization, and refunds (decisions, Simulator).
+"""Clearings, with or without an authorization, and refunds (decisions, Simulator).
 
-A collection is booked whatever the state of card and account, and may take the balance below zero. It is computed at
-the rates and fees of its time. The same transaction releases its hold.
+A clearing is booked in any state of the card and account, even below a zero balance, at the current rates and fees.
+The same transaction releases the hold.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ class ClearingFlow:
     def _read_authorization(
         self, request: SimulateClearing, context: RequestContext, transaction_type: int
     ) -> tuple[Authorization, CardContext]:
-        """The named authorization, or a new one, and the context of its card with its account only.
+        """The requested authorization, or a new one, and its card's context with one account.
 
-        If nothing was approved, the account is chosen again. Raises: Refused.
+        The account is chosen again if nothing was approved. Raises: Refused.
         """
         authorization = None
         if request.trans_link is not None:
@@ -111,7 +111,7 @@ class ClearingFlow:
     def _new_authorization(
         self, request: SimulateClearing, context: RequestContext, card: Card, account: Account, transaction_type: int
     ) -> Authorization:
-        """A new authorization for a message that names none; not written yet."""
+        """A new authorization, not yet written, for a message that refers to none."""
         use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
         return Authorization(
             id=self.sequences.next("authorization"),
@@ -186,22 +186,22 @@ class ClearingFlow:
 
 
 def _use_at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
-    """A use with the shop's data from the collection."""
+    """A copy of the use with the merchant data of the clearing."""
     return replace(use, **without_none(at_merchant(request)))
 
 
 def _split_off(
     request: SimulateClearing, context: RequestContext, authorization: Authorization
 ) -> tuple[dict[str, Any], int, Usage, int]:
-    """The share of an authorization that a collection takes; the last one takes all.
+    """Take a clearing's share of an authorization; a final clearing takes the whole rest.
 
-    Answers the members afterwards, the released hold, the counts to give back, and the unauthorized amount: in the
-    authorization's currency, or the collection's if nothing was left.
+    Returns the changed members, the released hold, the limit usage to give back, and the unauthorized amount, in the
+    currency of the authorization, or of the clearing if the authorization has nothing left.
     """
     left, held = authorization.left, authorization.held
     worth = left or request.amount
     if left:
-        with suppress(NoRate):  # without an exchange rate it is what was authorized, as far as anybody can tell
+        with suppress(NoRate):  # without an exchange rate, assume the authorized amount
             worth = convert_at_base_rate(
                 context.catalogue, request.amount, request.currency_ison, authorization.currency
             )
@@ -215,7 +215,7 @@ def _split_off(
 
 
 def _cleared_amount(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
-    """What a refund gives back a part of. Raises: Refused."""
+    """The cleared amount to be refunded in part or in full. Raises: Refused."""
     if not (authorization.cleared and authorization.card_use.takes_money):
         raise Refused(Status.WRONG_STATE, "nothing was cleared that could be given back")
     cleared = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))
@@ -227,7 +227,7 @@ def _cleared_amount(authorization: Authorization, request: SimulateClearing, par
 
 
 def _network_members(authorization: Authorization, use: CardUse, number: int, now: int) -> dict[str, Any]:
-    """The network's data of a transaction, under the interface's names."""
+    """The network data of a transaction, as named in the API."""
     day = f"{datetime.fromtimestamp(now, UTC):%y%m%d}"
     known = use.report_members(number, now) | {
         "auth_code": authorization.auth_code,

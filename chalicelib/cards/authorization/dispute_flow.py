@@ -1,6 +1,6 @@
 """Disputes: opened, won or lost (decisions, Simulator; Money).
 
-What is disputed is given back at once and reserved until it is known who keeps it.
+The disputed amount is credited at once and reserved until the dispute is won or lost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
 
 CALLED: Mapping[str, str] = {DISPUTE_OPENED: "dispute opened", DISPUTE_WON: "dispute won", DISPUTE_LOST: "dispute lost"}
-"""The ledger's causes of the steps, and the transaction types of those that book something."""
+"""The ledger's cause for each step, also the description of the transaction if the step books one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class DisputeFlow:
         return self._close_dispute(request, context, case, case.dispute)
 
     def _read_case(self, request: SimulateDispute, context: RequestContext) -> _Case:
-        """Raises: Refused."""
+        """Read the transaction with its dispute, authorization and account. Raises: Refused."""
         lead, found = context.items([transaction_key(request.transaction_id), Dispute.key(request.transaction_id)])
         if lead is None or not context.can_see(lead):
             raise Refused(Status.NO_TRANSACTION)
@@ -129,7 +129,7 @@ class DisputeFlow:
         return movement
 
     def _list_transaction(self, case: _Case, movement: Movement, transaction_type: int, amount: int) -> Transaction:
-        """The transaction of a step, in the account's currency."""
+        """List the transaction of a step, in the account's currency."""
         account, authorization = case.account, case.authorization
         use = authorization.card_use
         is_credit = transaction_type == values.CREDIT_ADJUSTMENT
@@ -161,7 +161,7 @@ class DisputeFlow:
 
 
 def _cleared_amount(case: _Case) -> ClearedAmount:
-    """What the shop has cleared in the transaction's currency."""
+    """The merchant's cleared amount in the transaction's currency."""
     row = case.row
     taken = row["holder_amount"] - row["fee"] + (0 if row["conversion_fee_blended"] else row["conversion_fee"])
     found = case.authorization.cleared_in(row["currency"], lambda amount: taken * amount // row["amount"])
@@ -170,13 +170,13 @@ def _cleared_amount(case: _Case) -> ClearedAmount:
 
 
 def _without_fees(case: _Case, amount: int) -> int:
-    """What of a disputed amount is no share of the fees that are blended into the transaction."""
+    """The disputed amount less its share of the transaction's blended fees."""
     whole: int = case.row["holder_amount"]
     return portion(whole - case.row["fee"], amount, whole) if whole else 0
 
 
 def _update_disputed(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
-    """The write that changes a collection's disputed amount."""
+    """The update of the authorization's returned amounts; ``sign`` -1 reverses it."""
     after = _cleared_amount(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
     return case.authorization.update(write_id, **case.authorization.cleared_members(case.row["currency"], after))
 

@@ -1,4 +1,4 @@
-"""Payloads of events about card use."""
+"""Event payloads for card use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
 def message_events(
     message: NetworkMessage, now: int, account: LedgerAccount, card_changes: Mapping[str, Any]
 ) -> list[CardEvent]:
-    """The events of a message; ``account`` is the account afterwards."""
+    """The events for a network message; ``account`` has the resulting balances."""
     data: CardAuthorizationEvent = {
         "authorize_id": message.number,
         "authorize_type": message.kind,
@@ -45,7 +45,7 @@ def message_events(
 
 
 def transaction_event(transaction: Transaction, account: LedgerAccount, released: int) -> CardEvent:
-    """The event of a transaction; ``account`` is the account afterwards."""
+    """The event for a transaction; ``account`` has the resulting balances."""
     assert transaction.card_id is not None, "a shop's money was taken from a card"
     data: CardClearingEvent = {
         "transaction_id": transaction.id,

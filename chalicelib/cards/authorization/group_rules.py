@@ -1,7 +1,7 @@
-"""Rules of usage and risk groups: permitted channels, and suspicious attempts.
+"""Usage group and risk group rules: permitted channels and suspicious attempts.
 
-Every rule of a risk group is checked. A rule with a count counts its attempts, approved or declined, in windows of its
-own, as limits do: UTC days, ISO weeks, months or years.
+All rules of a risk group are evaluated. A rule with a count counts its attempts, approved or declined, in its own
+windows: UTC days, ISO weeks, months or years, as for limits.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _OF_ENTRY_MODES: Mapping[int, str] = {
     91: "contactless",
 }
 CHANNELS = (CASH, *dict.fromkeys(_OF_ENTRY_MODES.values()))
-"""Everything that a usage group can block: cash, however the card is read, and each way of reading a card."""
+"""The channels that a usage group can block: cash, and each way of reading a card."""
 AUTHENTICATED = frozenset((1, 2, 5, 6))
-"""The ECI indicators of authenticated and attempted authentications."""
+"""The ECI values of successful and attempted authentications."""
 
 
 @dataclass(frozen=True, slots=True)
 class FiredRules:
-    """The fired rules by the ids of group and rule (``7.1``), and their actions.
+    """The rules that fired, as ``group.rule`` ids such as ``7.1``, and their actions.
 
-    ``actions`` are in the order of ``RISK_ACTIONS``, each of them once.
+    ``actions`` has no duplicates and follows the order of ``RISK_ACTIONS``.
     """
 
     rules: tuple[str, ...] = ()
@@ -57,10 +57,10 @@ def evaluate_rules(
     currency: int,
     now: int,
 ) -> tuple[Windows, FiredRules]:
-    """Check an attempt of ``amount`` in ``currency``; answers the windows that count it, and the rules that fired.
+    """Evaluate risk rules for an attempt of ``amount`` in ``currency`` at ``now`` (Unix seconds).
 
-    A group that is named twice is checked once. The windows may be those of limits; past ones are left out. ``now`` in
-    Unix seconds.
+    Returns the updated windows and the rules that fired. ``windows`` may include those of limits; expired ones are
+    removed. Duplicate groups are evaluated once.
     """
     changed = dict(live_windows(catalogue, windows, now))
     found: dict[str, RiskRule] = {}
@@ -80,7 +80,7 @@ def evaluate_rules(
 
 
 def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) -> bool:
-    """Whether an amount is one that the rule is about. One that cannot be converted is not known to be."""
+    """Whether the amount reaches the rule's minimum; false if it cannot be converted."""
     if rule.amount is None or rule.amount_currency is None:
         return True
     try:
@@ -90,16 +90,16 @@ def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) 
 
 
 def channels(facts: TransactionAttributes) -> frozenset[str]:
-    """The channels that a transaction takes: cash from a machine that reads the chip takes both."""
+    """The channels of a transaction; cash from an ATM that reads the chip is both ``cash`` and ``chip``."""
     read = _OF_ENTRY_MODES[facts.entry_mode]
     return frozenset((CASH, read) if facts.transaction_type in _CASH_TYPES else (read,))
 
 
 def decline_code(group: UsageGroup | None, facts: TransactionAttributes, eci_indicator: int | None) -> str | None:
-    """The response code with which a group declines a transaction; ``None`` for one that it permits.
+    """The response code if the usage group declines the transaction, otherwise ``None``.
 
-    A transaction without a country is in none that a group allows, and in none that it blocks; one without a merchant
-    category is of none that it blocks.
+    A transaction without a country matches neither permitted nor blocked countries; one without a merchant category
+    matches no blocked category.
     """
     if group is None:
         return None

@@ -1,4 +1,4 @@
-"""Releases of holds: full or partial reversals, and expiries by a schedule."""
+"""Hold releases: full or partial reversals, and scheduled expiries."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.metrics import Metrics
 
 CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
-"""What the ledger calls them."""
+"""The ledger's cause for each release type."""
 _ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
 
 
 @dataclass(frozen=True, slots=True)
 class HoldRelease:
-    """Makes the writes; every one of them fails if authorization, account or counters have changed."""
+    """Builds the writes, which fail if the authorization, the account or the counters have changed."""
 
     sequences: Sequences
 
@@ -66,7 +66,7 @@ class HoldRelease:
         stamp: WriteStamp,
         level: int = 0,
     ) -> Outcome[Released]:
-        """Release ``amount`` of the rest of an authorization; ``level`` is the caller's access level."""
+        """Release ``amount`` of the authorization's remaining amount; ``level`` is the caller's access level."""
         card_context = read_with_card(read, catalogue, authorization)
         account, tally = card_context.accounts[0], CounterChanges()
         released = portion(authorization.held, amount, authorization.left)
@@ -127,11 +127,11 @@ class HoldExpiry:
     events: CardEvents
 
     def expire(self, until: float = math.inf) -> int:
-        """Release every expired hold; answers how many, as ``DueItems.run``."""
+        """Release all expired holds; returns their number, as ``DueItems.run`` does."""
         return DueItems(self.store, self.clock, self.metrics, records.DUE, "hold").run(self._expire, until)
 
     def _expire(self, item: Item) -> bool:
-        """Raises: StoreError."""
+        """Release one expired hold; false if a concurrent change prevents it. Raises: StoreError."""
         authorization = records.Authorization.from_item(item)
         stamp = WriteStamp(milliseconds(self.clock), new_id())
         catalogue = self.programmes.catalogue(authorization.manager_id)
@@ -141,7 +141,7 @@ class HoldExpiry:
         told = self.events.record(authorization.manager_id, release.events)
         try:
             self.store.transact([*release.operations, *told.operations])
-        except (ConditionFailed, Conflict):  # it was collected meanwhile, or the account was moved: the next run sees
+        except (ConditionFailed, Conflict):  # cleared or changed concurrently: left to the next run
             return False
         self.events.dispatch(told)
         return True

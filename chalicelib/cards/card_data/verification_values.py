@@ -32,7 +32,7 @@ def card_verification_value(cvk: bytes, pan: str, expiry: str, service_code: str
     digits = f"{pan}{expiry}{service_code}".ljust(_BLOCKS_DIGITS, "0")
     first, second = bytes.fromhex(digits[:16]), bytes.fromhex(digits[16:])
     left = cvk[:8]
-    halfway = _encrypt_block(left + left, first)  # both halves alike: single DES
+    halfway = _encrypt_block(left + left, first)  # equal halves: single DES
     mixed = bytes(one ^ other for one, other in zip(halfway, second, strict=True))
     return _decimal_digits(_encrypt_block(cvk, mixed), 3)
 

@@ -114,7 +114,7 @@ class PortalFlow:
         rows, more = time_ordered.latest_page(context.store, timelines, request.item_count, before)
         return _listing(context, [_message(row) for row in rows if context.can_see(row)], more=more)
 
-    # -- inside
+    # -- internal
 
     def _card(self, context: RequestContext, card: Card) -> messages.NumberedCard:
         """A card for this caller, with its number by the credential's mode."""
