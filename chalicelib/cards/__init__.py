@@ -1,1 +1,1 @@
-"""Cards: the programme manager's interface to holders, accounts and cards."""
+"""Cards: the programme manager's API for holders, accounts and cards."""

@@ -1,6 +1,6 @@
-"""The tables of actions: a row is one action, called after the function that carries it out.
+"""The action tables: each row is one action, named after the function that carries it out.
 
-Requests, answers, documents and tests are derived from them.
+Requests, responses, documentation and tests are derived from them.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ _SIMULATOR_ROWS = (
     Action(ReportFlow.simulate_addendum, "Simulate an addendum from the network"),
 )
 SIMULATOR_ACTIONS: Mapping[str, Action] = {row.name: row for row in _SIMULATOR_ROWS}
-"""``POST /simulator``, outside prod."""
+"""``POST /simulator``, not available in prod."""
 
 _PORTAL_ROWS = (
     Action(PortalFlow.list_cards, "List the newest cards", effect="read"),
@@ -141,4 +141,4 @@ _PORTAL_ROWS = (
     Action(PortalFlow.list_activity, "List the latest activity", effect="read"),
 )
 PORTAL_ACTIONS: Mapping[str, Action] = {row.name: row for row in _PORTAL_ROWS}
-"""Actions for the web interface's card pages; nobody else calls them."""
+"""Internal actions for the card pages of the web interface."""

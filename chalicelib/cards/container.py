@@ -1,4 +1,4 @@
-"""Wires the card API; each part is loaded on first use, so that other interfaces do not wait."""
+"""Wires the card API; each part is loaded on first use, so other interfaces start without it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CardContainer:
-    """Records and keys of the card API; ``flows`` has its flows and jobs."""
+    """The card API's shared services and keys; ``flows`` has its flows and jobs."""
 
     def __init__(self, shared: Infrastructure, delivery: DeliveryContainer) -> None:
         self.shared = shared
@@ -65,7 +65,7 @@ class CardContainer:
 
     @cached_property
     def payment_provider(self) -> Provider:
-        """The provider of external payments: a sandbox outside production, none yet in production."""
+        """The provider of external payments: a simulated one in sandboxes, none in production yet."""
         from chalicelib.cards.payments.provider import NoProvider
         from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 

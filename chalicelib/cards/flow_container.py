@@ -1,4 +1,4 @@
-"""How the card API's parts are put together; loaded when the card API is first asked for something."""
+"""Wires the card API's flows; loaded on the first request to the card API."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 class CardFlows:
-    """The flows of the card API, wired: ``api`` answers ``POST /api``, ``simulator`` ``POST /simulator``.
+    """The card API's flows: ``api`` serves ``POST /api``, ``simulator`` serves ``POST /simulator``.
 
-    The web interface asks ``portal``; schedules run ``provider_recovery``, ``hold_expiry`` and ``rolling_proof``.
+    ``portal`` serves the web interface; schedules run ``provider_recovery``, ``hold_expiry`` and ``rolling_proof``.
     """
 
     def __init__(self, cards: CardContainer) -> None:

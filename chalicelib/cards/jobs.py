@@ -1,4 +1,4 @@
-"""The scheduled jobs of the card API."""
+"""The card API's scheduled jobs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from chalicelib.cards.container import CardContainer
 from chalicelib.foundation import log
 
 RUN_SECONDS = 40
-"""Seconds after which a run starts nothing further."""
+"""The time, in seconds, after which a run starts no further work."""
 PROVING_SECONDS = 480
-"""The same for the ledger's proof, which may need some minutes more."""
+"""The same for ledger proofs, which may take several minutes."""
 card_jobs = Blueprint(__name__)
 
 
@@ -36,6 +36,6 @@ def finish_payments_and_holds(cards: CardContainer) -> None:
 
 @card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")
 def prove(event: Any) -> None:
-    """Every hour: prove some accounts of the ledger, all of them once a day if possible."""
+    """Every hour: prove some of the ledger's accounts, aiming to cover all of them every day."""
     cards = hub().cards
     cards.flows.rolling_proof.prove(cards.shared.clock.monotonic() + PROVING_SECONDS)

@@ -1,1 +1,1 @@
-"""HTTP of the card API."""
+"""HTTP endpoints of the card API."""

@@ -1,4 +1,4 @@
-"""``POST /api``, the card API, and ``POST /simulator`` in sandboxes. Their parts load on first use."""
+"""``POST /api`` (card API) and, in sandboxes, ``POST /simulator``. Their parts are loaded on first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROUTES = ("/api", "/simulator")
 
 
 def refusal(status: int) -> Response:
-    """The envelope for a request that reached no view; ``status`` is the HTTP status."""
+    """The error envelope for a request that no view handled; ``status`` is the HTTP status."""
     return _error("NOT_JSON" if status < 500 else "INTERNAL", status=status)
 
 

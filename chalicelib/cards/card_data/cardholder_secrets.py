@@ -1,4 +1,4 @@
-"""A cardholder's secrets: new PINs, simple PINs, and new 3-D Secure passwords."""
+"""A cardholder's secrets: generated PINs and 3-D Secure passwords, and the check for simple PINs."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ LENGTH = 4
 
 
 def is_simple(pin: str) -> bool:
-    """Whether ``pin``, of four digits, is all the same digit, or counts up or down by one throughout (decisions: PIN).
+    """Whether the four-digit ``pin`` repeats one digit or steps up or down by one throughout (decisions: PIN).
 
-    Counting does not go around: 8901 is no such PIN.
+    Sequences do not wrap around: 8901 is not simple.
     """
     steps = {int(after) - int(before) for before, after in pairwise(pin)}
     return len(steps) == 1 and steps <= {-1, 0, 1}
 
 
 def random_pin() -> str:
-    """A new PIN, uniformly distributed over all that are not simple."""
+    """A random PIN, uniformly distributed over all PINs that are not simple."""
     while is_simple(pin := f"{secrets.randbelow(10**LENGTH):0{LENGTH}}"):
         pass
     return pin
 
 
 _DRAWN_FROM = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"
-"""The alphabet of passwords: letters and digits that look different."""
+"""The password alphabet: letters and digits that cannot be mistaken for each other."""
 _LENGTH = 12
 
 
 def new_password() -> str:
-    """A new password of twelve letters and digits, uniformly distributed."""
+    """A random password of twelve letters and digits, uniformly distributed."""
     drawn, number = "", secrets.randbelow(len(_DRAWN_FROM) ** _LENGTH)
     for _ in range(_LENGTH):
         number, place = divmod(number, len(_DRAWN_FROM))

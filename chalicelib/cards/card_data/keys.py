@@ -1,7 +1,8 @@
-"""Keys of card data: versioned verification keys, and the look-up key, which never changes.
+"""Card data keys: versioned verification keys, and the look-up key, which never changes.
 
-They live in one secret, ``{"lookup", "versions": [{"id", "cvk", "pvk"}]}``, versions oldest first, every key wrapped by
-the KMS key. A new version is for new cards: each card keeps the version that it was made with, so no version ever goes.
+They are stored in one secret, ``{"lookup", "versions": [{"id", "cvk", "pvk"}]}``, with the oldest version first and
+every key wrapped by the KMS key. New cards use the latest version; each card keeps its version, so none is ever
+deleted.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ class CardKeys(SecretKeys):
     always_there = "versions"
 
     def rotate(self) -> int:
-        """Make new verification keys for new cards; existing cards keep theirs. Answers the version.
+        """Create verification keys for new cards and return their version; existing cards keep theirs.
 
         Raises:
-            SecretChanged: by another operator at the same time.
+            SecretChanged: another operator changed the keys concurrently.
         """
         state = self._load()
         number = int(state["versions"][-1]["id"]) + 1
@@ -29,7 +30,7 @@ class CardKeys(SecretKeys):
         return number
 
     def current(self) -> int:
-        """The version that new cards get."""
+        """The key version for new cards."""
         return int(self._load()["versions"][-1]["id"])
 
     def cvk(self, version: int) -> bytes:
@@ -41,7 +42,7 @@ class CardKeys(SecretKeys):
         return self._key(version, "pvk")
 
     def derive_key(self, purpose: str) -> bytes:
-        """A 256-bit key for one purpose (HKDF, RFC 5869), the same for ever."""
+        """A 256-bit key for one purpose (HKDF, RFC 5869); it never changes."""
         return derived_key(self._unwrap(self._load()["lookup"]), purpose)
 
     def _first(self) -> dict[str, Any]:
@@ -51,5 +52,5 @@ class CardKeys(SecretKeys):
         return {"id": number, "cvk": self._new_key(), "pvk": self._new_key()}
 
     def _key(self, version: int, name: str) -> bytes:
-        """A double-length key is the first half of the wrapped key; DES ignores the last bit of each byte."""
+        """A double-length key: the first half of the wrapped key. DES ignores the last bit of each byte."""
         return self._unwrap(self._entry("versions", version)[name])[:KEY_BYTES]

@@ -1,1 +1,1 @@
-"""Card events: recorded with their cause, and sent signed."""
+"""Card events: recorded in the transaction that causes them, and signed when sent."""

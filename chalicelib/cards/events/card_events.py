@@ -1,7 +1,7 @@
-"""Card events to programme managers: recorded with their cause, and sent signed.
+"""Card events for programme managers: recorded in the transaction that causes them, and signed when sent.
 
-Without an Events URL nothing is recorded. An event's body is made once; every attempt has a new signature, which covers
-the time of sending.
+Without an Events URL nothing is recorded. The body of an event is built once; each delivery attempt has a new
+signature, which covers the time of sending.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from chalicelib.foundation.http.outbound import Outbound
 
 @dataclass(frozen=True, slots=True)
 class CardEvent:
-    """An event with the data of its ``type``; members that are ``None`` are left out.
+    """An event of a ``type`` with its data; members that are ``None`` are omitted.
 
-    It goes to the programme manager of the request or record, unless ``manager_id`` names another.
+    It is sent to the programme manager of the request or record, unless ``manager_id`` names another.
     """
 
     type: CardEventType
@@ -35,14 +35,14 @@ class CardEvent:
 
 @dataclass(frozen=True, slots=True)
 class CardEvents:
-    """Records events in the transaction of their cause, and queues them afterwards."""
+    """Records events in the transaction that causes them, and then queues their deliveries."""
 
     clock: Clock
     programmes: Programmes
     outbox: Outbox
 
     def record(self, manager_id: int, events: Sequence[CardEvent]) -> RecordedDeliveries:
-        """The deliveries of a programme manager's events; none without an Events URL."""
+        """The deliveries for a programme manager's events; empty without an Events URL."""
         return sum((self._delivery(event.manager_id or manager_id, event) for event in events), RecordedDeliveries())
 
     def dispatch(self, recorded: RecordedDeliveries) -> None:

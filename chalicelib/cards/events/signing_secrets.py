@@ -1,7 +1,7 @@
-"""Signing secrets of a programme manager's events: one or two, sealed, stored with its set-up.
+"""Secrets that sign a programme manager's events: one or two, sealed, stored with its set-up.
 
-The item exists from the first Events URL on, and stays when the address changes or goes, so later events are verified
-as before.
+The item is created with the first Events URL and kept when the URL is changed or removed, so the signatures of later
+events can be verified with the same secrets.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conf
 
 
 class NoEventSecret(LookupError):
-    """The programme manager has no secret, since it never had an Events URL; the message is a sentence."""
+    """The programme manager has no secret, because it never had an Events URL. The message is a full sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class RotatedSecret:
-    """A new secret in clear, shown once; the old one is used until ``old_until`` (Unix seconds)."""
+    """A new secret in clear text, shown once; the old secret is valid until ``old_until`` (Unix seconds)."""
 
     secret: str
     old_until: int | None
 
 
 def secrets_key(manager_id: int) -> tuple[str, Item]:
-    """The key of a programme manager's secrets."""
+    """The key of a programme manager's secrets item."""
     return TABLE, {"owner": f"events#{manager_id}", "part": "secrets"}
 
 
 @dataclass(frozen=True, slots=True)
 class EventSecrets:
-    """Makes and opens secrets."""
+    """Creates, rotates and opens secrets."""
 
     store: Store
     vault: Vault
@@ -48,18 +48,18 @@ class EventSecrets:
         return self.store.get(*secrets_key(manager_id)) is not None
 
     def create_first(self, manager_id: int) -> tuple[str, Put]:
-        """A programme manager's first secret in clear, and the write that stores it, which fails if there is one."""
+        """A programme manager's first secret in clear text, and the put that stores it; the put fails if one exists."""
         plain = event_signing.new_secret()
         return plain, _put(manager_id, (self._seal(manager_id, plain),), None)
 
     def rotate(self, manager_id: int, overlap: int) -> RotatedSecret:
-        """Make a new secret; for ``overlap`` seconds the old one signs too.
+        """Create a new secret; the old one also signs for ``overlap`` seconds.
 
-        Without an overlap the old one ends at once: that is for one in wrong hands. At most two are in use.
+        Pass 0 if the old secret was compromised: it then ends at once. At most two secrets are in use.
 
         Raises:
             NoEventSecret.
-            Conflict: others were in the way at every attempt.
+            Conflict: every attempt met a concurrent change.
         """
         for attempt in range(ATTEMPTS):
             item = self.store.get(*secrets_key(manager_id))
@@ -77,7 +77,7 @@ class EventSecrets:
         raise Conflict("other operators changed the secrets at every attempt")
 
     def open_secrets(self, manager_id: int, item: Item | None) -> list[str]:
-        """The secrets in ``item`` that are in use, in clear, newest first. Raises: Unsealable."""
+        """The valid secrets in ``item`` in clear text, newest first. Raises: Unsealable."""
         secrets = event_signing.of_items(item["secrets"]) if item else ()
         return event_signing.in_use(self.vault, secrets, _context(manager_id), self.clock.time())
 
@@ -86,7 +86,7 @@ class EventSecrets:
 
 
 def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:
-    """The write of secrets; it fails if they have changed since they were read."""
+    """The put of secrets; fails if they were changed since they were read."""
     table, key = secrets_key(manager_id)
     as_read = absent("owner") if before is None else Attr("secrets").eq(event_signing.as_items(before))
     return Put(table, {**key, "secrets": event_signing.as_items(after)}, as_read)

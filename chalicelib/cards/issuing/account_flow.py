@@ -1,4 +1,4 @@
-"""Accounts: opening them, their status, their programme and their groups (specification, Account operations)."""
+"""Accounts: creation, status, programme and groups (specification, Account operations)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class AccountFlow:
     def _owner_and_cards(
         self, context: RequestContext, request: messages.CreateAccount
     ) -> tuple[Holder | None, list[Card]]:
-        """The holder that the request names, if it does, and the cards that the account is put on. Raises: Refused."""
+        """The requested holder, if any, and the cards to assign the account to. Raises: Refused."""
         numbers: Sequence[int] = request.cards or ()
         owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
         keys = [*owner, *(Card.key(number) for number in numbers)]
@@ -140,7 +140,7 @@ class AccountFlow:
     def _new_account(
         self, request: messages.CreateAccount, context: RequestContext, programme: AccountProgramme, holder: Holder
     ) -> Account:
-        """The new account. Raises: Refused."""
+        """The account to create. Raises: Refused."""
         catalogue = context.catalogue
         return new_account(
             request,
@@ -164,7 +164,10 @@ class AccountFlow:
 
 
 def _assign_group(context: RequestContext, account_id: int, kind: str, field: str, group_id: int) -> Outcome[None]:
-    """Give an account a group that its programme allows; ``field`` names it in the request. Raises: Refused."""
+    """Assign an account to a group allowed by its programme; ``field`` is the request's field for the group.
+
+    Raises: Refused.
+    """
     account = context.find(Account, account_id)
     programme = group_resolution.account_programme(context.catalogue, account.program_id)
     allowed = getattr(programme, f"{kind}_ids") or (group_id,)

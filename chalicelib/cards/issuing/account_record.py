@@ -1,4 +1,4 @@
-"""Accounts: of holders and special ones, with their balances. Amounts are in minor units."""
+"""Holders' accounts and special accounts, with their balances in minor units."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ class LedgerAccount(Record):
     """An account in the ledger.
 
     Attributes:
-        settled: the booked balance; ``held``: promised to others; ``reserved``: disputed.
-        updated_at: the time of its last activity, in Unix seconds.
-        status: as ``ACCOUNT_STATES``; programme, holder and groups may be ``None``.
-        address_ids: the external payment addresses that lead to it.
-        movements: how many rows of the ledger it has; the balances are their sum.
-        last_at: when the last of them was recorded, in Unix milliseconds.
+        settled: the booked balance.
+        held: the amount held for authorizations and outgoing payments.
+        reserved: the amount reserved for disputes.
+        updated_at: the time of the last activity, in Unix seconds.
+        status: one of ``ACCOUNT_STATES``.
+        address_ids: the account's external payment addresses.
+        movements: the number of its ledger rows; the balances are their sum.
+        last_at: when the last of these rows was recorded, in Unix milliseconds.
     """
 
     currency: int
@@ -45,7 +47,7 @@ class LedgerAccount(Record):
 
     @property
     def owner(self) -> str:
-        """The owner of its rows and the prefix of its books in the ledger."""
+        """The owner of the account's rows, and the prefix of its books in the ledger."""
         return str(self.place[1]["owner"])
 
     @property
@@ -57,17 +59,19 @@ class LedgerAccount(Record):
         return self.settled == self.held == self.reserved == 0
 
     def visible_balances(self, level: int) -> Balances:
-        """The balances that a caller of an access level sees: 0 for an account above it."""
+        """The balances for a caller's access level; 0 if the account's level is higher."""
         if self.access_level > level:
             return {"available_balance": 0, "settled_balance": 0}
         return {"available_balance": self.available, "settled_balance": self.settled}
 
     def require(self, action: str) -> None:
-        """Raises: Refused, when the account's status does not let the action pass."""
+        """Check that the status permits the action. Raises: Refused."""
         require_permitted(ACCOUNT_RULES[action][self.status])
 
     def after_movement(self, at: int, *, settled: int, held: int, reserved: int) -> Self:
-        """The account after a movement recorded at ``at`` (Unix milliseconds) or just after the last one."""
+        """The account after a movement recorded at ``at`` (Unix milliseconds), or just after the last movement if that
+        is later.
+        """
         recorded = max(at, self.last_at + 1)
         return replace(
             self,
@@ -80,7 +84,7 @@ class LedgerAccount(Record):
         )
 
     def update_moved(self, moved: Self, write_id: str, **members: Any) -> Update:
-        """The write of ``moved`` and other members; it fails after a concurrent change."""
+        """The update to the balances of ``moved`` and other members; fails after a concurrent change."""
         names = ("settled", "held", "reserved", "movements", "last_at", "updated_at")
         return self.update(write_id, **members, **{name: getattr(moved, name) for name in names})
 
@@ -109,15 +113,15 @@ class Account(LedgerAccount):
         return [*without_none(named).items()]
 
     def check_live(self) -> Check:
-        """The condition that the account accepts another card."""
+        """A check that the account can be assigned to another card."""
         return Check(*self.key(self.id), Attr("status").is_in(list(LIVE_ACCOUNT)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpecialAccount(LedgerAccount):
-    """A special account: a programme manager's own, without a holder. The set-up names it by its ``id``.
+    """A programme manager's own account, without a holder; its ``id`` comes from the set-up.
 
-    The record is made with the first address that it gets. It is always active, and pays no fees.
+    The record is created with its first payment address. It is always active and pays no fees.
     """
 
     kind: ClassVar = "special_account"
@@ -133,7 +137,7 @@ def special_account_key(manager_id: int, number: int) -> Key:
 
 
 def new_special_account(manager_id: int, entry: SpecialAccountEntry, now: int) -> SpecialAccount:
-    """A new special account as the set-up describes it; ``now`` in Unix seconds."""
+    """A special account as defined in the set-up; ``now`` is in Unix seconds."""
     return SpecialAccount(
         id=entry.id, manager_id=manager_id, access_level=entry.access_level, currency=entry.currency, updated_at=now
     )

@@ -1,6 +1,6 @@
 """createCard: a card with its accounts, holder, number and PIN, in one transaction.
 
-What a request leaves open is the card programme's (specification, createCard request).
+The card programme supplies defaults for omitted fields (specification, createCard request).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class CardCreationFlow:
     def _new_accounts(
         self, request: CreateCard, context: RequestContext, programme: CardProgramme, holder: Holder
     ) -> list[Account]:
-        """The accounts that come with the card, one for each currency. Raises: Refused."""
+        """The accounts to create for the card, one per currency. Raises: Refused."""
         currencies: Sequence[int] = request.card_currency_ison or programme.currencies[:1]
         holder.require_room(len(currencies))
         limit_group_id = group_resolution.account_limit_group(
@@ -94,7 +94,7 @@ class CardCreationFlow:
         holder: Holder,
         accounts: Sequence[Account],
     ) -> tuple[Card, card_production.ClearCardData]:
-        """The card and its secret data. Raises: Refused."""
+        """The card to create and its secret data. Raises: Refused."""
         members = card_production.card_members(request, context, programme, request.card_virtual, None)
         product_id = group_resolution.choose(
             context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
@@ -133,7 +133,7 @@ class CardCreationFlow:
 
 
 def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:
-    """The holder and the accounts that the request names. Raises: Repeated, Refused."""
+    """The requested holder and accounts. Raises: Repeated, Refused."""
     owner = [Holder.key(request.holder_id)] if request.holder_id is not None else []
     keys = [*owner, *(Account.key(number) for number in request.account_id or ())]
     items = context.items(keys) if keys else []
@@ -151,7 +151,7 @@ def _check_programme(
     assigned: Sequence[Account],
     opened: Sequence[Account],
 ) -> None:
-    """Check the request against the stored records and the programme. Raises: Refused."""
+    """Check the request against its accounts and the programme. Raises: Refused."""
     for account in assigned:
         account.require(context.action)
     if not {account.currency for account in (*assigned, *opened)} <= set(programme.currencies):
@@ -163,7 +163,7 @@ def _check_programme(
 
 
 def _validity_months(request: CreateCard, programme: CardProgramme) -> int:
-    """Months from now. Raises: Refused."""
+    """The card's validity from now, in months. Raises: Refused."""
     months = or_default(request.card_validity_period, programme.validity_months)
     if months > programme.max_validity_months:
         raise refused_field("card_validity_period", "value", "is longer than the programme allows")

@@ -1,6 +1,6 @@
 """Cards: activation, status, PIN, groups, details and card data (specification, Card operations).
 
-Number, CVC2, PIN and the password of 3-D Secure are revealed one by one, by the credential's modes.
+Number, CVC2, PIN and 3-D Secure password are each disclosed according to the credential's mode for the field.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 
 ACTIVATION = "activation"
-"""Wrong card data at activateCard, as a card counts them."""
+"""The name of a card's counter of incorrect card data in activateCard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class CardFlow:
         return Outcome({"cvc2": _reveal(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))})
 
     def get_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.Pin]:
-        """A virtual card's PIN is never disclosed."""
+        """Disclose a card's PIN, except for virtual cards."""
         card = context.find(Card, request.card_id)
         pin = None if card.virtual else self.secrets.pin(card)
         return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
@@ -135,7 +135,7 @@ class CardFlow:
         )
 
     def _matches(self, card: Card, request: messages.ActivateCard) -> bool:
-        """Whether all given card data match; each is compared in constant time."""
+        """Whether all submitted card data match, compared in constant time."""
         pan = self.secrets.number(card)
         kept: dict[str, Any] = {
             "card_request_id": card.request_id,
@@ -150,14 +150,17 @@ class CardFlow:
 
 
 def _require_card(context: RequestContext, card_id: int) -> Card:
-    """The card, in a state that lets the action pass. Raises: Refused."""
+    """The card, if its state permits the action. Raises: Refused."""
     card = context.find(Card, card_id)
     card.require(context.action, context.now)
     return card
 
 
 def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, group_id: int) -> Outcome[None]:
-    """Give a card a group that its programme allows; ``field`` names it in the request. Raises: Refused."""
+    """Assign a card to a group allowed by its programme; ``field`` is the request's field for the group.
+
+    Raises: Refused.
+    """
     card = context.find(Card, card_id)
     programme = group_resolution.card_programme(context.catalogue, card.program_id)
     group = group_resolution.require_allowed(

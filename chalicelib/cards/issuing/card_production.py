@@ -1,4 +1,4 @@
-"""Common parts of createCard and reissueCard: the card's members and the answer with its data."""
+"""Shared parts of createCard and reissueCard: the card's members, its delivery, and the response."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHOICES = (
     ("risk_group_id", "risk_group", "risk_rules_group_id"),
     ("design_id", "design", "card_design_id"),
 )
-"""The choices of a request within its programme: the card's member, the kind of entry, the field."""
+"""The fields that choose an entry of the programme: card member, entry kind, request field."""
 
 
 def card_members(
@@ -38,9 +38,9 @@ def card_members(
     virtual: int,
     before: Card | None,
 ) -> dict[str, Any]:
-    """The members that both set: programme, kind, groups, design and embossing.
+    """The members set by both actions: programme, type, groups, design and embossing.
 
-    Members that are not given stay as ``before``: in the same programme always, in another if it allows them.
+    Groups and design that the request omits are kept from ``before``, in another programme only if it allows them.
 
     Raises: Refused.
     """
@@ -70,7 +70,10 @@ def card_members(
 
 
 def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) -> int:
-    """Whether the card converts currencies: as requested, if the programme permits it. Raises: Refused."""
+    """Whether the card converts currencies, as requested or else ``otherwise``.
+
+    Raises: Refused, if the programme does not permit it.
+    """
     converts = otherwise if wished is None else wished
     if converts and not programme.auto_conversion:
         raise refused_field("auto_conversion", "value", "is not permitted by the programme")
@@ -79,7 +82,7 @@ def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) ->
 
 @dataclass(frozen=True, slots=True)
 class ClearCardData:
-    """The secret data of a new card in clear; ``pin`` is ``None`` if it is not disclosed."""
+    """The secret data of a new card in clear text; ``pin`` is ``None`` if it is not disclosed."""
 
     pan: str = field(repr=False)
     pin: str | None = field(repr=False)
@@ -87,7 +90,7 @@ class ClearCardData:
 
 
 def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card, clear: ClearCardData) -> CreatedCard:
-    """The answer for a new card: each datum as the credential may see it."""
+    """The response for a new card, with each field disclosed as the credential permits."""
     credential = context.credential
     expiry = disclosure.disclose_expiry(credential, card.id, card.expiry_year, card.expiry_month)
     answer: CreatedCard = {
@@ -105,7 +108,7 @@ def serialize_created(context: RequestContext, secrets: CardSecrets, card: Card,
 
 
 def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme, virtual: int) -> dict[str, Any]:
-    """The delivery of a physical card; empty for a virtual one. Raises: Refused."""
+    """The delivery details of a physical card; empty for a virtual card. Raises: Refused."""
     if virtual:
         return {}
     given = without_none({name: getattr(request, name) for name in DELIVERY_BLOCK})
@@ -119,7 +122,7 @@ def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme
 
 
 def order_body(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
-    """The write of a card order and the entries it uses; none for a virtual card."""
+    """The put of a card order, and the set-up entries it uses; empty for a virtual card."""
     if card.virtual:
         return [], []
     order = {

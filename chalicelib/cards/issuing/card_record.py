@@ -1,4 +1,4 @@
-"""Cards: the record, its derived states, and the counters of wrong entries."""
+"""Cards: the record, its derived state, and its counters of failed attempts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chalicelib.cards.storage.time_ordered import Rows, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Put, absent
 
 MOST_ACCOUNTS = 90
-"""The most accounts of a card: one read holds them and a claim."""
+"""The maximum number of accounts per card; one read must hold them and a claim."""
 
 _DAY = 24 * 3600
 
@@ -26,7 +26,7 @@ _DAY = 24 * 3600
 class Card(Record):
     """A card. Its number, PIN and password are sealed; its CVC2 is computed with the keys of ``key_version``.
 
-    ``account_ids`` are in order, the first is the primary one. ``wrong`` counts mismatches by kind and day.
+    The first of ``account_ids`` is the primary account. ``wrong`` counts failed attempts by kind and day.
     """
 
     kind: ClassVar = "card"
@@ -73,7 +73,7 @@ class Card(Record):
 
     @property
     def uses(self) -> list[EntryId]:
-        """The entries of the programme manager's set-up that it uses."""
+        """The set-up entries that the card uses."""
         named = {
             "card_programme": self.program_id,
             "product": self.product_id,
@@ -86,13 +86,13 @@ class Card(Record):
         return [*named.items()]
 
     def status(self, now: int) -> str:
-        """The state, of which E comes by itself when the month of expiry is over (Unix seconds, UTC)."""
+        """The state at ``now`` (Unix seconds); it becomes E when the month of expiry has ended (UTC)."""
         if self.stored_status in "NATR" and (self.expiry_year, self.expiry_month) < month_of(now):
             return EXPIRED
         return self.stored_status
 
     def require(self, action: str, now: int) -> None:
-        """Raises: Refused, when the card's state does not let the action pass."""
+        """Check that the state permits the action. Raises: Refused."""
         require_permitted(CARD_RULES[action][self.status(now)])
 
     @property
@@ -100,63 +100,63 @@ class Card(Record):
         return self.pin_status == PIN_IS_BLOCKED
 
     def mismatches(self, kind: str, now: int) -> int:
-        """How many wrong entries of a kind there were today (UTC)."""
+        """The number of failed attempts of a kind today (UTC)."""
         counted = (self.wrong or {}).get(kind)
         return counted["count"] if counted and counted["day"] == now // _DAY else 0
 
     def has_too_many_mismatches(self, kind: str, now: int) -> bool:
-        """Whether today's wrong entries of a kind have reached the limit."""
+        """Whether today's failed attempts of a kind have reached the limit."""
         return self.mismatches(kind, now) >= MISMATCHES_A_DAY
 
     def with_wrong_entry(self, kind: str, now: int) -> dict[str, Any]:
-        """The member ``wrong`` with one more wrong entry today."""
+        """The member ``wrong`` with one more failed attempt today."""
         return {**(self.wrong or {}), kind: {"day": now // _DAY, "count": self.mismatches(kind, now) + 1}}
 
 
 def month_of(now: int) -> tuple[int, int]:
-    """Year and month of a time in Unix seconds (UTC)."""
+    """The year and month of a Unix time in seconds (UTC)."""
     moment = datetime.fromtimestamp(now, UTC)
     return moment.year, moment.month
 
 
 def months_later(start: tuple[int, int], months: int) -> tuple[int, int]:
-    """Year and month, a number of months after ``start``."""
+    """The year and month that is ``months`` after ``start``."""
     count = start[0] * 12 + start[1] - 1 + months
     return count // 12, count % 12 + 1
 
 
 def number_key(lookup: str) -> Key:
-    """The key of a card number; ``lookup`` is its keyed hash."""
+    """The key of a card number's item; ``lookup`` is the number's keyed hash."""
     return TABLE, {"owner": f"pan#{lookup}", "part": "pan"}
 
 
 def put_number(lookup: str, card: Card, write_id: str) -> Put:
-    """The write that assigns a number to a card; it fails if a card has or had it."""
+    """The put that assigns a number to a card; fails if the number is or was in use."""
     return Put(TABLE, {**number_key(lookup)[1], **_number_members(card), "written_by": write_id}, absent("owner"))
 
 
 def put_retired_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
-    """The write that records a card's state when its number was replaced."""
+    """The put that retires a replaced number, with the card's state at that time."""
     item = {**number_key(lookup)[1], **_number_members(card), "retired": status, "written_by": write_id}
     return Put(TABLE, item, Attr("card_id").eq(card.id))
 
 
 def _number_members(card: Card) -> dict[str, Any]:
-    """The target of a number: the card and the keys that are read with it; accounts may have been added since."""
+    """The card of a number, and the ids of the records read with it; accounts may be added later."""
     return {"card_id": card.id, "holder_id": card.holder_id, "account_ids": card.account_ids}
 
 
 _ROW = "card"
-"""A row of the list of a programme manager's cards, written together with the card."""
+"""The sort key prefix of rows in the programme manager's list of cards; each row is written with its card."""
 
 
 def card_rows(manager_id: int) -> Sequence[Rows]:
-    """The cards of a programme manager, by shards."""
+    """A programme manager's list of cards, one per shard."""
     return [Rows(TABLE, shard, _ROW) for shard in shards(manager_id)]
 
 
 def row_part(card_id: int) -> str:
-    """The position of a card's row: newer cards have higher numbers, except between parallel processes."""
+    """The sort key of a card's row; newer cards sort higher, except among cards created by parallel processes."""
     return f"{_ROW}#{card_id:020}"
 
 

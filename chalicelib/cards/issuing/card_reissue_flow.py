@@ -1,7 +1,7 @@
-"""reissueCard: a new body for an existing card (specification, reissueCard request).
+"""reissueCard: a new physical or virtual body for an existing card (specification, reissueCard request).
 
-The card keeps its id, holder and accounts. It waits for its activation again, with no wrong tries. With a new number
-the old one is retired and remembers the state that the card had.
+The card keeps its id, holder and accounts. It must be activated again, and its counters of failed attempts are reset.
+A replaced number is retired and keeps the state that the card had.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class CardReissueFlow:
     def _body_members(
         self, request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme, pan: str
     ) -> dict[str, Any]:
-        """The members that are new with every body. Raises: Refused."""
+        """The members that change with every reissue. Raises: Refused."""
         year, month = _new_expiry(request, context, card, programme)
         product_id = group_resolution.keep_or_default(card.product_id, programme.product_ids)
         return {
@@ -84,7 +84,7 @@ class CardReissueFlow:
         }
 
     def _choose_pin(self, request: ReissueCard, card: Card, virtual: int) -> str | None:
-        """The PIN that the request asks for; ``None`` for none. Raises: Refused."""
+        """The requested, generated or existing PIN; ``None`` for no PIN. Raises: Refused."""
         if request.generate_new_pin == NO:
             return self.secrets.pin(card)
         if virtual:
@@ -95,7 +95,7 @@ class CardReissueFlow:
 
 
 def _choose_programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:
-    """The programme that the request names, or the card's own. Raises: Refused."""
+    """The requested programme, or the card's current one. Raises: Refused."""
     if request.card_program_id is None and virtual != card.virtual:
         raise refused_field("card_program_id", "required", "is required when the card's type changes")
     return group_resolution.card_programme(context.catalogue, or_default(request.card_program_id, card.program_id))
@@ -116,7 +116,7 @@ def _check_card(request: ReissueCard, card: Card, programme: CardProgramme, virt
 
 
 def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
-    """A new number, or the old one if the programme's BIN allows it. Raises: Refused."""
+    """A new number, or the old one if it fits the programme's BIN and length. Raises: Refused."""
     if request.generate_new_pan == YES:
         return new_pan(programme.bin, programme.pan_length)
     if not old.startswith(programme.bin) or len(old) != programme.pan_length:
@@ -125,16 +125,21 @@ def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> 
 
 
 def _choose_conversion(request: ReissueCard, card: Card, programme: CardProgramme) -> int:
-    """Whether the card converts: without a wish as before, which a new programme has to permit. Raises: Refused."""
+    """Whether the card converts currencies, by default as before.
+
+    Raises: Refused, if a new programme does not permit it.
+    """
     if request.auto_conversion is None and programme.id == card.program_id:
         return card.auto_conversion
     return card_production.may_convert(programme, request.auto_conversion, card.auto_conversion)
 
 
 def _new_expiry(request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:
-    """Year and month of the new expiry: with the same number later than the old one, or the CVC2 would repeat.
+    """The year and month of the new expiry.
 
-    Raises: Refused, when it would be more than a month beyond the programme's longest validity from today.
+    If the number is kept, it is later than the old expiry; otherwise the CVC2 would be the same.
+
+    Raises: Refused, if it exceeds the programme's maximum validity from today by more than a month.
     """
     this_month = month_of(context.now)
     fresh = months_later(this_month, programme.validity_months)

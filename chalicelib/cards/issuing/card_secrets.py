@@ -1,4 +1,4 @@
-"""Secret data of a stored card: opened, computed, or sealed again."""
+"""The secret data of a stored card: decrypted, computed, or sealed again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 
 @dataclass(frozen=True, slots=True)
 class CardSecrets:
-    """Opens sealed data of a ``Card``. Raises: Unsealable, KeyError for a missing key version."""
+    """Opens the sealed data of a ``Card``. Raises: Unsealable, or KeyError if the key version is missing."""
 
     data: CardData
 
@@ -25,15 +25,15 @@ class CardSecrets:
         return self.data.cvc2(number, card.expiry_year, card.expiry_month, card.key_version)
 
     def pin(self, card: Card) -> str | None:
-        """The PIN; ``None`` for a card that has none."""
+        """The PIN; ``None`` for a card without one."""
         return None if card.pin is None else self.data.open(card.id, "pin", card.pin)
 
     def password(self, card: Card) -> str:
-        """The password of 3-D Secure."""
+        """The 3-D Secure password."""
         return self.data.open(card.id, "acs_password", card.acs_password)
 
     def with_pin(self, card_id: int, number: str, pin: str, key_version: int) -> dict[str, Any]:
-        """A card's members with a new PIN: sealed, its verification value, and no wrong tries."""
+        """The card members for a new PIN: the sealed PIN, its verification value, and a reset counter."""
         return {
             "pin": self.data.seal(card_id, "pin", pin),
             "pvv": self.data.pvv(number, pin, key_version),
@@ -43,10 +43,10 @@ class CardSecrets:
 
 
 WITHOUT_PIN = {"pin": None, "pvv": None, "pin_status": PIN_OK, "pin_tries": 0}
-"""A card's members without a PIN."""
+"""The members of a card without a PIN."""
 
 
 def require_good(pin: str) -> None:
-    """Refuse simple PINs. Raises: Refused."""
+    """Reject simple PINs. Raises: Refused."""
     if cardholder_secrets.is_simple(pin):
         raise Refused(Status.PIN_TOO_SIMPLE)

@@ -84,7 +84,7 @@ def _select_details(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _may_change_country(context: RequestContext, holder: Holder) -> bool:
-    """Whether the holder's programme lets its country change; one that came without a programme may move."""
+    """Whether the holder's country may change; always true for a holder created without a programme."""
     if holder.programme is None:
         return True
     kind, number = holder.programme

@@ -1,4 +1,4 @@
-"""Holders: the persons and businesses that accounts and cards belong to."""
+"""Holders: the people and businesses that own accounts and cards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chalicelib.cards.storage.record import Record, without_none
 from chalicelib.foundation.dynamodb.store import Update
 
 MOST_ACCOUNTS = 100
-"""The most accounts of a holder."""
+"""The maximum number of accounts per holder."""
 
 DETAILS = tuple(name for name in HolderRecord.__annotations__ if name not in ("id", "holder_type", "access_level"))
 """The descriptive members of a holder's record."""
@@ -23,7 +23,7 @@ DETAILS = tuple(name for name in HolderRecord.__annotations__ if name not in ("i
 
 @dataclass(frozen=True, kw_only=True)
 class Holder(Record):
-    """A holder; ``programme`` is the kind and id of the programme that it came with, if there was one."""
+    """A holder; ``programme`` is the kind and id of the programme that the holder was created in, if any."""
 
     kind: ClassVar = "holder"
     missing: ClassVar = Status.NO_HOLDER
@@ -47,13 +47,13 @@ class Holder(Record):
         return [*without_none({"limit_group": self.limit_group_id}).items()]
 
     def require_room(self, accounts: int) -> None:
-        """Raises: Refused, when it would have too many accounts."""
+        """Check that the holder may have this many more accounts. Raises: Refused."""
         has = len(self.account_ids or ())
         if has + accounts > MOST_ACCOUNTS:
             raise refused_field("holder_id", "length", f"has {has} accounts; {MOST_ACCOUNTS} are the most")
 
     def update_accounts(self, accounts: Sequence[int], write_id: str) -> Update:
-        """The write that adds accounts; it fails when there would be too many."""
+        """The update that adds accounts; fails if it would exceed the maximum."""
         most, account_ids = MOST_ACCOUNTS - len(accounts), Attr("account_ids")
         return Update(
             *self.place,

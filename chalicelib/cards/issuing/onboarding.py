@@ -1,4 +1,4 @@
-"""Onboarding: the holder of a holder block, and accounts in a programme."""
+"""Onboarding: a new holder from a request's holder block, and accounts in a programme."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _OF_BLOCK = {"zip_code": "holder_zipcode", **{name: name for name in WithHolder.
 _BLOCK = tuple(
     (name, field) for name in DETAILS if (field := _OF_BLOCK.get(name, f"holder_{name}")) in WithHolder.model_fields
 )
-"""The members of a holder with their fields in a holder block."""
+"""The holder members and the corresponding fields of a holder block."""
 
 
 def new_holder(
     request: WithHolder, context: RequestContext, number: int, programme: AccountProgramme | CardProgramme
 ) -> Holder:
-    """The holder that a request's holder block describes, with the programme's defaults. Raises: Refused."""
+    """The holder described by a request's holder block, with the programme's defaults. Raises: Refused."""
     given, kind = request.__dict__, "card" if isinstance(programme, CardProgramme) else "account"
     group = or_default(request.holder_limit_group_id, programme.holder_limit_group_id)
     if group is not None:
@@ -45,7 +45,7 @@ def new_holder(
 def write_holder(
     context: RequestContext, holder: Holder, opened: Sequence[Account], *, is_new: bool
 ) -> list[Operation]:
-    """The write that makes the holder, or that gives it its new accounts."""
+    """The writes that create the holder, or add the new accounts to an existing one."""
     numbers = [account.id for account in opened]
     if is_new:
         return [replace(holder, account_ids=frozenset(numbers) or None).put(context.write_id)]
@@ -66,7 +66,7 @@ def new_account(
     fee_group_id: int | None = None,
     risk_group_id: int | None = None,
 ) -> Account:
-    """An empty account; groups that are ``None`` are the programme's, except for the limit group."""
+    """An empty account; ``None`` for a group means the programme's default, except for the limit group."""
     return Account(
         id=number,
         manager_id=context.manager_id,

@@ -1,4 +1,4 @@
-"""Records as answers and event payloads (specification, Resources; Events)."""
+"""Records serialized for responses and event payloads (specification, Resources; Events)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def serialize_account(account: Account) -> AccountRecord:
 
 
 def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | None) -> CardDetails:
-    """A card; ``expiry`` is its year and month as the caller may see them."""
+    """Serialize a card; ``expiry`` is its year and month as disclosed to the caller."""
     details: CardDetails = {
         "card_id": card.id,
         "holder_id": card.holder_id,
@@ -89,7 +89,7 @@ def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | N
 
 
 def program_change_events(before: Account, after: Account) -> list[CardEvent]:
-    """The event of an account's move to a programme, if anything changed."""
+    """The event for an account's change of programme, if anything changed."""
     groups = ((name, getattr(before, name), getattr(after, name)) for name in ACCOUNT_GROUPS)
     replaced = [
         leave_out_none(ReplacedGroup(group=name, id_before=old, id=new)) for name, old, new in groups if old != new
@@ -107,7 +107,7 @@ def program_change_events(before: Account, after: Account) -> list[CardEvent]:
 
 
 def card_creation_event(card: Card, *, reissued: bool = False) -> CardEvent:
-    """The event of a new or reissued card, which has a new order (``card_request_id``)."""
+    """The event for a new or reissued card, with its new order (``card_request_id``)."""
     data: CardCreatedEvent = {
         "card_id": card.id,
         "card_request_id": card.request_id,
@@ -131,7 +131,7 @@ def card_activation_event(card: Card) -> CardEvent:
 
 
 def card_status_events(card: Card, before: str, after: str, reason_code: int | None = None) -> list[CardEvent]:
-    """The event of a card's new status, if it differs."""
+    """The event for a change of a card's status, if it changed."""
     if before == after:
         return []
     data: CardStatusEvent = {

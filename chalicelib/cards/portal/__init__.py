@@ -1,1 +1,1 @@
-"""The portal: programme managers' people in the web interface."""
+"""The portal: card pages of the web interface for programme managers' staff."""

@@ -1,8 +1,8 @@
-"""The portal: access to cards for a programme manager's people in the web interface.
+"""The portal: card access for a programme manager's staff in the web interface.
 
-They need no credential, since the web interface knows who they are. Their requests go through the normal dispatch with
-a credential that exists in memory only and has no keys. It sees every record of the programme manager, and of card data
-the masked number, nothing else.
+They need no credential, because they are signed in to the web interface. Their requests pass through the normal
+dispatch with a credential that exists only in memory and has no keys. It can read all of the programme manager's
+records, but of the card data only the masked number.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.foundation import jsontext
 
 NAME = "web interface"
-"""The credential name in logs and claims; the space keeps it apart from real ones."""
+"""The credential's name in logs and claims; the space distinguishes it from stored credentials."""
 LEVEL = 1000
 """The highest access level."""
 MODES: Mapping[str, str] = {**dict.fromkeys(CARD_FIELDS, ABSENT), "pan": MASKED}
 PREPARING = ("activateCard", "assignExternalPaymentAddress")
-"""The card API's actions that prepare a card for the simulator."""
+"""The card API actions that prepare a card for the simulator."""
 _STATUSES = {int(status): status for status in Status}
 
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """Asks by ``reading``, and where there is a simulator by ``simulator`` and, for ``PREPARING``, by ``api``."""
+    """Dispatches portal actions to ``reading``, ``PREPARING`` to ``api``, and other changes to ``simulator``."""
 
     reading: Dispatcher
     api: Dispatcher
     simulator: Dispatcher
 
     def read(self, manager_id: int, action: str, /, **members: Any) -> Mapping[str, Any]:
-        """The envelope of one of its actions. Raises: Refused."""
+        """Carry out a portal action and return its envelope. Raises: Refused."""
         return _ask(self.reading, manager_id, frozenset(self.reading.actions), action, members)
 
     def act(self, manager_id: int, action: str, reference: str, /, **members: Any) -> Any:
-        """The data of one of the simulator's actions, or of ``PREPARING``; once for each reference. Raises: Refused."""
+        """Carry out a simulator action or one of ``PREPARING``, once per reference, and return its data. Raises:
+        Refused.
+        """
         dispatch = self.api if action in PREPARING else self.simulator
         allowed = frozenset((*self.simulator.actions, *PREPARING))
         asked = {"request_reference_id": reference, **members}

@@ -1,4 +1,4 @@
-"""Data of the card pages: the list of cards, a card with its records, and activity, latest first."""
+"""Data for the card pages: the list of cards, a card with its records, and activity, newest first."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from chalicelib.foundation.parallel import together
 
 A = TypeVar("A", bound=Answer)
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
-"""The entries of the set-up that a card names."""
+"""The kinds of set-up entries shown for a card."""
 _OF_CARD = {"card_programme": "program_id"}
-"""The member that names one, where it is not called after the kind."""
+"""Card members that are not named after the kind of entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class PortalFlow:
-    """Reads and combines the records of a page."""
+    """Reads and combines the records for a page."""
 
     secrets: CardSecrets
 
@@ -117,7 +117,7 @@ class PortalFlow:
     # -- internal
 
     def _card(self, context: RequestContext, card: Card) -> messages.NumberedCard:
-        """A card for this caller, with its number by the credential's mode."""
+        """A serialized card, with its number as the credential's mode discloses it."""
         number = disclosure.disclose(context.credential, card.id, "pan", self.secrets.number(card))
         disclosure.audit_reveal(context.credential, card.id, "pan")
         programme = context.catalogue.card_programmes[card.program_id].name
@@ -131,7 +131,7 @@ def _listing(context: RequestContext, rows: list[A], *, more: bool) -> Outcome[l
 def _holders_and_accounts(
     context: RequestContext, cards: Sequence[Card]
 ) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
-    """The holders of cards, and the first accounts of each, by id, as far as the caller may see them."""
+    """The cards' holders and first accounts that the caller may see, by id."""
     holders = list(dict.fromkeys(card.holder_id for card in cards))
     accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[: messages.ACCOUNTS]))
     keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
@@ -143,7 +143,7 @@ def _holders_and_accounts(
 
 
 def _lists(account: Account) -> tuple[Rows, Rows]:
-    """The transactions of an account, and its movements."""
+    """The list of an account's transactions and that of its movements."""
     booked = transaction_record.timeline(account.owner, None)
     return booked, Rows(booked.table, account.owner, MOVEMENT)
 
@@ -151,7 +151,7 @@ def _lists(account: Account) -> tuple[Rows, Rows]:
 def _authorizations_and_addresses(
     context: RequestContext, card_id: int, asked: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
 ) -> tuple[list[messages.AuthorizationSummary], list[AddressRecord]]:
-    """The authorizations that messages and transactions belong to, and the addresses that lead to accounts."""
+    """The authorizations of the messages and transactions, and the accounts' live payment addresses."""
     of_card = [row.get("authorization_id") for rows in booked for row in rows if row.get("card_id") == card_id]
     numbers = dict.fromkeys([*(int(row["trans_link"]) for row in asked), *filter(None, of_card)])
     addresses = [number for account in accounts for number in sorted(account.address_ids or ())]
@@ -189,18 +189,18 @@ def _transaction(row: Item) -> messages.DatedTransaction:
 
 
 def _balances(row: Item) -> messages.DatedBalances:
-    """An account's balance after a movement, and its time (Unix milliseconds)."""
+    """An account's balances after a movement, and the time in Unix milliseconds."""
     return {"at": row["at"], "settled": row["settled"], "held": row["held"], "reserved": row["reserved"]}
 
 
 def _entries(context: RequestContext, card: Card) -> dict[str, str]:
-    """The names of the entries of the set-up that a card uses, by kind."""
+    """The names of the set-up entries that a card uses, by kind."""
     numbers = {kind: getattr(card, _OF_CARD.get(kind, f"{kind}_id")) for kind in _GROUPS}
     return {kind: str(getattr(context.catalogue.of(kind)[number], "name", number)) for kind, number in numbers.items()}
 
 
 def _name_of(holder: Holder | None) -> str:
-    """A holder for people; nothing for one that the caller may not see."""
+    """A holder's display name; empty if the caller may not see the holder."""
     if holder is None:
         return ""
     names = ("business_name",) if holder.holder_type == BUSINESS else ("first_name", "last_name")

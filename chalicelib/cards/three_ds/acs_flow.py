@@ -1,6 +1,6 @@
-"""3-D Secure: whitelist rules, requests for authentication and their confirmation (specification, Card operations).
+"""3-D Secure: whitelist rules, authentication requests and their confirmation (specification, Card operations).
 
-The sandbox's simulator plays online shops that have the cardholder authenticated.
+The sandbox's simulator takes the part of online merchants that request authentication.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from chalicelib.foundation.dynamodb.store import Operation
 
 @dataclass(frozen=True, slots=True)
 class AcsFlow:
-    """The issuer's access control server: shops' requests and programme managers' answers."""
+    """The issuer's access control server: merchants' requests and programme managers' confirmations."""
 
     sequences: Sequences
     card_data: CardData
@@ -117,7 +117,7 @@ def _serialize_answer(
 def _event_data(
     request: SimulateAuthentication, asked: records.Authentication, encrypted: str | None
 ) -> ThreeDSecureEvent:
-    """A request that waits for the cardholder; ``encrypted`` is the validation value, if delivered."""
+    """The event for a pending request; ``encrypted`` is the validation value, if it is delivered."""
     return {
         "auth_request_id": asked.id,
         "card_id": asked.card_id,
@@ -135,7 +135,7 @@ def _event_data(
 
 
 def _purchase_facts(request: SimulateAuthentication) -> dict[str, str]:
-    """What is known of a purchase, spelt as the lists of a rule have it."""
+    """The known facts of a purchase, in the format of a whitelist rule's lists."""
     country, shop = request.merchant_country_ison, None
     if request.acquirer_bin is not None and request.merchant_id is not None:
         shop = f"{request.acquirer_bin}+{request.merchant_id}"

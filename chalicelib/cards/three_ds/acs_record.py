@@ -1,8 +1,8 @@
-"""Records of 3-D Secure: merchant whitelist rules, and requests that wait for the cardholder's answer.
+"""3-D Secure records: merchant whitelist rules, and authentication requests pending with the cardholder.
 
-A whitelist rule passes a payment without a question. It is an item of its card's collection; each of its lists is
-another item, since a list may have 64 KB. All criteria must match, of a list one member; a maximum applies to amounts
-in its own currency only.
+A payment that matches a whitelist rule needs no challenge. A rule is an item in its card's collection; each of its
+lists is a separate item, because a list may be 64 KB. A payment must match one entry of every list and must not
+exceed the maximum, which applies only to amounts in its own currency.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, ab
 from chalicelib.foundation.identifiers import digest
 
 LISTS = ("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")
-"""The criteria, each a list."""
+"""The criteria of a rule, each of them a list."""
 _PREFIX = "rule#"
 
 
 @dataclass(frozen=True, slots=True)
 class WhitelistRule:
-    """A rule; ``lists`` has the given ones of ``LISTS``."""
+    """A rule; ``lists`` has only those of ``LISTS`` that were set."""
 
     id: int
     maximum: int | None = None
@@ -32,14 +32,14 @@ class WhitelistRule:
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def matches(self, amount: int, currency: int, facts: Mapping[str, str]) -> bool:
-        """Whether every criterion fits ``facts``, as ``LISTS`` names them, and the amount is not above the maximum."""
+        """Whether ``facts``, keyed as in ``LISTS``, match all criteria and the amount does not exceed the maximum."""
         if self.maximum is not None and (currency != self.currency or amount > self.maximum):
             return False
         return bool(self.lists) and all(facts.get(name) in entries for name, entries in self.lists.items())
 
 
 def put_rule(card_id: int, rule: WhitelistRule, name: str, code: Key | None, write_id: str) -> list[Operation]:
-    """The writes that make a rule; they fail when its code is taken."""
+    """The writes that create a rule; they fail if its code is already used."""
     owner = f"card#{card_id}"
     head: dict[str, Any] = {"name": name, "lists": sorted(rule.lists), "written_by": write_id}
     if rule.maximum is not None:
@@ -57,7 +57,7 @@ def put_rule(card_id: int, rule: WhitelistRule, name: str, code: Key | None, wri
 
 
 def code_key(manager_id: int, code: str) -> Key:
-    """Where a rule's code is taken, one for all cards of a programme manager."""
+    """The key that reserves a rule's code, unique among the programme manager's cards."""
     return TABLE, {"owner": f"rule_code#{manager_id}#{digest(code)}", "part": "rule_code"}
 
 
@@ -80,14 +80,17 @@ def rules_of_card(store: Store, card_id: int) -> list[WhitelistRule]:
 VALID_SECONDS = 300
 KEPT = 30 * 24 * 3600
 TRIES = 5
-"""The wrong validation values after which a request fails."""
+"""The number of incorrect validation values after which a request fails."""
 
 WAITING, CONFIRMED, REFUSED, FAILED = "waiting", "confirmed", "refused", "failed"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Authentication(Record):
-    """A request; ``proof`` is the keyed hash of its validation value, ``valid_until`` is in Unix seconds."""
+    """An authentication request.
+
+    ``proof`` is the keyed hash of its validation value; ``valid_until`` is in Unix seconds.
+    """
 
     kind: ClassVar = "authentication"
     missing: ClassVar = Status.NO_AUTHENTICATION
@@ -103,10 +106,10 @@ class Authentication(Record):
     method: int | None = None
 
     def is_pending(self, now: int) -> bool:
-        """Whether it can still be answered."""
+        """Whether the cardholder can still respond."""
         return self.status == WAITING and now < self.valid_until
 
 
 def hash_of(card_data: CardData, number: int, value: str) -> str:
-    """What is kept of the validation value of a request."""
+    """The keyed hash of a request's validation value."""
     return card_data.fingerprint(f"authentication {number} {value}")
