@@ -1,8 +1,8 @@
 """Card activity: every network message for a card, approved or declined, as listed in reports.
 
 Each row has the members of the Card activity record and the Financial authorize record (specification). It is written
-to the card's list and to the sharded list of all the programme manager's cards. Approved messages that move money
-are also written to the card's list of financial authorizes.
+to the card's list and to the sharded list of all the programme manager's cards. Approved messages that move money,
+except hold releases, are also written to the card's list of financial authorizes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class NetworkMessage:
 
     @property
     def lists(self) -> list[str]:
-        """The lists that include this message: the card's activity and possibly its financial authorizes."""
+        """The lists that include this message: card activity and, for an approved movement of money, financial
+        authorizes.
+        """
         is_financial = self.is_approved and self.use.moves_money and not self.is_reversal
         return [ACTIVITY, AUTHORIZES] if is_financial else [ACTIVITY]
 
@@ -121,7 +123,7 @@ class NetworkMessage:
         }
 
     def put_rows(self, stamp: WriteStamp, *, in_turn: bool = True) -> list[Put]:
-        """The puts of its rows, recorded at ``stamp``; ``time_ordered`` explains rows written out of turn."""
+        """Puts of the message's rows, recorded at ``stamp``; for rows written out of turn, see ``time_ordered``."""
         lists = [of_card(self.card.id), of_manager(self.card.manager_id)[shard_of(self.number)]]
         if AUTHORIZES in self.lists:
             lists.append(authorizes_of_card(self.card.id))

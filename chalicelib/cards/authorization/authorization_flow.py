@@ -99,7 +99,7 @@ class AuthorizationFlow:
     ) -> tuple[CardContext | None, str | None]:
         """The context of the requested card, and the decline code if the number was replaced.
 
-        ``None`` for an unknown number. Raises: Refused.
+        The context is ``None`` if the number is unknown. Raises: Refused.
         """
         if request.card_id is not None:
             return read_card_context(context.items, context.catalogue, context.find(Card, request.card_id)), None
@@ -274,7 +274,7 @@ def _write_decision(
     held: int,
     decision: Decision,
 ) -> tuple[WriteStamp, list[Operation]]:
-    """The stamp and writes of a decision, excluding the authorization and its activity."""
+    """The stamp and the writes of a decision, except for the authorization and its activity."""
     card = card_context.card
     movement.list_by_card(card_context.of_card)
     if held:

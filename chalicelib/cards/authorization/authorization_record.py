@@ -164,23 +164,23 @@ class Dispute(Record):
 
     @classmethod
     def check_undisputed(cls, transaction_id: int) -> Check:
-        """A check that the transaction has no dispute, needed because its records may be read at different moments."""
+        """Check that the transaction has no dispute; its records may have been read at different moments."""
         return Check(*cls.key(transaction_id), absent("owner"))
 
 
 def due_members(number: int, until: int) -> Item:
-    """The members that let the hold of authorization ``number`` expire at ``until`` (Unix seconds)."""
+    """The members that make authorization ``number`` expire at ``until`` (Unix seconds)."""
     return {"due_at": until, **DUE.entry(str(number))}
 
 
 def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorization:
-    """The authorization with a ``trans_link``. Raises: Refused, also for the number of a later message."""
+    """The authorization with this ``trans_link``. Raises: Refused, also for the number of a later message."""
     [item] = context.items([Authorization.key(int(trans_link))])
     return context.require_visible(Authorization, None if item and "of" in item else item)
 
 
 def put_message_number(message: NetworkMessage, authorization: Authorization, stamp: WriteStamp) -> Put:
-    """The put of the item that links a later message's number to its authorization, listed at ``stamp``."""
+    """A put of the item that links a later message's number to its authorization, listed at ``stamp``."""
     table, place = Authorization.key(message.number)
     told: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}
     told |= {"card_id": authorization.card_id, "of": authorization.id, "lists": message.lists}
@@ -189,9 +189,9 @@ def put_message_number(message: NetworkMessage, authorization: Authorization, st
 
 
 def split_usage(usage: Usage | None, part: int, of: int, *, with_count: bool) -> tuple[Usage, Usage]:
-    """Split the counted usage into ``part`` out of ``of``, and the rest.
+    """Split counted usage into the share ``part / of`` and the rest.
 
-    The number of transactions goes to the first if ``with_count`` is set, otherwise to the second.
+    The transaction count stays with the share if ``with_count`` is set, otherwise with the rest.
     """
     taken: Usage = {}
     rest: Usage = {}
@@ -227,6 +227,6 @@ def _merge(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_amount(amounts: dict[str, T] | None, name: str, value: T | None) -> dict[str, T] | None:
-    """A copy of the amounts with ``name`` set to ``value``, or removed if ``value`` is zero or ``None``."""
+    """A copy of the amounts with ``name`` set to ``value``, or removed if the value is zero or ``None``."""
     rest = {each: amount for each, amount in (amounts or {}).items() if each != name}
     return ({**rest, name: value} if value else rest) or None

@@ -59,7 +59,7 @@ class Decision:
 
     Attributes:
         code: the response code.
-        account: the account used; the primary account if no account could be chosen.
+        account: the account used; the primary account if none could be chosen.
         amount: the approved part of the requested amount.
         charge: the charge to the account; ``None`` if it was not computed.
         counted: the usage counted against limits.
@@ -110,9 +110,7 @@ class Authorizer:
     def _verify_cardholder(
         self, card: Card, presented: PresentedData, now: int
     ) -> tuple[str | None, Mapping[str, Any]]:
-        """``CardholderVerification.decline_code``, or a decline if the check is impossible; that counts no failed
-        attempt.
-        """
+        """Verify the cardholder; if the check is impossible, decline without counting a failed attempt."""
         try:
             return self.proof.decline_code(card, presented, now)
         except (ClientError, BotoCoreError):
@@ -142,7 +140,7 @@ class Authorizer:
         return Decision(code, account, asked.amount, charge, counted)
 
     def price(self, card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
-        """The charge of the request to an account; ``None`` without an exchange rate."""
+        """The charge to an account for the request; ``None`` without an exchange rate."""
         facts = asked.use.attributes(asked.currency, card_context.holder_country)
         try:
             return _charge(card_context.posting_context(account), asked.use, facts, asked.amount)
@@ -291,7 +289,7 @@ def _charge(party: PostingContext, use: CardUse, facts: TransactionAttributes, a
 def _affordable_part(
     party: PostingContext, asked: RequestedAmount, facts: TransactionAttributes
 ) -> tuple[int, Charge] | None:
-    """The largest amount, without cashback, that the account can pay, with its charge; ``None`` for zero."""
+    """The largest part of the amount, without cashback, that the account can pay, and its charge; ``None`` if zero."""
     available = party.account.available
     low, high = 0, asked.amount - (asked.use.cashback_amount or 0)
     while low < high:

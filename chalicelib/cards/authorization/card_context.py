@@ -75,7 +75,7 @@ def read_by_number(
 
 
 def read_with_card(read: Read, catalogue: Catalogue, of: Authorization) -> CardContext:
-    """Read the card of an authorization and its context, with the authorization's account only, in one round trip."""
+    """Read the context of an authorization's card, with the authorization's account only, in one round trip."""
     found, *items = read([Card.key(of.card_id), *_keys([of.account_id], of.card_id, of.holder_id)])
     assert found is not None, "cards stay"
     return _card_context(catalogue, Card.from_item(found), items)

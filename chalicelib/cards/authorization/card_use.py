@@ -20,7 +20,10 @@ _READ_THE_STRIPE = frozenset((2, 80, 90, 91))
 _READ_THE_CHIP = frozenset((5, 7))
 _ONLINE = 81
 _CONDITIONS = {_ONLINE: "59", 1: "08", 10: "08"}
-"""Point of service condition codes (ISO 8583, field 25) for online, mail and telephone orders; the default is 00."""
+"""Point of service condition codes (ISO 8583, field 25) of online, mail and telephone orders, by entry mode.
+
+All other entry modes have 00.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,7 +1,7 @@
 """Clearings, with or without an authorization, and refunds (decisions, Simulator).
 
-A clearing is booked in any state of the card and account, even below a zero balance, at the current rates and fees.
-The same transaction releases the hold.
+A clearing is booked in any state of the card and account, even if the balance becomes negative, at the current rates
+and fees. The same transaction releases the hold.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class ClearingFlow:
     ) -> tuple[Authorization, CardContext]:
         """The requested authorization, or a new one, and its card's context with one account.
 
-        The account is chosen again if nothing was approved. Raises: Refused.
+        If nothing was approved, the account is chosen as for a new authorization. Raises: Refused.
         """
         authorization = None
         if request.trans_link is not None:
@@ -193,10 +193,10 @@ def _use_at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
 def _split_off(
     request: SimulateClearing, context: RequestContext, authorization: Authorization
 ) -> tuple[dict[str, Any], int, Usage, int]:
-    """Take a clearing's share of an authorization; a final clearing takes the whole rest.
+    """Take a clearing's share of an authorization; a final clearing takes the entire rest.
 
-    Returns the changed members, the released hold, the limit usage to give back, and the unauthorized amount, in the
-    currency of the authorization, or of the clearing if the authorization has nothing left.
+    Returns the changed members, the released hold, the limit usage to give back, and the unauthorized amount.
+    The latter is in the authorization's currency, or the clearing's if the authorization has nothing left.
     """
     left, held = authorization.left, authorization.held
     worth = left or request.amount

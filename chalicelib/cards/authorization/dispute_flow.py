@@ -28,7 +28,7 @@ from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
 
 CALLED: Mapping[str, str] = {DISPUTE_OPENED: "dispute opened", DISPUTE_WON: "dispute won", DISPUTE_LOST: "dispute lost"}
-"""The ledger's cause for each step, also the description of the transaction if the step books one."""
+"""The ledger's cause for each step; also the description of the transaction that the step books."""
 
 
 @dataclass(frozen=True, slots=True)

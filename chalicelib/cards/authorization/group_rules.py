@@ -80,7 +80,7 @@ def evaluate_rules(
 
 
 def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) -> bool:
-    """Whether the amount reaches the rule's minimum; false if it cannot be converted."""
+    """Whether the amount reaches the rule's minimum, if any; false if it cannot be converted."""
     if rule.amount is None or rule.amount_currency is None:
         return True
     try:

@@ -37,7 +37,7 @@ _ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
 
 @dataclass(frozen=True, slots=True)
 class HoldRelease:
-    """Builds the writes, which fail if the authorization, the account or the counters have changed."""
+    """Builds the writes of a release; they fail if the authorization, the account or the counters have changed."""
 
     sequences: Sequences
 
@@ -127,7 +127,7 @@ class HoldExpiry:
     events: CardEvents
 
     def expire(self, until: float = math.inf) -> int:
-        """Release all expired holds; returns their number, as ``DueItems.run`` does."""
+        """Release all expired holds and return their number, as ``DueItems.run`` does."""
         return DueItems(self.store, self.clock, self.metrics, records.DUE, "hold").run(self._expire, until)
 
     def _expire(self, item: Item) -> bool:

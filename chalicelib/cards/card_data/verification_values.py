@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, modes
 KEY_BYTES = 16
 """The length of a double-length DES key: left half, then right half."""
 _SERVICE_CODE = "000"
-"""The service code used in printed values, as opposed to those on a track."""
+"""The service code for printed values, which do not appear on a track."""
 _BLOCKS_DIGITS = 32
 
 
@@ -57,8 +57,8 @@ def _encrypt_block(key: bytes, block: bytes) -> bytes:
 
 
 def _decimal_digits(block: bytes, count: int) -> str:
-    """The first ``count`` decimal digits of the block in hexadecimal; if there are too few, then A as 0, B as 1 and so
-    on.
+    """The first ``count`` decimal digits of the block in hexadecimal; if there are too few, letters follow, with A as
+    0.
     """
     text = block.hex()
     decimal = (digit for digit in text if digit.isdigit())

@@ -25,7 +25,7 @@ from chalicelib.foundation.http.outbound import Outbound
 class CardEvent:
     """An event of a ``type`` with its data; members that are ``None`` are omitted.
 
-    It is sent to the programme manager of the request or record, unless ``manager_id`` names another.
+    It is sent to the programme manager of the request or record, unless ``manager_id`` specifies another.
     """
 
     type: CardEventType
@@ -71,11 +71,7 @@ class CardEventSender:
     outbound: Outbound
 
     def send(self, dispatch: Dispatch) -> Delivered:
-        """Post an event to its programme manager's current Events URL.
-
-        Raises:
-            Undeliverable.
-        """
+        """Post an event to its programme manager's current Events URL. Raises: Undeliverable."""
         manager_id = dispatch.delivery.concerned_manager
         head, kept = self.store.batch_get([head_key(manager_id), secrets_key(manager_id)])
         address = head.get("events_url") if head else None

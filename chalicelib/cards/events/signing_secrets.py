@@ -48,7 +48,7 @@ class EventSecrets:
         return self.store.get(*secrets_key(manager_id)) is not None
 
     def create_first(self, manager_id: int) -> tuple[str, Put]:
-        """A programme manager's first secret in clear text, and the put that stores it; the put fails if one exists."""
+        """Create the first secret: its clear text, and a put that fails if the programme manager already has one."""
         plain = event_signing.new_secret()
         return plain, _put(manager_id, (self._seal(manager_id, plain),), None)
 
@@ -58,7 +58,7 @@ class EventSecrets:
         Pass 0 if the old secret was compromised: it then ends at once. At most two secrets are in use.
 
         Raises:
-            NoEventSecret.
+            NoEventSecret: the programme manager never had an Events URL.
             Conflict: every attempt met a concurrent change.
         """
         for attempt in range(ATTEMPTS):
@@ -86,7 +86,7 @@ class EventSecrets:
 
 
 def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:
-    """The put of secrets; fails if they were changed since they were read."""
+    """A conditional put of the secrets; fails if they were changed concurrently."""
     table, key = secrets_key(manager_id)
     as_read = absent("owner") if before is None else Attr("secrets").eq(event_signing.as_items(before))
     return Put(table, {**key, "secrets": event_signing.as_items(after)}, as_read)

@@ -118,7 +118,7 @@ class CardFlow:
         return Outcome({"cvc2": _reveal(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))})
 
     def get_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.Pin]:
-        """Disclose a card's PIN, except for virtual cards."""
+        """Disclose a card's PIN; empty for a virtual card."""
         card = context.find(Card, request.card_id)
         pin = None if card.virtual else self.secrets.pin(card)
         return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})

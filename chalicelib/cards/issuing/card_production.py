@@ -40,7 +40,7 @@ def card_members(
 ) -> dict[str, Any]:
     """The members set by both actions: programme, type, groups, design and embossing.
 
-    Groups and design that the request omits are kept from ``before``, in another programme only if it allows them.
+    Groups and design that the request omits are kept from ``before``, but in another programme only if it allows them.
 
     Raises: Refused.
     """
@@ -122,7 +122,7 @@ def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme
 
 
 def order_body(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
-    """The put of a card order, and the set-up entries it uses; empty for a virtual card."""
+    """The put of a card order and the set-up entries it uses; both empty for a virtual card."""
     if card.virtual:
         return [], []
     order = {

@@ -86,7 +86,7 @@ class Card(Record):
         return [*named.items()]
 
     def status(self, now: int) -> str:
-        """The state at ``now`` (Unix seconds); it becomes E when the month of expiry has ended (UTC)."""
+        """The state at ``now`` (Unix seconds); N, A, T and R become E after the month of expiry (UTC)."""
         if self.stored_status in "NATR" and (self.expiry_year, self.expiry_month) < month_of(now):
             return EXPIRED
         return self.stored_status
@@ -120,7 +120,7 @@ def month_of(now: int) -> tuple[int, int]:
 
 
 def months_later(start: tuple[int, int], months: int) -> tuple[int, int]:
-    """The year and month that is ``months`` after ``start``."""
+    """The year and month ``months`` after ``start``."""
     count = start[0] * 12 + start[1] - 1 + months
     return count // 12, count % 12 + 1
 
@@ -131,12 +131,12 @@ def number_key(lookup: str) -> Key:
 
 
 def put_number(lookup: str, card: Card, write_id: str) -> Put:
-    """The put that assigns a number to a card; fails if the number is or was in use."""
+    """A conditional put that assigns a number to a card; fails if the number is or was in use."""
     return Put(TABLE, {**number_key(lookup)[1], **_number_members(card), "written_by": write_id}, absent("owner"))
 
 
 def put_retired_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
-    """The put that retires a replaced number, with the card's state at that time."""
+    """A put that retires a replaced number and records the card's state at that time."""
     item = {**number_key(lookup)[1], **_number_members(card), "retired": status, "written_by": write_id}
     return Put(TABLE, item, Attr("card_id").eq(card.id))
 
@@ -151,7 +151,7 @@ _ROW = "card"
 
 
 def card_rows(manager_id: int) -> Sequence[Rows]:
-    """A programme manager's list of cards, one per shard."""
+    """A programme manager's card list, shard by shard."""
     return [Rows(TABLE, shard, _ROW) for shard in shards(manager_id)]
 
 

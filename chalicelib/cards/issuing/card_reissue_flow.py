@@ -1,7 +1,7 @@
-"""reissueCard: a new physical or virtual body for an existing card (specification, reissueCard request).
+"""reissueCard: reissue an existing card, physical or virtual (specification, reissueCard request).
 
 The card keeps its id, holder and accounts. It must be activated again, and its counters of failed attempts are reset.
-A replaced number is retired and keeps the state that the card had.
+A replaced number is retired, and the card's previous state is kept with it.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _choose_conversion(request: ReissueCard, card: Card, programme: CardProgramm
 def _new_expiry(request: ReissueCard, context: RequestContext, card: Card, programme: CardProgramme) -> tuple[int, int]:
     """The year and month of the new expiry.
 
-    If the number is kept, it is later than the old expiry; otherwise the CVC2 would be the same.
+    If the number is kept, the expiry must be later than the old one; otherwise the CVC2 would be the same.
 
     Raises: Refused, if it exceeds the programme's maximum validity from today by more than a month.
     """

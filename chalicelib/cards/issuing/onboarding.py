@@ -66,7 +66,7 @@ def new_account(
     fee_group_id: int | None = None,
     risk_group_id: int | None = None,
 ) -> Account:
-    """An empty account; ``None`` for a group means the programme's default, except for the limit group."""
+    """An empty account; a group that is ``None`` defaults to the programme's, except for the limit group."""
     return Account(
         id=number,
         manager_id=context.manager_id,

@@ -89,7 +89,7 @@ def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | N
 
 
 def program_change_events(before: Account, after: Account) -> list[CardEvent]:
-    """The event for an account's change of programme, if anything changed."""
+    """The event for an account's change of programme; none if nothing changed."""
     groups = ((name, getattr(before, name), getattr(after, name)) for name in ACCOUNT_GROUPS)
     replaced = [
         leave_out_none(ReplacedGroup(group=name, id_before=old, id=new)) for name, old, new in groups if old != new
@@ -131,7 +131,7 @@ def card_activation_event(card: Card) -> CardEvent:
 
 
 def card_status_events(card: Card, before: str, after: str, reason_code: int | None = None) -> list[CardEvent]:
-    """The event for a change of a card's status, if it changed."""
+    """The event for a change of a card's status; none if it did not change."""
     if before == after:
         return []
     data: CardStatusEvent = {

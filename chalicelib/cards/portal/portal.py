@@ -1,8 +1,8 @@
 """The portal: card access for a programme manager's staff in the web interface.
 
-They need no credential, because they are signed in to the web interface. Their requests pass through the normal
-dispatch with a credential that exists only in memory and has no keys. It can read all of the programme manager's
-records, but of the card data only the masked number.
+They need no card API credential, because they are signed in to the web interface. Their requests pass through the
+normal dispatch with a credential that exists only in memory and has no keys. It can read all of the programme manager's
+records, but the only card data it discloses is the masked number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _STATUSES = {int(status): status for status in Status}
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """Dispatches portal actions to ``reading``, ``PREPARING`` to ``api``, and other changes to ``simulator``."""
+    """Dispatches portal actions to ``reading``, those in ``PREPARING`` to ``api``, and simulator actions to
+    ``simulator``.
+    """
 
     reading: Dispatcher
     api: Dispatcher
@@ -41,8 +43,9 @@ class Portal:
         return _ask(self.reading, manager_id, frozenset(self.reading.actions), action, members)
 
     def act(self, manager_id: int, action: str, reference: str, /, **members: Any) -> Any:
-        """Carry out a simulator action or one of ``PREPARING``, once per reference, and return its data. Raises:
-        Refused.
+        """Carry out a simulator action or one of ``PREPARING``, once per reference, and return its data.
+
+        Raises: Refused.
         """
         dispatch = self.api if action in PREPARING else self.simulator
         allowed = frozenset((*self.simulator.actions, *PREPARING))

@@ -35,7 +35,7 @@ A = TypeVar("A", bound=Answer)
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
 """The kinds of set-up entries shown for a card."""
 _OF_CARD = {"card_programme": "program_id"}
-"""Card members that are not named after the kind of entry."""
+"""Card members whose names differ from the kind of entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def _holders_and_accounts(
 
 
 def _lists(account: Account) -> tuple[Rows, Rows]:
-    """The list of an account's transactions and that of its movements."""
+    """The lists of an account's transactions and movements."""
     booked = transaction_record.timeline(account.owner, None)
     return booked, Rows(booked.table, account.owner, MOVEMENT)
 

@@ -1,6 +1,6 @@
 """3-D Secure: whitelist rules, authentication requests and their confirmation (specification, Card operations).
 
-The sandbox's simulator takes the part of online merchants that request authentication.
+In sandboxes the simulator takes the place of online merchants that request authentication.
 """
 
 from __future__ import annotations

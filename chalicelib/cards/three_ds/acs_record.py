@@ -1,8 +1,8 @@
-"""3-D Secure records: merchant whitelist rules, and authentication requests pending with the cardholder.
+"""3-D Secure records: merchant whitelist rules, and authentication requests awaiting the cardholder's response.
 
 A payment that matches a whitelist rule needs no challenge. A rule is an item in its card's collection; each of its
-lists is a separate item, because a list may be 64 KB. A payment must match one entry of every list and must not
-exceed the maximum, which applies only to amounts in its own currency.
+lists is a separate item, because a list may be 64 KB. A payment must match one entry of every list. If the rule has a
+maximum, only payments in its currency up to that amount match.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, ab
 from chalicelib.foundation.identifiers import digest
 
 LISTS = ("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")
-"""The criteria of a rule, each of them a list."""
+"""The criteria of a rule; each is a list."""
 _PREFIX = "rule#"
 
 
 @dataclass(frozen=True, slots=True)
 class WhitelistRule:
-    """A rule; ``lists`` has only those of ``LISTS`` that were set."""
+    """A whitelist rule; ``lists`` contains only the criteria that were set."""
 
     id: int
     maximum: int | None = None
@@ -32,7 +32,7 @@ class WhitelistRule:
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def matches(self, amount: int, currency: int, facts: Mapping[str, str]) -> bool:
-        """Whether ``facts``, keyed as in ``LISTS``, match all criteria and the amount does not exceed the maximum."""
+        """Whether ``facts``, keyed as in ``LISTS``, match all criteria and the amount is within the maximum."""
         if self.maximum is not None and (currency != self.currency or amount > self.maximum):
             return False
         return bool(self.lists) and all(facts.get(name) in entries for name, entries in self.lists.items())
