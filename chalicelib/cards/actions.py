@@ -109,7 +109,7 @@ _ROWS = (
     Action(ReportFlow.get_financial_detail_addendums, "List the network's addendums to transactions", effect="read"),
 )
 ACTIONS: Mapping[str, Action] = {row.name: row for row in _ROWS}
-"""``POST /api``."""
+"""The actions of ``POST /api``, by name."""
 
 _SIMULATOR_ROWS = (
     Action(AcsFlow.simulate_authentication, "Simulate a 3-D Secure request from an online shop"),
@@ -133,7 +133,7 @@ _SIMULATOR_ROWS = (
     Action(ReportFlow.simulate_addendum, "Simulate an addendum from the network"),
 )
 SIMULATOR_ACTIONS: Mapping[str, Action] = {row.name: row for row in _SIMULATOR_ROWS}
-"""``POST /simulator``, not available in prod."""
+"""The actions of ``POST /simulator``, by name; not available in prod."""
 
 _PORTAL_ROWS = (
     Action(PortalFlow.list_cards, "List the newest cards", effect="read"),

@@ -2,8 +2,8 @@
 
 It checks in this order: the card's status, expiry, PIN and CVC2, the usage group, the choice of an account and its
 status, risk rules, exchange rate and fees, limits, the balance. The first failed check determines the response code.
-The code is 91 if the keys for PIN and CVC2 are unreachable or the decision takes too long, and 96 if the keys
-cannot open the card data.
+The code is 91 if the keys for PIN and CVC2 are unreachable or the decision takes too long, and 96 if the card data
+cannot be decrypted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BY_RULE: Mapping[str, Any] = {"reason_code": values.OF_RISK_RULE, "note": None}
 class RequestedAmount:
     """An amount requested by the network, in minor units of ``currency``, including cashback.
 
-    ``partial`` permits approval of a smaller amount without cashback.
+    If ``partial`` is set, a smaller amount without cashback may be approved.
     """
 
     use: CardUse

@@ -69,8 +69,8 @@ class LedgerAccount(Record):
         require_permitted(ACCOUNT_RULES[action][self.status])
 
     def after_movement(self, at: int, *, settled: int, held: int, reserved: int) -> Self:
-        """The account after a movement recorded at ``at`` (Unix milliseconds), or just after the last movement if that
-        is later.
+        """The account after a movement recorded at ``at`` (Unix milliseconds), or just after the last one if that is
+        later.
         """
         recorded = max(at, self.last_at + 1)
         return replace(

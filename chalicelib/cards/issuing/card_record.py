@@ -126,7 +126,7 @@ def months_later(start: tuple[int, int], months: int) -> tuple[int, int]:
 
 
 def number_key(lookup: str) -> Key:
-    """The key of a card number's item; ``lookup`` is the number's keyed hash."""
+    """The key of a card number's item; ``lookup`` is the keyed hash of the number."""
     return TABLE, {"owner": f"pan#{lookup}", "part": "pan"}
 
 

@@ -131,7 +131,7 @@ def _listing(context: RequestContext, rows: list[A], *, more: bool) -> Outcome[l
 def _holders_and_accounts(
     context: RequestContext, cards: Sequence[Card]
 ) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
-    """The cards' holders and first accounts that the caller may see, by id."""
+    """The holders and first accounts of the cards, by id; only those visible to the caller."""
     holders = list(dict.fromkeys(card.holder_id for card in cards))
     accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[: messages.ACCOUNTS]))
     keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
