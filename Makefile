@@ -16,13 +16,14 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-emulator localstack test-openapi chaos docs postman screenshots bench capacity volume lint format package rehearse deploy clean
+.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-emulator localstack test-openapi chaos docs postman screenshots bench capacity volume lint format lock package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
+# Stages run on 3.11: it comes first, so that what is tested and packaged here is what runs there.
 environment: ## Make the virtual environment .venv, as every target that needs it does
-	@for version in 3.14 3.13 3.12 3.11 3; do \
+	@for version in 3.11 3.14 3.13 3.12 3; do \
 		found=$$(command -v "python$$version") && \
 			"$$found" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec "$$found" infra/environment.py $(VENV); \
 	done; echo "causeway: Python 3.11 or later is needed, and there is none on this machine." >&2; exit 1
@@ -86,6 +87,9 @@ lint: environment ## Check style, types and the CloudFormation template
 format: environment ## Put the code into its form
 	@$(VENV)/bin/ruff check --fix-only --quiet .
 	@$(VENV)/bin/ruff format .
+
+lock: environment ## Write requirements.txt and requirements-dev.txt anew, with the hashes of all files
+	@exec $(PYTHON) -m infra.deploy.lock
 
 package: environment ## Write one CloudFormation template for a whole stage, and its zip files, to build/: STAGE=dev
 	@exec $(PYTHON) -m infra.deploy.package $(STAGE) build

@@ -18,17 +18,31 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import chalice
+from chalice.deploy.packager import (
+    AppOnlyDeploymentPackager,
+    BaseLambdaDeploymentPackager,
+    DependencyBuilder,
+    LayerDeploymentPackager,
+)
+from chalice.utils import UI, OSUtils
+
+from infra.deploy import archive, layer
+from infra.deploy.archive import CompileFailed
+from infra.deploy.layer import LayerFailed
+from infra.deploy.lock import LockFailed
 from infra.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("dev", "prod")
 REGION = "eu-west-1"
+PYTHON = "3.11"
+"""The deployed version of Python, which has to be the one that packages: compiled modules belong to one version."""
 COMMAND = (sys.executable, "-B", "-c", "import sys; from chalice.cli import main; sys.exit(main())")
 """Chalice's command line."""
-_INCLUDED = ("app.py", "chalicelib", ".chalice", "requirements.txt")
+_INCLUDED = ("app.py", "chalicelib", ".chalice", "requirements.txt", "requirements.in")
 _KEPT = ("deployments", "deployed")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", *_KEPT)
-_INCOMPLETE = "Could not install dependencies"
 _PLACEHOLDER = "causeway.example"
 _CLOSED = "disableExecuteApiEndpoint"
 
@@ -98,23 +112,71 @@ def copy(place: Path) -> None:
 def package(project: Path, stage: str, out: Path) -> None:
     """Have Chalice write the template and the zip files of ``stage`` into the folder ``out``, for its processor.
 
-    It only warns when a package has no wheel for that processor; here this is an error, since the result would fail at
-    its first request.
+    Chalice takes the zip files from its cache, where they are put under the names that it computes.
 
     Raises:
-        ChaliceFailed: it could not, or not completely.
+        ChaliceFailed: the packages could not be built, or not completely.
     """
-    built = ROOT / ".chalice" / "deployments"
-    for file in built.glob("appcode-*.zip"):  # known by the files' contents, and not by their names
-        file.unlink()
-    environ = {"AWS_DEFAULT_REGION": REGION, **os.environ}  # it asks for one, the result depends on none
+    check_python()
     with Progress(sys.stderr) as progress:
-        progress.step(f"building the packages of the stage {stage}; minutes if pip has to download them")
+        try:
+            _build_packages(project, stage, progress)
+        except (LayerFailed, LockFailed, CompileFailed) as error:
+            raise ChaliceFailed(str(error)) from error
+        progress.step("writing the template")
+        environ = {"AWS_DEFAULT_REGION": REGION, **os.environ}  # it asks for one, the result depends on none
         result = _run_chalice(project, "package", "--stage", stage, str(out), environ=environ, capture_output=True)
-    said = (result.stdout + result.stderr).strip()
-    if result.returncode or _INCOMPLETE in said or not out.is_dir():
-        shutil.rmtree(built, ignore_errors=True)  # or the next run would take it from there
-        raise ChaliceFailed(said)
+    if result.returncode or not out.is_dir():
+        raise ChaliceFailed((result.stdout + result.stderr).strip())
+
+
+def check_python() -> None:
+    """Raises: ChaliceFailed, if another version of Python than the deployed one runs this."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    if version != PYTHON:
+        raise ChaliceFailed(
+            f"Stages run on Python {PYTHON}, and compiled modules run on the version that compiled them, but .venv has "
+            f"Python {version}. Install python{PYTHON}: `make` prefers it to all others. Then repeat this command"
+        )
+
+
+def _build_packages(project: Path, stage: str, progress: Progress) -> None:
+    """Put function and layer into Chalice's cache. Raises: LayerFailed, LockFailed, CompileFailed."""
+    processor = _processor(stage)
+    built, layer_file = (
+        _cached(kind, project, processor) for kind in (AppOnlyDeploymentPackager, LayerDeploymentPackager)
+    )
+    progress.step(f"building the layer for {processor}; a minute if pip has to download its packages")
+    layer.build(ROOT, processor, PYTHON, layer_file)
+    progress.step("compiling the function")
+    for file in built.parent.glob("appcode-*.zip"):  # known by the files' contents, and not by their names
+        file.unlink()
+    _build_function(project, built)
+
+
+def _processor(stage: str) -> str:
+    config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
+    settings: dict[str, str] = {**config, **config["stages"][stage]}
+    return settings["lambda_architecture"]
+
+
+def _cached(kind: type[BaseLambdaDeploymentPackager], project: Path, processor: str) -> Path:
+    """The file of a package in Chalice's cache."""
+    packager = kind(OSUtils(), DependencyBuilder(OSUtils()), UI(), processor)
+    return Path(packager.deployment_package_filename(str(project), f"python{PYTHON}"))
+
+
+def _build_function(project: Path, file: Path) -> None:
+    """Write the function: the application with the two modules of Chalice that it runs with."""
+    with tempfile.TemporaryDirectory(prefix="causeway-function-") as place:
+        folder = Path(place)
+        shutil.copy2(project / "app.py", folder / "app.py")
+        shutil.copytree(project / "chalicelib", folder / "chalicelib")
+        (folder / "chalice").mkdir()
+        for module in ("__init__.py", "app.py"):
+            shutil.copy2(Path(chalice.__file__).with_name(module), folder / "chalice" / module)
+        archive.compile_modules(folder, "/var/task")
+        archive.write_zip(folder, file)
 
 
 def deploy(project: Path, stage: str) -> None:

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from infra import command
-from infra.deploy import chalice_command, template
+from infra.deploy import chalice_command, layer, lock, sbom, template
 from infra.deploy.chalice_command import ChaliceFailed
+from infra.deploy.lock import Pin
 from infra.deploy.template import Parts, resolve_conditions
+from infra.openapi.document import version
 
 BATCH = 10
 """The most messages of a batch; a worker handles them in parallel."""
@@ -43,7 +45,14 @@ def package(stage: str, target: Path) -> list[Path]:
         _check_files(made, out)
         whole = merge_templates(made, template.load(), stage)
         (out / _TEMPLATE).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        sbom.write(_pins(), version(), out)
         return [Path(shutil.move(file, target / file.name)) for file in sorted(out.iterdir())]
+
+
+def _pins() -> list[Pin]:
+    """The packages of the layer, and the one whose modules are in the function."""
+    function = lock.read(chalice_command.ROOT / f"{lock.RUNTIME}.txt")[layer.FUNCTION]
+    return [*layer.pinned(chalice_command.ROOT).values(), function]
 
 
 def _check_files(made: dict[str, Any], folder: Path) -> None:

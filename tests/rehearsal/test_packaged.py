@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from packaging.utils import canonicalize_name
 from samtranslator.translator.transform import transform
 
-from infra.deploy import package, template
+from infra.deploy import chalice_command, layer, package, template
 from infra.deploy.chalice_command import STAGES
 from tests.infra.policies import resources
 from tests.rehearsal.project import REPOSITORY
@@ -26,6 +29,11 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 MEGABYTE = 1024 * 1024
 ZIPPED, UNZIPPED = 50 * MEGABYTE, 250 * MEGABYTE
 """What Lambda takes of one file that comes with a call, and of function and layer together."""
+LAYER = 20_000_000
+"""Our own limit of the layer's zip file."""
+CACHE_TAG = f"cpython-{chalice_command.PYTHON.replace('.', '')}"
+UNCHECKED_HASH = (1).to_bytes(4, "little")
+"""The flags of a compiled module whose source is not looked at (PEP 552)."""
 ARM64 = 0xB7
 """The processor that a library is for, by the header of its file (ELF)."""
 
@@ -182,14 +190,36 @@ def test_all_that_is_compiled_is_for_the_processor_that_it_is_deployed_to(packag
     assert set(processors.values()) == {ARM64}
 
 
-def test_every_requirement_is_in_the_layer_in_its_version(packaged: Path) -> None:
-    with zipfile.ZipFile(packaged / "prod" / "layer-deployment.zip") as layer:
-        found = {match[1].lower() for name in layer.namelist() if (match := re.search(r"/([^/]+)\.dist-info/", name))}
+def test_the_layer_has_the_locked_distributions_that_functions_run_with_and_no_other(packaged: Path) -> None:
+    with zipfile.ZipFile(packaged / "prod" / "layer-deployment.zip") as file:
+        folders = {match[1] for name in file.namelist() if (match := re.search(r"/([^/]+)\.dist-info/", name))}
 
-    for line in (REPOSITORY / "requirements.txt").read_text(encoding="utf-8").splitlines():
-        name, _, version = line.partition("==")
-        wanted = f"{re.sub('[-.]', '_', name)}-{version}".lower()
-        assert wanted in found or name == "chalice", line  # Chalice's runtime is part of the function
+    found = {canonicalize_name(name): version for name, _, version in (each.partition("-") for each in folders)}
+    assert found == {pin.name: pin.version for pin in layer.pinned(REPOSITORY).values()}
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"), [("deployment.zip", ""), ("layer-deployment.zip", "python/lib/python3.11/")]
+)
+def test_every_module_has_its_compiled_form_which_python_takes_unchecked(
+    packaged: Path, name: str, folder: str
+) -> None:
+    with zipfile.ZipFile(packaged / "prod" / name) as file:
+        names = set(file.namelist())
+        modules = {each for each in names if each.endswith(".py")}
+        compiled = {re.sub(r"([^/]+)\.py$", rf"__pycache__/\1.{CACHE_TAG}.pyc", each): each for each in modules}
+        headers = {file.read(each)[4:8] for each in compiled}
+
+    assert {each for each in names if each.endswith(".pyc")} == compiled.keys()
+    assert headers == {UNCHECKED_HASH}
+    assert all(each.startswith(folder) for each in names)
+
+
+def test_both_stages_have_the_same_layer_to_the_byte_and_so_has_a_second_build(packaged: Path, tmp_path: Path) -> None:
+    again = tmp_path / "layer.zip"
+    layer.build(REPOSITORY, "arm64", chalice_command.PYTHON, again)
+
+    assert {(packaged / stage / "layer-deployment.zip").read_bytes() for stage in STAGES} == {again.read_bytes()}
 
 
 @each_stage
@@ -204,6 +234,7 @@ def test_lambda_takes_the_zip_files(packaged: Path, stage: str, capsys: pytest.C
             print(f"\n{stage} {name}: {zipped / MEGABYTE:.1f} MB, unzipped {unzipped / MEGABYTE:.1f} MB", end="")
 
     assert all(zipped <= ZIPPED for zipped, _ in sizes.values())
+    assert sizes["layer-deployment.zip"][0] <= LAYER
     assert sum(unzipped for _, unzipped in sizes.values()) <= UNZIPPED
 
 
@@ -211,5 +242,16 @@ def test_nothing_but_the_application_is_in_the_function(packaged: Path) -> None:
     with zipfile.ZipFile(packaged / "dev" / "deployment.zip") as content:
         names = content.namelist()
 
-    assert {name.partition("/")[0] for name in names} == {"app.py", "chalice", "chalicelib"}
-    assert not [name for name in names if name.endswith(".pyc")]
+    assert {name.partition("/")[0] for name in names} == {"__pycache__", "app.py", "chalice", "chalicelib"}
+    assert {name for name in names if name.startswith("chalice/") and name.endswith(".py")} == {
+        "chalice/__init__.py",
+        "chalice/app.py",
+    }
+
+
+@each_stage
+def test_the_bill_of_materials_names_what_is_packaged(packaged: Path, stage: str) -> None:
+    bill = json.loads((packaged / stage / "sbom.json").read_text(encoding="utf-8"))
+
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill)) is None
+    assert {each["name"] for each in bill["components"]} == {*layer.pinned(REPOSITORY), layer.FUNCTION}

@@ -18,7 +18,7 @@ from typing import Any
 import boto3
 import pytest
 
-from infra.deploy import template
+from infra.deploy import lock, template
 from infra.deploy.functions import FUNCTIONS
 from infra.local.event_runner import schedule_event, sqs_event
 from tests.rehearsal import runtime
@@ -62,7 +62,7 @@ class Function:
         assert done.returncode == 0, done.stderr
         said = json.loads(self.answers.read_text(encoding="utf-8"))
         assert [file for file in said["files"] if not file.startswith(self._own)] == []
-        assert f"boto3=={said['boto3']}" in (REPOSITORY / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        assert said["boto3"] == lock.read(REPOSITORY / "requirements.txt")["boto3"].version
         found: list[Any] = said["answers"]
         return found
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infra.deploy import chalice_command
+from infra.deploy import archive, chalice_command, layer
+from infra.deploy.archive import CompileFailed
 from infra.deploy.chalice_command import ChaliceFailed
+from infra.deploy.layer import LayerFailed
+from infra.deploy.lock import LockFailed
 
 
 class Chalice:
@@ -22,6 +27,11 @@ class Chalice:
         self.calls: list[list[str]] = []
         self.environments: list[dict[str, str]] = []
         self.copied: set[str] = set()
+        self.layers: list[tuple[Path, str]] = []
+
+    def build_layer(self, file: Path, processor: str) -> None:
+        self.layers.append((file, processor))
+        file.touch()
 
     def __call__(self, command: list[str], *, env: dict[str, str], **_: Any) -> subprocess.CompletedProcess[str]:
         arguments = command[len(chalice_command.COMMAND) :]
@@ -39,8 +49,12 @@ class Chalice:
 
 @pytest.fixture
 def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
+    """Chalice that is not run, on the deployed version of Python; nothing is downloaded or compiled."""
     called = Chalice()
     monkeypatch.setattr(subprocess, "run", called)
+    monkeypatch.setattr(chalice_command, "check_python", lambda: None)
+    monkeypatch.setattr(archive, "compile_modules", lambda folder, place: None)
+    monkeypatch.setattr(layer, "build", lambda root, processor, python, file: called.build_layer(file, processor))
     return called
 
 
@@ -51,7 +65,10 @@ def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in ("app.py", "chalicelib/a.py", "chalicelib/__pycache__/a.pyc", ".chalice/policy-dev.json", "infra/b.py"):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).touch()
-    (place / "requirements.txt").touch()
+    for name in ("requirements.txt", "requirements.in"):
+        (place / name).touch()
+    config = {"lambda_architecture": "arm64", "stages": {"dev": {}, "prod": {"lambda_architecture": "x86_64"}}}
+    (place / ".chalice" / "config.json").write_text(json.dumps(config))
     monkeypatch.setattr(chalice_command, "ROOT", place)
     return place
 
@@ -61,7 +78,8 @@ def test_the_copy_has_the_applications_own_files_only_and_is_gone_afterwards(cha
         chalice_command.package(project, "dev", tmp_path / "out")
 
     files = {name for name in chalice.copied if "." in Path(name).name and name != ".chalice"}
-    assert files == {"app.py", "requirements.txt", "chalicelib/a.py", ".chalice/policy-dev.json"}
+    included = {"app.py", "requirements.txt", "requirements.in", "chalicelib/a.py"}
+    assert files == included | {".chalice/policy-dev.json", ".chalice/config.json"}
     assert not project.exists()
 
 
@@ -89,39 +107,58 @@ def test_the_id_of_the_interface_is_what_chalice_has_written_down(root: Path) ->
     assert chalice_command.api_id("test") is None
 
 
-def test_the_function_is_packaged_anew_each_time_and_the_layer_is_not(
+def test_function_and_layer_are_built_for_the_stages_processor_and_put_where_chalice_looks(
     chalice: Chalice, root: Path, tmp_path: Path
 ) -> None:
     built = root / ".chalice" / "deployments"
     built.mkdir()
-    for name in ("appcode-1.zip", "managed-layer-1.zip"):
-        (built / name).touch()
+    (built / "appcode-1.zip").touch()
     with chalice_command.project_copy() as project:
-        chalice_command.package(project, "dev", tmp_path / "out")
+        for stage in ("dev", "prod"):
+            chalice_command.package(project, stage, tmp_path / stage)
 
-    assert {file.name for file in built.iterdir()} == {"managed-layer-1.zip", "built.zip"}
+    ((layer_file, processor), (_, other)) = chalice.layers
+    assert (processor, other) == ("arm64", "x86_64")
+    assert (built / layer_file.name).is_file()
+    assert re.fullmatch(r"managed-layer-[0-9a-f]+-python3\.11-arm64\.zip", layer_file.name)
+    (function,) = built.glob("appcode-*.zip")
+    with zipfile.ZipFile(function) as file:
+        assert file.namelist() == ["app.py", "chalice/__init__.py", "chalice/app.py", "chalicelib/a.py"]
 
 
-@pytest.mark.parametrize(
-    ("said", "code", "wrote"),
-    [
-        ("Could not install dependencies:\nargon2-cffi==1", 0, {"sam.json": "{}"}),
-        ("an error", 2, {"sam.json": "{}"}),
-        ("", 0, {}),
-    ],
-)
-def test_an_incomplete_package_is_an_error_and_is_not_kept_for_the_next_time(
-    chalice: Chalice, root: Path, tmp_path: Path, said: str, code: int, wrote: dict[str, str]
+@pytest.mark.parametrize(("said", "code", "wrote"), [("an error", 2, {"sam.json": "{}"}), ("", 0, {})])
+def test_an_incomplete_package_is_an_error(
+    chalice: Chalice, tmp_path: Path, said: str, code: int, wrote: dict[str, str]
 ) -> None:
     chalice.said, chalice.code, chalice.wrote = said, code, wrote
 
     with pytest.raises(ChaliceFailed, match=said or None), chalice_command.project_copy() as project:
         chalice_command.package(project, "dev", tmp_path / "out")
-    assert not (root / ".chalice" / "deployments").exists()
+
+
+@pytest.mark.parametrize("error", [LayerFailed, LockFailed, CompileFailed])
+def test_a_layer_that_cannot_be_built_is_an_error_and_chalice_is_not_called(
+    chalice: Chalice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error("no wheel")
+
+    monkeypatch.setattr(layer, "build", fail)
+
+    with pytest.raises(ChaliceFailed, match="no wheel"), chalice_command.project_copy() as project:
+        chalice_command.package(project, "dev", tmp_path / "out")
+    assert chalice.calls == []
+
+
+def test_another_python_than_the_deployed_one_does_not_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(chalice_command, "PYTHON", "3.9")
+
+    with pytest.raises(ChaliceFailed, match=r"Stages run on Python 3\.9.*Install python3\.9"):
+        chalice_command.package(tmp_path, "dev", tmp_path / "out")
 
 
 def test_nothing_is_deployed_before_it_is_known_to_be_complete(chalice: Chalice) -> None:
-    chalice.said = "Could not install dependencies"
+    chalice.wrote = {}
 
     with pytest.raises(ChaliceFailed), chalice_command.project_copy() as project:
         chalice_command.deploy(project, "dev")

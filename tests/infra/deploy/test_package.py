@@ -34,10 +34,13 @@ def chalice(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def test_a_whole_stage_is_written(tmp_path: Path) -> None:
     written = package.package("dev", tmp_path / "build")
 
-    assert [file.name for file in written] == ["deployment.zip", "sam.json"]
+    assert [file.name for file in written] == ["deployment.zip", "sam.json", "sbom.json"]
     resources = json.loads((tmp_path / "build" / "sam.json").read_text())["Resources"]
     assert resources["APIHandler"]["Properties"]["FunctionName"] == "causeway-dev"
     assert "ClientsTable" in resources
+    packages = {each["name"] for each in json.loads((tmp_path / "build" / "sbom.json").read_text())["components"]}
+    assert {"boto3", "botocore", "chalice", "cryptography"} <= packages
+    assert packages.isdisjoint({"pip", "setuptools", "flask", "moto", "pytest"})
 
 
 def test_a_file_that_was_not_written_is_an_error(tmp_path: Path, chalice: dict[str, str]) -> None:

@@ -1,0 +1,63 @@
+"""Zip files of compiled Python that are equal to the byte whenever they are made from the same files.
+
+Compiled modules stand beside their sources with unchecked hashes: Lambda's folders are read-only and have other times
+than the build, so Python would compile every module again at each cold start.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+_COMPILE = """
+import py_compile, sys
+from pathlib import Path
+folder, place = Path(sys.argv[1]), sys.argv[2]
+for source in sorted(folder.rglob("*.py")):
+    inside = source.relative_to(folder).as_posix()
+    py_compile.compile(str(source), dfile=f"{place}/{inside}", doraise=True,
+                       invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+"""
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The earliest time of a zip file: every entry has it."""
+_MODE = 0o644 << 16
+
+
+class CompileFailed(Exception):
+    """A module cannot be compiled; the message is Python's."""
+
+
+def compile_modules(folder: Path, place: str) -> None:
+    """Compile every module of ``folder``; tracebacks show them below ``place``. Raises: CompileFailed.
+
+    A process of its own compiles them in a fixed order, since the bytes of a module depend on what was compiled before.
+    """
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _COMPILE, str(folder), place], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise CompileFailed(done.stderr.strip().splitlines()[-1])
+
+
+def write_zip(folder: Path, file: Path, prefix: str = "", comment: str = "") -> None:
+    """Write all files of ``folder`` into a zip file, below ``prefix``, in the order of their names."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_suffix(".unfinished")
+    with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as target:
+        target.comment = comment.encode()
+        for source in sorted(path for path in folder.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(prefix + source.relative_to(folder).as_posix(), _EPOCH)
+            entry.external_attr, entry.compress_type = _MODE, zipfile.ZIP_DEFLATED
+            target.writestr(entry, source.read_bytes(), compresslevel=9)
+    unfinished.rename(file)
+
+
+def comment_of(file: Path) -> str | None:
+    """The comment of a zip file; ``None`` if the file is missing or damaged."""
+    try:
+        with zipfile.ZipFile(file) as found:
+            return found.comment.decode()
+    except (FileNotFoundError, zipfile.BadZipFile):
+        return None

@@ -1,0 +1,95 @@
+"""The lock of requirements: every distribution with its version and the hashes of its files.
+
+``requirements.txt`` and ``requirements-dev.txt`` are written by uv from the ``.in`` files, for all supported versions
+of Python. As a command this module writes them again.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.markers import Marker
+from packaging.utils import canonicalize_name
+
+from infra import command
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNTIME = "requirements"
+DEVELOPMENT = "requirements-dev"
+OLDEST = "3.11"
+"""The oldest supported version of Python: the lock holds for it and for all later ones."""
+_PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)(?: ; ([^\\]+?))?((?: \\\n    --hash=\S+)+)", re.MULTILINE)
+
+
+class LockFailed(Exception):
+    """The lock cannot be read or written; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One distribution of the lock; ``hashes`` are the SHA-256 of its files in hexadecimal."""
+
+    name: str
+    version: str
+    marker: Marker | None
+    hashes: frozenset[str]
+
+
+def read(file: Path) -> dict[str, Pin]:
+    """The pins of a lock by normalised name; of several, the one for this version of Python.
+
+    Raises:
+        LockFailed: a line lacks a version or hashes.
+    """
+    text = file.read_text(encoding="utf-8")
+    pins = list(_pins(text))
+    lines = [line for line in text.splitlines() if line and not line.startswith((" ", "#"))]
+    if len(lines) != len(pins):
+        raise LockFailed(f"{file.name} has lines without a version and hashes: run `make lock`")
+    return {pin.name: pin for pin in sorted(pins, key=lambda pin: not pin.marker or pin.marker.evaluate())}
+
+
+def _pins(text: str) -> Iterator[Pin]:
+    for name, version, marker, hashes in _PIN.findall(text):
+        digests = frozenset(re.findall("--hash=sha256:([0-9a-f]{64})", hashes))
+        yield Pin(canonicalize_name(name), version, Marker(marker) if marker else None, digests)
+
+
+def write(folder: Path = ROOT) -> None:
+    """Write both locks with the newest versions that the ``.in`` files allow. Raises: LockFailed."""
+    _compile(folder, RUNTIME)
+    _compile(folder, DEVELOPMENT, "--constraints", f"{RUNTIME}.txt")
+
+
+def _compile(folder: Path, name: str, *options: str) -> None:
+    target = ["--output-file", f"{name}.txt", "--custom-compile-command", "make lock", "--upgrade", "--quiet"]
+    rules = ["--generate-hashes", "--universal", "--python-version", OLDEST]
+    done = subprocess.run(
+        [sys.executable, "-m", "uv", "pip", "compile", *rules, *target, *options, f"{name}.in"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise LockFailed(f"uv could not lock {name}.in\n{done.stderr.strip()}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; answers its exit code."""
+    command.parser("infra.deploy.lock", __doc__).parse_args(arguments)
+    try:
+        write()
+    except LockFailed as error:
+        print(f"causeway: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    command.run(main)

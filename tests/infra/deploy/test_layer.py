@@ -1,0 +1,134 @@
+"""The layer holds the locked wheels that functions import, and nothing of a file that is not the locked one."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from infra.deploy import archive, layer, lock
+from infra.deploy.layer import LayerFailed
+from infra.deploy.lock import Pin
+from tests.documents import ROOT
+
+IN_THE_LAYER = {
+    *(
+        "annotated-types",
+        "argon2-cffi",
+        "argon2-cffi-bindings",
+        "aws-lambda-powertools",
+        "boto3",
+        "botocore",
+        "certifi",
+    ),
+    *("cffi", "charset-normalizer", "cryptography", "flask-swagger-ui", "idna", "iso4217", "itsdangerous", "jinja2"),
+    *("jmespath", "markupsafe", "pycountry", "pycparser", "pydantic", "pydantic-core", "python-dateutil"),
+    *("python-stdnum", "requests", "s3transfer", "simplejson", "six", "typing-extensions", "typing-inspection"),
+    *("urllib3", "zxcvbn"),
+}
+"""Every distribution that may be in the layer: what requests run with, and the files of Swagger UI."""
+WHEEL = "sample-1.0-py3-none-any.whl"
+
+
+def test_the_layer_has_what_functions_run_with_and_nothing_else() -> None:
+    assert layer.pinned(ROOT).keys() == IN_THE_LAYER
+
+
+def test_the_services_of_the_layer_are_those_that_deployed_code_calls() -> None:
+    sources = [path.read_text("utf-8") for path in (ROOT / "chalicelib").rglob("*.py")]
+
+    assert {each for each in layer.SERVICES if any(f'client("{each}")' in source for source in sources)} == {
+        *layer.SERVICES
+    }
+
+
+def made_wheel(folder: Path) -> Path:
+    """A wheel with a module, and with files that no function needs."""
+    folder.mkdir()
+    with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
+        for name in ("sample/__init__.py", "sample/tests/test_it.py", "sample/types.pyi", "sample/data.json"):
+            wheel.writestr(name, "")
+        wheel.writestr("sample-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: sample\nVersion: 1.0\n")
+        wheel.writestr("sample-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("sample-1.0.dist-info/RECORD", "")
+    return folder / WHEEL
+
+
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The wheel that a download brings; the lock has the pin of it."""
+    found = made_wheel(tmp_path / "index")
+    pin = Pin("sample", "1.0", None, frozenset({hashlib.sha256(found.read_bytes()).hexdigest()}))
+    monkeypatch.setattr(layer, "pinned", lambda root: {"sample": pin})
+
+    def download(pins: object, processor: str, python: str, folder: Path) -> None:
+        folder.mkdir()
+        for file in found.parent.iterdir():
+            (folder / file.name).write_bytes(file.read_bytes())
+
+    monkeypatch.setattr(layer, "_download", download)
+    return found
+
+
+@pytest.mark.usefixtures("wheel")
+def test_a_layer_holds_modules_with_their_compiled_form_and_no_tests_or_stubs(tmp_path: Path) -> None:
+    layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+
+    with zipfile.ZipFile(tmp_path / "layer.zip") as built:
+        names = {name.removeprefix(layer.PREFIX.format("3.11")) for name in built.namelist()}
+    assert {name for name in names if "__pycache__" not in name} == {
+        "sample/__init__.py",
+        "sample/data.json",
+        "sample-1.0.dist-info/METADATA",
+        "sample-1.0.dist-info/WHEEL",
+    }
+    assert len([name for name in names if name.endswith(".pyc")]) == 1
+
+
+def test_a_wheel_that_is_not_the_locked_one_is_refused(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel, "a") as file:
+        file.writestr("sample/more.py", "")
+
+    with pytest.raises(LayerFailed, match=f"{WHEEL} is not the locked distribution: nothing was packaged"):
+        layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+    assert not (tmp_path / "layer.zip").exists()
+
+
+def test_a_wheel_that_is_missing_is_named(wheel: Path, tmp_path: Path) -> None:
+    wheel.unlink()
+
+    with pytest.raises(LayerFailed, match="there is no wheel of sample"):
+        layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+
+
+@pytest.mark.usefixtures("wheel")
+def test_a_layer_that_was_built_by_the_same_rules_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+    monkeypatch.setattr(layer, "_download", lambda *_: pytest.fail("it is there"))
+
+    layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+
+
+def test_a_layer_that_was_built_by_other_rules_is_built_again(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.write_zip(wheel.parent, tmp_path / "layer.zip", comment="others")
+
+    layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+
+    assert archive.comment_of(tmp_path / "layer.zip") not in (None, "others")
+
+
+def test_a_package_that_cannot_be_downloaded_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pin = Pin("no-such-package", "1.0", None, frozenset({"0" * 64}))
+    monkeypatch.setattr(layer, "pinned", lambda root: {pin.name: pin})
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+
+    with pytest.raises(LayerFailed, match="pip could not download the layer's packages"):
+        layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+
+
+def test_the_lock_has_every_distribution_of_the_layer() -> None:
+    assert lock.read(ROOT / "requirements.txt").keys() >= IN_THE_LAYER
