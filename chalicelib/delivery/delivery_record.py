@@ -10,7 +10,7 @@ ones in the index of failures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
@@ -19,6 +19,7 @@ from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "deliveries"
 RECORD, BODY = "record", "body"

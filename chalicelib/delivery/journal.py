@@ -7,7 +7,6 @@ not: their callers have already received an outcome.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import Literal, get_args
@@ -30,6 +29,7 @@ from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 

@@ -7,7 +7,6 @@ lost.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -20,6 +19,7 @@ from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Put
 from chalicelib.foundation.identifiers import new_id, new_uuid
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Keep = Callable[[Sequence[Operation]], None]
 """Writes an outcome in one transaction with its other effects.

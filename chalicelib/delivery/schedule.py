@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Kind = Literal["revoke_token", "event", "card_event", "relay", "payment", "mail"]
 

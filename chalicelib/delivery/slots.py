@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, TABLE
 from chalicelib.foundation.dynamodb.store import Item, Store, Update
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 SLOTS = 4
 LONG_SECONDS = 3

@@ -8,7 +8,7 @@ again when the claim expires; the receiver then gets the same id again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -45,6 +45,7 @@ from chalicelib.foundation.dynamodb.store import (
 )
 from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _TURNS = (2, 3, 3, 3, 3)
 """Arguments of ``Store.wait`` while waiting for a slot of a fast receiver: half a second in total."""

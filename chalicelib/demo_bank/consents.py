@@ -8,7 +8,7 @@ that the service gave the latest consent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
@@ -18,6 +18,7 @@ from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Update
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 LIST_LIMIT = 50
 _DAY = 86400

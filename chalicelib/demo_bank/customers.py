@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from chalicelib.demo_bank.profiles import BankName
 from chalicelib.foundation.fields.ibans import make_iban
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 AccountKind = Literal["current", "savings", "business", "foreign", "card"]
 

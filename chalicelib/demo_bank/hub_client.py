@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from chalicelib.demo_bank.runtime import READ_SECONDS, DemoBank, HubUnreachable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 

@@ -6,13 +6,14 @@ Amounts are in minor units, parsed exactly and written with two decimals, never 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from decimal import Decimal
 from typing import NamedTuple
 
 from chalicelib.demo_bank import refusals
 from chalicelib.demo_bank.customers import MINOR_DIGITS, CustomerAccount
 from chalicelib.demo_bank.profiles import Profile
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, possible_schemes, scheme
 
 INSTANT = frozenset({"FPS", "SCTI"})

@@ -13,7 +13,7 @@ are sealed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
@@ -25,6 +25,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Update
 from chalicelib.foundation.identifiers import digest, matches, new_secret, new_uuid
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 State = Literal["open", "signed_in", "confirming", "consenting", "approved", "refused", "failed"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -25,6 +25,7 @@ from chalicelib.demo_bank.orders import RETENTION_SECONDS
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.demo_bank.transactions import Statement, StatementEntry, first_day, first_of_month, generate_statement
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 _SETTLED_WITHIN = timedelta(days=1)

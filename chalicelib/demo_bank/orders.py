@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import hmac
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, field, replace
 from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
@@ -27,6 +27,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Delete, Item, Operation, Put, absent
 from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.payment_statuses import Status
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from chalicelib.demo_bank.customers import MINOR_DIGITS
 from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.pages import StaticFiles, Templates
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NO_REFERRER = "no-referrer"
 _AREA = ("my-accounts", "consents")

@@ -10,7 +10,7 @@ import hmac
 import re
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
@@ -26,6 +26,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.secret_keys import SecretStore
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
 
 T = TypeVar("T")

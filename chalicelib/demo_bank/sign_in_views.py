@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 
 from chalice.app import Response
@@ -14,6 +13,7 @@ from chalicelib.demo_bank.pages import Visit, cookie_header, page
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.http.pages import see_other
 from chalicelib.foundation.identifiers import digest, new_secret
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 COOKIE = "demo_bank_session"
 """The session cookie; its value is not stored."""

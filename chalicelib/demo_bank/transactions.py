@@ -10,7 +10,6 @@ account.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
 from random import Random
@@ -19,6 +18,7 @@ from typing import Literal
 from chalicelib.demo_bank.customers import AccountKind, CustomerAccount
 from chalicelib.demo_bank.instructions import AccountIdentifiers
 from chalicelib.foundation.fields.ibans import make_iban
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 Means = Literal["transfer", "card", "internal", "opening"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -23,6 +22,7 @@ from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, json_answer
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals as service_refusals
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields

@@ -11,7 +11,8 @@ import hmac
 import re
 import secrets
 import uuid
-from dataclasses import dataclass
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 SECRET_LENGTH = 43
 _CREDENTIAL = re.compile(r"[A-Za-z0-9_-]{1,64}(?:~[A-Za-z0-9_-]{1,64}){0,2}\.[A-Za-z0-9_-]{43}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +9,7 @@ from typing import Any, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.foundation import aws, log
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _FINAL = {"BadRequestException", "MessageRejected"}
 """Errors of SES that concern this mail; all others may be temporary."""

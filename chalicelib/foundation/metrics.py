@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NAMESPACE = "Causeway"
 _TOGETHER = 100

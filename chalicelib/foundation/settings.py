@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeVar, cast, get_args
 from urllib.parse import urlsplit
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Stage = Literal["local", "dev", "prod"]
 T = TypeVar("T")

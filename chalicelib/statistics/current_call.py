@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.call_counts import Blamed, Service
 
 Outcome = Literal["answered", "unanswered", "not_asked"]

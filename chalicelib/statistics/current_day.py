@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics import hourly_counters
 from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import Summary

@@ -7,7 +7,7 @@ Version 2 banks report each day's average durations of consents and payments (da
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import partial
@@ -17,6 +17,7 @@ from typing import Literal
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Put, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 from chalicelib.statistics.call_counts import SERVICES, CallCounts, Latencies, Service, percent, round_half_up
 from chalicelib.statistics.days import DAY_SECONDS, DayRange, Span, quarter_of

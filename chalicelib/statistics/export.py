@@ -10,11 +10,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.call_counts import COUNTED, PERCENTILES, Latencies, Service
 from chalicelib.statistics.day_records import DayRecord
 

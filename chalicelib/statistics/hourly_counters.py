@@ -7,13 +7,14 @@ others. Downtimes depend on the order of responses, which the counters record to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from itertools import islice
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 from chalicelib.statistics.call_counts import CallCounts, Latencies, Service
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, Span, hours_of

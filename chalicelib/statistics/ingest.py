@@ -8,13 +8,13 @@ name, and whether it had to report, stay as they were when the record was first 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
 from random import Random
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import hourly_counters
 from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DailyReports, DayRecord, DayRecords, Reported

@@ -6,8 +6,8 @@ The page stretches the drawing, so labels are placed outside it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.card_text import money
 
 WIDTH, HEIGHT = 600, 160

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from chalice.app import Response
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.web import text_answer
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.pages import Visit, message_page, page
 

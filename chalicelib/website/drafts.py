@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import hmac
 import re
-from dataclasses import dataclass
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _DRAFT = re.compile(r"[0-9a-f]{30}")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _FOLDER = Path(__file__).parent / "openapi"
 DOCUMENTS = tuple(sorted(file.stem for file in _FOLDER.glob("*.json")))  # names of the existing documents

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.openapi_documents import SCREENS
 
 PAGES: Mapping[str, Sequence[str]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ from chalice.app import Response
 
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.pages import StaticFiles, Templates
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website import card_text, display_text, performance_chart
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.page_links import build_menu

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import Clients
 

@@ -7,11 +7,11 @@ of that width. All charts of a page cover the same range of days.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal
 
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.call_counts import PERCENTILES, Histogram
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DayRange, Span, clock_time

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from chalice.app import Response
 
 from chalicelib.foundation.http.web import JSON, text_answer
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.own_answers import BankEntry
 from chalicelib.statistics import export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.protocol.payment_states import PAYMENT_STATES
 from chalicelib.cards.protocol.schemes import DEFAULT_SCHEMES, METHOD_CURRENCIES
 from chalicelib.cards.protocol.states import CLEARED, DECLINED, DISPUTE_STEPS, HELD, OVER, REVERSED
 from chalicelib.cards.protocol.values import CHALLENGE, FRICTIONLESS, PRESENTMENT
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.card_text import (
     InvalidAmount,
     amount_text,

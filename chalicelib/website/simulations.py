@@ -7,12 +7,13 @@ authorizations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.schemes import METHODS, SEPA
 from chalicelib.cards.protocol.states import DISPUTE_OPENED, DISPUTE_STEPS
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Kind = Literal["amount", "choice", "offer", "text", "secret", "check"]
 Offer = Literal["currencies", "accounts", "held", "known", "cleared", "collected", "addresses"]

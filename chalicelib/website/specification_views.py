@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,6 +10,7 @@ from chalice.app import Response
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website.openapi_documents import SCREENS, SpecificationScreen, load_document

@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
 from chalicelib.openbanking.flows.tokens import TokenFlow

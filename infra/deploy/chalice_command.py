@@ -151,7 +151,7 @@ def _build_packages(project: Path, stage: str, progress: Progress) -> None:
     progress.step("compiling the function")
     for file in built.parent.glob("appcode-*.zip"):  # known by the files' contents, and not by their names
         file.unlink()
-    _build_function(project, built)
+    build_function(project, built)
 
 
 def _processor(stage: str) -> str:
@@ -166,7 +166,7 @@ def _cached(kind: type[BaseLambdaDeploymentPackager], project: Path, processor: 
     return Path(packager.deployment_package_filename(str(project), f"python{PYTHON}"))
 
 
-def _build_function(project: Path, file: Path) -> None:
+def build_function(project: Path, file: Path) -> None:
     """Write the function: the application with the two modules of Chalice that it runs with."""
     with tempfile.TemporaryDirectory(prefix="causeway-function-") as place:
         folder = Path(place)

@@ -8,7 +8,7 @@ except hold releases, are also written to the card's list of financial authorize
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +20,7 @@ from chalicelib.cards.protocol import values
 from chalicelib.cards.storage.record import WriteStamp, without_none
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Timeline, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "card-activity"
 ACTIVITY, AUTHORIZES = "activity", "authorize"

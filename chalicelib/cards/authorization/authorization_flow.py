@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.cards.authorization import event_payloads
@@ -36,6 +36,7 @@ from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import time_out_of_turn
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 UNKNOWN_NUMBER = "14"
 AuthorizationOutcome = Outcome[simulator_messages.Authorization]

@@ -7,7 +7,7 @@ can be disputed once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, ClassVar, TypeVar
 
@@ -24,6 +24,7 @@ from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import Key, Record, WriteStamp
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 T = TypeVar("T")
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")

@@ -9,7 +9,7 @@ cannot be decrypted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -31,6 +31,7 @@ from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOU
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import log
 from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"
 OVER_AMOUNT, OVER_COUNT = "61", "65"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.issuing.account_record import Account
@@ -15,6 +15,7 @@ from chalicelib.cards.ledger.usage_counters import Counters
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Read = Callable[[Sequence[Key]], list[Item | None]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from chalicelib.cards.authorization.group_rules import AUTHENTICATED
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.protocol.values import CREDIT_TYPES, INQUIRY_TYPES, SECURITY_CHECKS
 from chalicelib.cards.storage.record import without_none
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ACQUIRER_ID, ACQUIRER_BIN, FORWARDER_ID = "00000100001", 400001, "00000200001"
 """The one bank of the sandbox's shops, and its network."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.protocol.states import PIN_IS_BLOCKED
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 EXPIRED, WRONG_PIN, PIN_BLOCKED, WRONG_CVC2 = "54", "55", "75", "N7"
 CVC2 = "cvc2"

@@ -7,7 +7,7 @@ and fees. The same transaction releases the hold.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -40,6 +40,7 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ The disputed amount is credited at once and reserved until the dispute is won or
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from chalicelib.cards.authorization import event_payloads
@@ -26,6 +25,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item, Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CALLED: Mapping[str, str] = {DISPUTE_OPENED: "dispute opened", DISPUTE_WON: "dispute won", DISPUTE_LOST: "dispute lost"}
 """The ledger's cause for each step; also the description of the transaction that the step books."""

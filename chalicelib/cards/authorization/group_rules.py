@@ -7,13 +7,13 @@ windows: UTC days, ISO weeks, months or years, as for limits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from chalicelib.cards.ledger.conversion import NoRate, convert_at_base_rate
 from chalicelib.cards.ledger.limits import OF_RISK, Windows, WindowUsage, current_window, live_windows
 from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes, in_category, is_in_risk_rule
 from chalicelib.cards.programs.catalogue import Catalogue, RiskGroup, RiskRule, UsageGroup
 from chalicelib.cards.protocol.values import RISK_ACTIONS
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NOT_PERMITTED, TO_BE_AUTHENTICATED = "57", "1A"
 

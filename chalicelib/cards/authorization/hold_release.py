@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.authorization import authorization_record as records
@@ -28,6 +27,7 @@ from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 
 CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}

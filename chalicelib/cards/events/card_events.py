@@ -7,7 +7,6 @@ signature, which covers the time of sending.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from chalicelib.cards.events.signing_secrets import EventSecrets, secrets_key
 from chalicelib.cards.programs.programmes import Programmes, head_key
@@ -19,6 +18,7 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ events can be verified with the same secrets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from boto3.dynamodb.conditions import Attr
 
@@ -17,6 +16,7 @@ from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Item, Put, Store, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 class NoEventSecret(LookupError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.cards.issuing.account_record import Account
@@ -20,6 +20,7 @@ from chalicelib.cards.protocol.values import LIMIT_OF_ACCOUNT
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from boto3.dynamodb.conditions import Attr
@@ -14,6 +14,7 @@ from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.storage.record import TABLE, Key, Record, without_none
 from chalicelib.foundation.dynamodb.store import Check, Update
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

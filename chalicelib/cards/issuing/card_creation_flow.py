@@ -6,7 +6,6 @@ The card programme supplies defaults for omitted fields (specification, createCa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.cardholder_secrets import new_password
@@ -28,6 +27,7 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

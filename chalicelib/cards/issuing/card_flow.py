@@ -6,7 +6,6 @@ Number, CVC2, PIN and 3-D Secure password are each disclosed according to the cr
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.issuing.card_record import Card
@@ -20,6 +19,7 @@ from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ACTIVATION = "activation"
 """The name of a card's counter of incorrect card data in activateCard."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from chalicelib.cards.issuing.card_record import Card
@@ -20,6 +20,7 @@ from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import TABLE, without_none
 from chalicelib.foundation.dynamodb.store import Operation, Put, absent
 from chalicelib.foundation.fields.problems import Problem
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _CHOICES = (
     ("fee_group_id", "fee_group", "card_fee_group_id"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -15,6 +14,7 @@ from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.storage.record import TABLE, Key, Record
 from chalicelib.cards.storage.time_ordered import Rows, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 MOST_ACCOUNTS = 90
 """The maximum number of accounts per card; one read must hold them and a claim."""

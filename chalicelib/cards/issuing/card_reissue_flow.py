@@ -6,7 +6,7 @@ A replaced number is retired, and the card's previous state is kept with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.cards.card_data import cardholder_secrets
@@ -26,6 +26,7 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import or_default
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

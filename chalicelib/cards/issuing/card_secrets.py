@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.card_data import cardholder_secrets
@@ -10,6 +9,7 @@ from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.protocol.states import PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.issuing.account_record import Account
@@ -24,6 +23,7 @@ from chalicelib.cards.protocol.values import BUSINESS, LIMIT_OF_HOLDER, PERSONAL
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from boto3.dynamodb.conditions import Attr
@@ -13,6 +12,7 @@ from chalicelib.cards.protocol.holder_messages import HolderRecord
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.storage.record import Record, without_none
 from chalicelib.foundation.dynamodb.store import Update
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 MOST_ACCOUNTS = 100
 """The maximum number of accounts per holder."""

@@ -8,7 +8,7 @@ Conversions are at the base rate, and every conversion and percentage is rounded
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.programs.catalogue import MOST_FEE_CODES, Catalogue, FeeEntry, FeeGroup
 from chalicelib.cards.protocol.values import EXTERNAL_TYPES, FEE, FEE_COLLECTION
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

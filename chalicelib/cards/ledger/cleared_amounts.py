@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Self
 
 from chalicelib.cards.ledger.conversion import Conversion
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

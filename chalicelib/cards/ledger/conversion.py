@@ -6,11 +6,11 @@ minor units: the yen has none, the Kuwaiti dinar has three decimals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation
 
 from chalicelib.cards.programs.catalogue import Catalogue, Rate
 from chalicelib.foundation.fields.registries import minor_units
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
 """Holds every digit of amount times rate times percentage; a lost digit is an error."""

@@ -9,13 +9,13 @@ so that no two accounts ever write the same item.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.ledger.transaction_record import TABLE, Transaction, put_transaction
 from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Balance = Literal["settled", "held", "reserved"]
 BALANCES: tuple[Balance, ...] = get_args(Balance)

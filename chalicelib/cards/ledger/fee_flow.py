@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from chalicelib.cards.issuing.account_record import Account
@@ -22,6 +21,7 @@ from chalicelib.cards.protocol.values import FEE, FEE_COLLECTION
 from chalicelib.cards.requests.request_context import Outcome, RequestContext, page
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ currency of the entry, at the base rate.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.programs.catalogue import Catalogue, LimitEntry, LimitGroup
 from chalicelib.cards.protocol import values
 from chalicelib.cards.storage.record import without_none
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Bound = Literal["amount", "count", "country_count"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.issuing.account_record import LedgerAccount
@@ -17,6 +16,7 @@ from chalicelib.cards.ledger.transaction_attributes import TransactionAttributes
 from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _NO_RATE = "there is no exchange rate for this currency"
 Usage = dict[str, list[dict[str, Any]]]

@@ -5,10 +5,9 @@ Ranges include both their ends. What a movement does not have, no entry that ask
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from chalicelib.cards.programs.catalogue import HIGHEST_MCC, Catalogue, FeeEntry, LimitEntry, MccRange, RiskRule
 from chalicelib.cards.protocol import values
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _NO_DEBITS = values.CREDIT_TYPES | values.INQUIRY_TYPES
 """An inquiry takes nothing, so that only an entry of exactly its type counts it."""

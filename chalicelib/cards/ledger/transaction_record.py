@@ -6,7 +6,6 @@ A transaction is a row of its account and of its card, in the order of recording
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -15,6 +14,7 @@ from chalicelib.cards.protocol.values import EXTERNAL_PAYMENT
 from chalicelib.cards.storage.record import Key, without_none
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "ledger"
 _DIGITS = 11

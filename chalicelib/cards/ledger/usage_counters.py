@@ -6,7 +6,7 @@ A card's item also has the time of the last row in its lists, which keeps them i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr
@@ -15,6 +15,7 @@ from chalicelib.cards.ledger.limits import Window, Windows, WindowUsage, release
 from chalicelib.cards.ledger.transaction_record import TABLE
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Owner = Literal["card", "account", "holder"]
 

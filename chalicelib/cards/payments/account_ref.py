@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from chalicelib.cards.issuing.account_record import Account, LedgerAccount, SpecialAccount, special_account_key
@@ -18,6 +18,7 @@ from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.protocol.values import OF_HOLDER
 from chalicelib.cards.storage.record import Key, without_none
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

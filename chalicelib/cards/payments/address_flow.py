@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from chalicelib.cards.issuing.account_record import Account, SpecialAccount, new_special_account, special_account_key
@@ -21,6 +21,7 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import or_default, without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NAME_LENGTH = 70
 

@@ -6,7 +6,6 @@ addresses have the same. A British IBAN is its sort code and account number, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from chalicelib.cards.payments.pending_index import TABLE, PendingRecord
@@ -15,6 +14,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, require_perm
 from chalicelib.cards.protocol.values import ASSIGNED
 from chalicelib.cards.storage.record import Key, without_none
 from chalicelib.foundation.dynamodb.store import Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 

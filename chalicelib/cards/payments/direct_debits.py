@@ -6,7 +6,7 @@ Programme managers cancel mandates and stop direct debits (specification, Extern
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.usage_counters import CounterChanges
@@ -25,6 +25,7 @@ from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, NO
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import Key, WriteStamp
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _CANCELLED = "the mandate is cancelled"
 

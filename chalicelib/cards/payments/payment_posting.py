@@ -6,7 +6,7 @@ A payment in is bounced where address, account, limits or exchange rates are in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.cards.issuing.account_record import LedgerAccount
@@ -25,6 +25,7 @@ from chalicelib.cards.protocol.values import RETURN_TYPES
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CALLED: Mapping[PaymentKind, str] = {
     "out": "payment out",

@@ -5,7 +5,6 @@ A mandate lets a creditor collect from an address by direct debit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from chalicelib.cards.ledger.charges import Charge
@@ -15,6 +14,7 @@ from chalicelib.cards.payments.provider import OrderKind
 from chalicelib.cards.protocol.payment_states import LIVE, MANDATE_RULES, PAYMENT_RULES, PENDING, PaymentKind
 from chalicelib.cards.protocol.status_codes import Refused, Status, require_permitted
 from chalicelib.cards.storage.record import Record, without_none
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _OF_COUNTERPARTY = {
     "counterparty_name": "account_name",

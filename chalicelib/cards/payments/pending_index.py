@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from chalicelib.cards.requests.idempotency import IdempotencyClaim
 from chalicelib.cards.storage.record import Record
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "external-payments"
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -30,6 +29,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 
 W = TypeVar("W", bound=PendingRecord)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.cards.ledger.posting_context import PostingContext
@@ -34,6 +34,7 @@ from chalicelib.cards.protocol.payment_states import REJECTED, RETURNED
 from chalicelib.cards.protocol.values import ASSIGNED, ASSIGNMENT_REFUSED
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _WITHOUT_DATA = ("directCreditReturn", "directDebitReturn")
 """Actions that are answered with empty data."""

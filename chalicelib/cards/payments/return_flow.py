@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from chalicelib.cards.ledger.charges import Charge
@@ -29,6 +29,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, refused_fiel
 from chalicelib.cards.protocol.values import RETURN_TYPES
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import without_none
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Side = tuple[ExternalPayment, PostingContext]
 """A payment as one side has it, and whom it concerns there."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.ledger.posting_context import PostingContext
@@ -22,6 +21,7 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _FIRST_REFERENCE = 8_000_000_000
 """The first number that the provider gives to payments from other banks."""

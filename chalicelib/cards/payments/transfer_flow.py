@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -28,6 +28,7 @@ from chalicelib.cards.protocol.values import EXTERNAL_IN, EXTERNAL_OUT
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.dynamodb.store import Item, Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "industry_id")
 

@@ -8,7 +8,6 @@ records, but the only card data it discloses is the masked number.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.programs.credentials import Credential
@@ -17,6 +16,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NAME = "web interface"
 """The credential's name in logs and claims; the space distinguishes it from stored credentials."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from chalicelib.cards.authorization import activity_record
@@ -29,6 +28,7 @@ from chalicelib.cards.storage import time_ordered
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.time_ordered import Rows
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
 A = TypeVar("A", bound=Answer)

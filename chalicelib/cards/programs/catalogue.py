@@ -8,11 +8,12 @@ minor units.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
+from dataclasses import KW_ONLY, MISSING, field, fields
 from decimal import Decimal
 from typing import Any
 
 from chalicelib.cards.protocol.values import ANY_DEBIT, ANY_REGION, ANY_TYPE
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 HIGHEST_MCC = 9999
 MOST_FEE_CODES = 8

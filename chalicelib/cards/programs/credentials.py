@@ -12,7 +12,7 @@ import re
 import secrets
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
@@ -21,6 +21,7 @@ from chalicelib.cards.programs.programmes import TABLE, owner
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CACHED_SECONDS = 60
 NEW_SECONDS = 5

@@ -9,7 +9,6 @@ both succeed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Entry, Rate, e
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreUnavailable
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
 TABLE = "programmes"

@@ -1,7 +1,5 @@
 """Messages of the seven account actions (specification, Account operations), and the account record."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from chalicelib.cards.protocol import fields

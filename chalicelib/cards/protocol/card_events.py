@@ -8,12 +8,12 @@ records by their ids. The 3-D Secure validation value is only sent encrypted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N
 from chalicelib.cards.protocol.message import Answer
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CardEventType = Literal[
     "card.created",

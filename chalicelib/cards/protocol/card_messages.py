@@ -1,7 +1,5 @@
 """Messages of the card actions: create, reissue and change cards (specification, Card operations)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from ipaddress import AddressValueError, IPv4Address
@@ -36,6 +35,7 @@ from chalicelib.cards.protocol.rules import (
 from chalicelib.foundation.fields.field_rules import UNPRINTABLE
 from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.registries import country_numbers, currency_numbers
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ENTRIES = 10
 """The maximum number of currencies, accounts or cards per request."""

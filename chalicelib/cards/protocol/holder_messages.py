@@ -1,7 +1,5 @@
 """Messages of the four holder actions (specification, Holder operations), and the holder block."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from chalicelib.cards.protocol.fields import ANS, AS, CountryIson, Day, Email, HolderType, Id, Ipv4, Level, N, Phone

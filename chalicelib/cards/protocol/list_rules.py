@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic_core import PydanticCustomError
@@ -11,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from chalicelib.cards.protocol.rules import Json, ValueRule, capitalize, text_of
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.problems import Kind, fault
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,7 @@ Reading a request drops ignored fields, validates each field by its type, evalua
 fields, and reports all problems at once, in the order of the model's fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 from pydantic import PrivateAttr, ValidationError
@@ -17,6 +14,7 @@ from chalicelib.cards.protocol.fields import Level, rule_in
 from chalicelib.cards.protocol.status_codes import refused_fields
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import Problem, printable_name, problems_of
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 R = TypeVar("R", bound="Request")
 A = TypeVar("A", bound=Mapping[str, object])

@@ -1,7 +1,5 @@
 """Messages of the six fee and limit actions (specification, Fee operations, Limit operations), and their entries."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Messages of the eleven external payment actions (specification, External payment operations), and their records."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 

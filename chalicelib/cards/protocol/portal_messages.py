@@ -3,8 +3,6 @@
 Each returns public data for one page, newest first; ``at`` is in Unix milliseconds.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from chalicelib.cards.protocol.account_messages import AccountRecord

@@ -3,8 +3,6 @@
 Amounts are in minor units, ``transmission_time`` and ``date_imported`` in Unix seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, ClassVar

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from chalicelib.foundation.fields.problems import fault
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Json = dict[str, Any]
 

@@ -1,7 +1,5 @@
 """Messages of the sandbox simulator: a card network, an access control server, other banks and the payment provider."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

@@ -7,7 +7,7 @@ disputes are compared with the rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import TypeVar
 
@@ -37,6 +37,7 @@ from chalicelib.cards.reconciliation.reservations import (
 from chalicelib.cards.storage.record import TABLE as CARDS
 from chalicelib.cards.storage.record import Key, Record
 from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
 
 T = TypeVar("T")

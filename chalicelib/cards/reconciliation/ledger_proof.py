@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -20,6 +19,7 @@ from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields import registries
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 COMMON = (ledger.EXTERNAL, ledger.NETWORK, ledger.FEES, ledger.CONVERSION, *ledger.OTHER_SIDE.values())
 """The books that belong to no account."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Self
 
 from boto3.dynamodb.conditions import Attr
@@ -10,6 +10,7 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.cards.ledger.transaction_record import TABLE
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 STRETCHES = ("account", "external_address")
 """What a round goes through, as numbers are named (``sequences.Name``): accounts, and the addresses that lead to

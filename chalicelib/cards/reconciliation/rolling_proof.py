@@ -8,7 +8,7 @@ holds again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import accumulate
 
@@ -23,6 +23,7 @@ from chalicelib.cards.storage.sequences import SEQUENCES
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import together
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -26,6 +25,7 @@ from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, certain_rows, page
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 A = TypeVar("A", bound=Answer)
 Serializer = Callable[[Item], A]

@@ -8,7 +8,6 @@ objects, or ``None`` for empty ``data``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, get_args, get_origin, get_type_hints
 
@@ -17,6 +16,7 @@ from typing_extensions import TypeVar
 from chalicelib.cards.protocol.card_records import CardField
 from chalicelib.cards.protocol.message import Answer, Request
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Effect = Literal["read", "write", "reveal"]
 Shape = Literal["object", "list", "empty", "empty object", "id"]

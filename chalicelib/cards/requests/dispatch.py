@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import count
 from typing import Any
@@ -33,6 +33,7 @@ from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 BODY_BYTES = 1_000_000
 WAITING_SECONDS = 5

@@ -10,7 +10,6 @@ claim stays pending until it is known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
@@ -19,6 +18,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Put, absent
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "idempotency"
 KEPT = 30 * 24 * 3600

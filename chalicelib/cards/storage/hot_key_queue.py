@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Operation, Put
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Name = tuple[str, ...]
 

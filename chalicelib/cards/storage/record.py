@@ -8,13 +8,14 @@ identifies the attempt that last wrote it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
 
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import Check, Item, Put, Update, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "cards"
 R = TypeVar("R", bound="Record")

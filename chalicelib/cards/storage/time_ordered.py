@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from math import ceil, sqrt
 
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Page, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
 Position = tuple[int, int]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from dataclasses import dataclass
 from typing import Never
 
 from chalicelib.cards.card_data.sealed_data import CardData
@@ -27,6 +26,7 @@ from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds import acs_record as records
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

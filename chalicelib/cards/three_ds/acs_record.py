@@ -8,7 +8,7 @@ maximum, only payments in its currency up to that amount match.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from chalicelib.cards.card_data.sealed_data import CardData
@@ -16,6 +16,7 @@ from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.storage.record import TABLE, Key, Record
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, absent
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 LISTS = ("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")
 """The criteria of a rule; each is a list."""

@@ -7,10 +7,10 @@ item without the partition attribute is not in the index.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from functools import partial
 
 from chalicelib.foundation.dynamodb.store import Item, Page, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
 SHARDS = 8

@@ -24,7 +24,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Any, TypedDict, TypeVar, Unpack
 
@@ -41,6 +41,7 @@ from chalicelib.foundation.dynamodb.errors import (
     store_error,
 )
 from chalicelib.foundation.dynamodb.items import Item, pack, serialize, unpack
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 __all__ = [
     "ATTEMPTS",

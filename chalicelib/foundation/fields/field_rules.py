@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -16,6 +15,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from chalicelib.foundation.fields.problems import fault
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Json = dict[str, Any]
 

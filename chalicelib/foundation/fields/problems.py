@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Kind = Literal["missing", "unknown", "type", "length", "characters", "value", "date", "required", "excluded"]
 

@@ -7,9 +7,9 @@ goes by the clock's time, which runs on while an instance of a function is froze
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 FAILURES = 5
 """Consecutive failures that open a circuit."""

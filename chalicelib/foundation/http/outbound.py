@@ -19,7 +19,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -42,6 +41,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import is_public, may_be_public
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CONNECT_SECONDS = 3.0
 TOTAL_SECONDS = 20.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import parse_qsl
 
@@ -16,6 +16,7 @@ from chalice.app import Blueprint, Request, Response
 
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 BODY_BYTES = 65536
 JSON = "application/json"

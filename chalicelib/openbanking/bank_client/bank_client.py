@@ -6,7 +6,7 @@ A circuit breaker pauses calls to a bank that keeps failing. Responses are parse
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from chalicelib.foundation import jsontext, log
@@ -15,6 +15,7 @@ from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, ResponseTooLarge
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import read_answer
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed

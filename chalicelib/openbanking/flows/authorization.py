@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
@@ -16,6 +15,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from chalicelib.foundation.identifiers import OpaqueToken, new_secret
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals

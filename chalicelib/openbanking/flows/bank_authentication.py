@@ -6,11 +6,11 @@ Checks, in order: API key, protocol version, certificate, request id, signature.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import OpaqueToken, is_uuid
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.records.bank_record import Bank

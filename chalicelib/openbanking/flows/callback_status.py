@@ -5,11 +5,10 @@ The page's URL can be forged, so the status comes from the bank, within rate lim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Store
 from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payment_status import query_bank

@@ -6,13 +6,13 @@ however often or late the job runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol.tpp_events import ConsentEnding

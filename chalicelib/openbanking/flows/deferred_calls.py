@@ -7,7 +7,6 @@ can be fetched for a day with a bearer of the same consent, or by the client if 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from chalicelib.delivery.delivery_record import Delivery, record_key
@@ -17,6 +16,7 @@ from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.relay import RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication, TppCredentials
 from chalicelib.openbanking.protocol import refusals

@@ -7,7 +7,6 @@ Relayed calls are retried after a failure; payments only if they were provably n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.delivery.delivery_record import Delivery
@@ -15,6 +14,7 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, StoredAnswer
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook

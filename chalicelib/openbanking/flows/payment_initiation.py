@@ -8,7 +8,6 @@ generated X-Request-Id is unique: if nothing else must be claimed first, it is r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.delivery.delivery_record import record_key
@@ -25,6 +24,7 @@ from chalicelib.foundation.dynamodb.store import (
     StoreUnavailable,
 )
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook

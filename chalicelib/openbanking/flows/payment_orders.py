@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.approved_accounts import check_accounts
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.flows.approved_accounts import check_accounts, withhold_unapproved
 from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope

@@ -10,13 +10,13 @@ import base64
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
 from chalicelib.foundation.identifiers import OpaqueToken
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication, TppCredentials
 from chalicelib.openbanking.flows.tpp_events import TppEvents

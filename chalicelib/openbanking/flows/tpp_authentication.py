@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.identifiers import OpaqueToken
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.client_record import CLIENT_ID_LENGTH, Client, client_key
 from chalicelib.openbanking.records.consents import Consent, consent_key, token_key

@@ -7,7 +7,6 @@ because the signature covers the time of sending.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.delivery import event_sender
@@ -16,6 +15,7 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.tpp_events import EventData, EventType, TestEvent
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.clients import Clients, UnknownClient

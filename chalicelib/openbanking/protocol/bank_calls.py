@@ -1,9 +1,6 @@
 """Request models of the bank-facing API, in each version's spelling (specification, Endpoints)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
@@ -11,6 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message
 from chalicelib.foundation.fields.problems import fault
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.british_accounts import read_account, restore_leading_zeros
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID

@@ -1,7 +1,5 @@
 """Amounts in requests: at most as many decimals as the currency has, not counting trailing zeros."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Self
 
 from pydantic import model_validator

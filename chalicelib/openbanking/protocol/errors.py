@@ -6,7 +6,6 @@ Flows raise a ``Refusal`` with a fault. The error table of the interface determi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Literal, NotRequired, TypedDict
 
@@ -15,6 +14,7 @@ from pydantic import Field
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.fields.field_types import AN, Timestamp, Uuid
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

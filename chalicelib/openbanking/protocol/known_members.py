@@ -6,12 +6,12 @@ Everything else in a response, including keys that are data, is left unchanged a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
 
 from chalicelib.foundation.fields.field_rules import IdRule
 from chalicelib.foundation.fields.field_types import OpenMessage
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Model = type[OpenMessage]
 Spelling = Callable[[str], str]

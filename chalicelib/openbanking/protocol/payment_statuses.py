@@ -7,7 +7,8 @@ remain usable after a bank changes its version.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Status = int | str
 """A status in a version's own form: a number from 0 to 4 in version 1, a four-letter code in version 2."""

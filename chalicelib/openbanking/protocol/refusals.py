@@ -7,8 +7,9 @@ same rows. For members that do not match their model, see ``errors``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.errors import Challenge, Detail, Fault, FrontDoorError, OauthError, Refusal
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Service = Literal["AISP", "PISP", "CBPII"]
 

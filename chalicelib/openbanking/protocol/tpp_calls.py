@@ -1,10 +1,8 @@
 """The TPPs' authorization calls, with this service's member names and those of RFC 6749."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -33,7 +31,7 @@ class AuthorizeRequest(Message):
     consent_type: ConsentType = "reusable"
 
     @model_validator(mode="after")
-    def challenge_is_whole(self) -> AuthorizeRequest:
+    def challenge_is_whole(self) -> Self:
         if (self.code_challenge is None) != (self.code_challenge_method is None):
             fault("value", "code_challenge and code_challenge_method (S256) belong together")
         if self.code_challenge is not None and not _CHALLENGE.fullmatch(self.code_challenge):
@@ -55,7 +53,7 @@ class TokenRequest(Message):
     scope: AN[1024] | None = None
 
     @model_validator(mode="after")
-    def one_credential(self) -> TokenRequest:
+    def one_credential(self) -> Self:
         code = self.authorization_code or self.code
         if self.authorization_code and self.code and self.authorization_code != self.code:
             fault("value", "authorization_code and code are two names of one value")

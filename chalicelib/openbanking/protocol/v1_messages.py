@@ -1,10 +1,8 @@
 """Version 1 messages: requests to banks, and models of their responses (specification, Version 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
@@ -45,7 +43,7 @@ class AccountRequest(Message):
     account_id: AN[34] | None = None
 
     @model_validator(mode="after")
-    def one_of(self) -> AccountRequest:
+    def one_of(self) -> Self:
         if self.iban is None and self.account_id is None:
             fault("value", "iban or account_id is required")
         return self
@@ -239,7 +237,7 @@ class Receiver(InCurrency):
         return {name: value for name, value in members.items() if value != "" or name not in _MAY_BE_EMPTY}
 
     @model_validator(mode="after")
-    def an_account(self) -> Receiver:
+    def an_account(self) -> Self:
         if self.receiver_iban is None and (self.receiver_account_number is None or self.receiver_sort_code is None):
             fault("value", "receiver_iban, or receiver_account_number and receiver_sort_code, is required")
         if contradicts(self.receiver_iban, self.receiver_account_number, self.receiver_sort_code):
@@ -282,7 +280,7 @@ class BulkPayment(Message):
     payments: Annotated[list[BulkItem], Field(min_length=1, max_length=BULK_ITEMS)]
 
     @model_validator(mode="after")
-    def adds_up(self) -> BulkPayment:
+    def adds_up(self) -> Self:
         stated = {total.currency: decimal(total.amount) for total in self.totals}
         found = sums_by_currency((item.currency, item.amount) for item in self.payments)
         if len(found) > 1:
@@ -314,7 +312,7 @@ class FundsAccount(Message):
     account_id: AN[20] | None = None
 
     @model_validator(mode="after")
-    def one_of(self) -> FundsAccount:
+    def one_of(self) -> Self:
         if self.iban is None and self.account_id is None:
             fault("value", "iban or account_id is required")
         return self

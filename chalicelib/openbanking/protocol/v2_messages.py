@@ -1,9 +1,7 @@
 """Version 2 messages: requests to banks, and models of their responses (specification, Version 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
@@ -119,7 +117,7 @@ class TransactionsRequest(Message):
     date_to: Day | None = None
 
     @model_validator(mode="after")
-    def from_before_to(self) -> TransactionsRequest:
+    def from_before_to(self) -> Self:
         if self.date_from is not None and self.date_to is not None and self.date_from > self.date_to:
             fault("value", "date_from must not be after date_to")
         return self
@@ -231,7 +229,7 @@ class PaymentAccount(Message):
     sort_code: Digits[6] | None = None
 
     @model_validator(mode="after")
-    def check_names_account(self) -> PaymentAccount:
+    def check_names_account(self) -> Self:
         if self.iban is None and self.bban is None and (self.account_number is None or self.sort_code is None):
             fault("value", "must have iban, bban, or account_number with sort_code")
         if contradicts(self.iban, self.account_number, self.sort_code):
@@ -297,7 +295,7 @@ class SinglePayment(DirectPayment):
     creditor_bank: CreditorBank | None = None
 
     @model_validator(mode="after")
-    def swift_names_the_bank(self) -> SinglePayment:
+    def swift_names_the_bank(self) -> Self:
         if self.payment_scheme == "SWIFT" and self.creditor_bank is None:
             fault("value", "creditor_bank is required with the payment_scheme SWIFT")
         return self
@@ -321,7 +319,7 @@ class BulkPayment(Message):
     payments: Annotated[list[Transfer], Field(min_length=1, max_length=BULK_ITEMS)]
 
     @model_validator(mode="after")
-    def adds_up(self) -> BulkPayment:
+    def adds_up(self) -> Self:
         stated = {self.instructed_totals.currency: decimal(self.instructed_totals.amount)}
         amounts = (item.instructed_amount for item in self.payments)
         if sums_by_currency((each.currency, each.amount) for each in amounts) != stated:

@@ -5,13 +5,11 @@ webhook for a row: path, scope, and the models of the request and the bank's res
 and its webhook and models to the versions that support it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.scopes import Scope, Service

@@ -6,7 +6,6 @@ See decisions: Bank-facing API.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from boto3.dynamodb.conditions import Attr
@@ -16,6 +15,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, absent
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
 
 TABLE = "idempotency"

@@ -1,10 +1,8 @@
 """Banks (ASPSPs): the stored record, the operator's input, and validation."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import Any, Self
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
@@ -14,6 +12,7 @@ from chalicelib.foundation.fields.field_types import Bic, Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.identifiers import OpaqueToken
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -96,7 +95,7 @@ class Bank:
         return next((entry for entry in reversed(self.api_keys) if entry["active_from"] <= now), self.api_keys[0])
 
     @classmethod
-    def from_item(cls, item: Item) -> Bank:
+    def from_item(cls, item: Item) -> Self:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         members = {name: tuple(value) if isinstance(value, list) else value for name, value in members.items()}
         return cls(**members)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
@@ -14,6 +14,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
 from chalicelib.foundation.identifiers import new_credential
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.own_answers import BankEntry

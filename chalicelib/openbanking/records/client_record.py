@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal
 
 from chalicelib.foundation.clock import timestamp
@@ -11,6 +11,7 @@ from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.identifiers import matches, new_secret, new_uuid
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "clients"
 OPERATOR = "operator"

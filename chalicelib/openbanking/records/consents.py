@@ -12,7 +12,6 @@ A sparse index lists consents with an outstanding expiry event: ``notify`` is th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
@@ -23,6 +22,7 @@ from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, new_credential, new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.tpp_calls import ConsentStatus, ConsentType
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS, EndedBy, EventType
 from chalicelib.openbanking.protocol.version import Version

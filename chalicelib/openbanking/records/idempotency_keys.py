@@ -6,7 +6,7 @@ A claim is written before the bank is called. The response or refusal is then st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
@@ -16,6 +16,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.identifiers import digest, new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal

@@ -8,7 +8,7 @@ recorded. Every write is conditional on ``revision``, so that concurrent reports
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
@@ -16,6 +16,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.version import Version

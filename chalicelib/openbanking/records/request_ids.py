@@ -9,13 +9,13 @@ sent nothing decrements the count; at zero, the id is free again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Update, absent
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "idempotency"
 KEPT = 24 * 3600

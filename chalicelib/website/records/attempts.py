@@ -10,7 +10,6 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from boto3.dynamodb.conditions import Attr
 
@@ -18,6 +17,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Item, Store, Update
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.records.sessions import TABLE, KnownBrowsers
 
 

@@ -8,7 +8,7 @@ reloading a page never uses a code twice.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.records.sessions import TABLE
 
 RETENTION_SECONDS = 30 * 24 * 3600

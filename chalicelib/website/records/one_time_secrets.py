@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr
@@ -17,6 +16,7 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Delete, Item, Put, Store, absent
 from chalicelib.foundation.identifiers import SECRET_LENGTH, digest, new_secret
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.records.sessions import TABLE
 
 MINUTE, HOUR = 60, 3600

@@ -17,13 +17,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.store import Item, Store, absent
 from chalicelib.foundation.identifiers import digest, new_id, new_secret
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.records.users import User, user_key
 
 if TYPE_CHECKING:

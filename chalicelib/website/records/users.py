@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
@@ -16,6 +16,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, Update, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "users"
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")

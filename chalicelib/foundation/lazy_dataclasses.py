@@ -1,0 +1,64 @@
+"""Dataclasses whose methods are generated when they are first called, not when the class is defined.
+
+The standard decorator compiles up to six methods of each class at import, which takes half a millisecond. A cold start
+defines hundreds of classes, and a request uses a few of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass  # noqa: PLC0414 - exported
+else:
+
+    def dataclass(cls=None, /, **options: bool):
+        """``dataclasses.dataclass`` with the options ``frozen``, ``slots``, ``kw_only`` and ``eq``."""
+        return _define(cls, **options) if cls else lambda cls: _define(cls, **options)
+
+
+def _define(cls: type[T], *, frozen: bool = False, eq: bool = True, **options: bool) -> type[T]:
+    names = ["__init__", "__repr__", *(["__eq__"] if eq else ()), *(["__hash__"] if eq and frozen else ())]
+    generated = [name for name in names if name not in vars(cls)]
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(cls)
+    for name in generated:
+        setattr(made, name, _stub(made, name, frozen))
+    if eq and not frozen and "__hash__" not in vars(cls):
+        made.__hash__ = None
+    if frozen:
+        made.__setattr__ = made.__delattr__ = _refuse_change
+    result: type[T] = made
+    return result
+
+
+def _stub(made: type, name: str, frozen: bool) -> Callable[..., Any]:
+    """A method that replaces itself by the generated one when it is first called."""
+
+    def method(self: object, *args: Any, **kwargs: Any) -> Any:
+        generated = _generate(made, name, frozen)
+        setattr(made, name, generated)
+        return generated(self, *args, **kwargs)
+
+    return method
+
+
+def _generate(made: type, name: str, frozen: bool) -> Any:
+    """Have the standard decorator generate a method for a class with the same fields."""
+    fields = {field.name: field for field in dataclasses.fields(made)}
+    members: dict[str, Any] = {"__module__": made.__module__, "__qualname__": made.__qualname__, **fields}
+    members["__annotations__"] = {name: field.type for name, field in fields.items()}
+    if hasattr(made, "__post_init__"):
+        members["__post_init__"] = made.__post_init__
+    wanted = {"init": name == "__init__", "repr": name == "__repr__", "eq": name in ("__eq__", "__hash__")}
+    same: Any = dataclasses.dataclass(frozen=frozen, **wanted)(
+        type(made.__name__, (), {"__doc__": made.__name__, **members})
+    )
+    return vars(same)[name]
+
+
+def _refuse_change(self: object, name: str, *_: object) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")

@@ -1,0 +1,167 @@
+"""Cold starts as deployed: the packages of this machine's processor, run by Lambda's own runtime client.
+
+A package is unpacked once, read-only: nothing that a start writes is there for the next one. The bare script is packed
+alike, and takes its libraries from the same layer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from infra.deploy import archive, chalice_command, layer
+from tests.bench import bare
+from tests.bench.measures import Ratio
+
+GOALS = {"GET /tpp/accounts, relayed": 1.3, "POST /api, getAccounts": 1.6}
+PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+RUNTIME = ("awslambdaric", "snapshot_restore_py.py", "simplejson", "runtime_client*.so")
+"""What Lambda has in ``/var/runtime``: its client, and what that imports."""
+_API = "/2018-06-01/runtime/invocation/"
+_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Packages:
+    """The unpacked folders: the service, the bare script, the layer and Lambda's runtime."""
+
+    service: Path
+    bare: Path
+    layer: Path
+    runtime: Path
+
+
+@contextlib.contextmanager
+def unpacked() -> Iterator[Packages]:
+    """Build the packages for this machine's processor, and unpack them."""
+    processor = PROCESSORS[platform.machine().lower()]
+    with tempfile.TemporaryDirectory(prefix="causeway-cold-") as place, chalice_command.project_copy() as project:
+        root = Path(place)
+        chalice_command.build_function(project, root / "function.zip")
+        layer.build(chalice_command.ROOT, processor, chalice_command.PYTHON, root / "layer.zip")
+        for name in ("function", "layer"):
+            with zipfile.ZipFile(root / f"{name}.zip") as file:
+                file.extractall(root / name)
+        (root / "bare").mkdir()
+        shutil.copy2(bare.__file__, root / "bare" / "bare.py")
+        _copy_runtime(root / "runtime")
+        for name in ("bare", "runtime"):
+            archive.compile_modules(root / name, f"/var/{name}")
+        for file in root.rglob("*"):
+            file.chmod(0o555 if file.is_dir() else 0o444)
+        libraries = root / "layer" / layer.PREFIX.format(chalice_command.PYTHON)
+        yield Packages(root / "function", root / "bare", libraries, root / "runtime")
+        for file in (root, *root.rglob("*")):
+            if file.is_dir():
+                file.chmod(0o755)
+
+
+def _copy_runtime(folder: Path) -> None:
+    import awslambdaric
+
+    folder.mkdir()
+    installed = Path(awslambdaric.__file__).parents[1]
+    for pattern in RUNTIME:
+        for found in installed.glob(pattern):
+            copy = shutil.copytree if found.is_dir() else shutil.copy2
+            copy(found, folder / found.name)
+
+
+@dataclass
+class RuntimeApi:
+    """Lambda's runtime API (https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html) with one event."""
+
+    event: Mapping[str, Any]
+    answers: list[Any] = field(default_factory=list)
+    ended: Event = field(default_factory=Event)
+
+    @contextlib.contextmanager
+    def serve(self) -> Iterator[str]:
+        """Serve it as long as the context lasts; yields its address."""
+        api = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                if api.answers:
+                    api.ended.wait(_SECONDS)
+                    return
+                body = json.dumps(api.event).encode()
+                self.send_response(200)
+                self.send_header("Lambda-Runtime-Aws-Request-Id", "7c9a5b10-0d0e-4e55-8c39-7c7a8a2b0c11")
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Lambda-Runtime-Trace-Id", "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Sampled=0")
+                self.send_header("Lambda-Runtime-Deadline-Ms", "9999999999999")
+                self.send_header("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-west-1:1:function:cold")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(202)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                api.answers.append(json.loads(body))
+                api.ended.set()
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Nothing."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}"
+        self.ended.set()
+        server.shutdown()
+        server.server_close()
+
+
+def cold_start(packages: Packages, code: Path, handler: str, event: Mapping[str, Any]) -> tuple[float, Any]:
+    """Seconds of processor time from the start of a process to its first answer, and the answer."""
+    api = RuntimeApi(event)
+    with api.serve() as address:
+        environ = os.environ | {
+            "AWS_LAMBDA_RUNTIME_API": address,
+            "LAMBDA_TASK_ROOT": str(code),
+            "PYTHONPATH": os.pathsep.join(map(str, (code, packages.layer, packages.runtime))),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        command = [sys.executable, "-S", "-m", "awslambdaric", handler]
+        child = subprocess.Popen(command, env=environ, cwd=code, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        while not api.ended.wait(0.05) and not os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            pass
+        os.kill(child.pid, signal.SIGKILL)
+        _, _, used = os.wait4(child.pid, 0)
+        child.returncode = 0
+    if not api.answers:
+        assert child.stdout is not None
+        raise AssertionError(child.stdout.read().decode())
+    return used.ru_utime + used.ru_stime, api.answers[0]
+
+
+def compare(packages: Packages, event: Mapping[str, Any], rounds: int) -> Ratio:
+    """Cold starts of the bare script and of the service, in turns."""
+    pairs = []
+    for _ in range(rounds):
+        plain, answer = cold_start(packages, packages.bare, "bare.handler", event)
+        ours, answer = cold_start(packages, packages.service, "app.app", event)
+        if answer["statusCode"] != 200:
+            raise AssertionError(answer)
+        pairs.append((plain, ours))
+    return Ratio.of(pairs)
