@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 T = TypeVar("T")
+_MISSING = object()
+"""In place of an argument whose default a factory makes."""
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414 - exported
@@ -36,14 +38,37 @@ def _define(cls: type[T], *, frozen: bool = False, eq: bool = True, **options: b
 
 
 def _stub(made: type, name: str, frozen: bool) -> Callable[..., Any]:
-    """A method that replaces itself by the generated one when it is first called."""
+    """A method that replaces itself with the generated one when it is first called."""
 
     def method(self: object, *args: Any, **kwargs: Any) -> Any:
-        generated = _generate(made, name, frozen)
+        generated = _generate_init(made) if name == "__init__" else _generate(made, name, frozen)
         setattr(made, name, generated)
         return generated(self, *args, **kwargs)
 
     return method
+
+
+def _generate_init(made: Any) -> Any:
+    """Generate ``__init__`` alone, which every used class needs: the standard decorator adds two methods if frozen."""
+    known: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
+    positional, keywords, lines = ["self"], ["*"], []
+    for field in dataclasses.fields(made):
+        name = value = field.name
+        parameter = name
+        if field.default_factory is not dataclasses.MISSING:
+            known[f"_make_{name}"] = field.default_factory
+            parameter, value = f"{name}=_MISSING", f"_make_{name}() if {name} is _MISSING else {name}"
+        elif field.default is not dataclasses.MISSING:
+            known[f"_default_{name}"] = field.default
+            parameter = f"{name}=_default_{name}"
+        (keywords if field.kw_only else positional).append(parameter)
+        lines.append(f'    _set(self, "{name}", {value})')
+    if hasattr(made, "__post_init__"):
+        lines.append("    self.__post_init__()")
+    parameters = ", ".join(positional + (keywords if len(keywords) > 1 else []))
+    exec("\n".join([f"def __init__({parameters}):", *lines, "    return None"]), known)  # noqa: S102 - of own fields
+    known["__init__"].__qualname__ = f"{made.__qualname__}.__init__"
+    return known["__init__"]
 
 
 def _generate(made: type, name: str, frozen: bool) -> Any:
@@ -51,12 +76,9 @@ def _generate(made: type, name: str, frozen: bool) -> Any:
     fields = {field.name: field for field in dataclasses.fields(made)}
     members: dict[str, Any] = {"__module__": made.__module__, "__qualname__": made.__qualname__, **fields}
     members["__annotations__"] = {name: field.type for name, field in fields.items()}
-    if hasattr(made, "__post_init__"):
-        members["__post_init__"] = made.__post_init__
-    wanted = {"init": name == "__init__", "repr": name == "__repr__", "eq": name in ("__eq__", "__hash__")}
-    same: Any = dataclasses.dataclass(frozen=frozen, **wanted)(
-        type(made.__name__, (), {"__doc__": made.__name__, **members})
-    )
+    members["__doc__"] = made.__name__  # without one, the decorator would write the signature into it
+    wanted = {"init": False, "repr": name == "__repr__", "eq": name in ("__eq__", "__hash__")}
+    same: Any = dataclasses.dataclass(frozen=frozen, **wanted)(type(made.__name__, (), members))
     return vars(same)[name]
 
 

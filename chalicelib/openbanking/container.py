@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
@@ -10,31 +11,28 @@ from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
 from chalicelib.foundation.http.pages import ErrorPage
 from chalicelib.openbanking.bank_client.bank_client import BankClient
-from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
-from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
-from chalicelib.openbanking.flows.bank_notifications import BankNotifications
-from chalicelib.openbanking.flows.callback_status import CallbackStatus
-from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
-from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
-from chalicelib.openbanking.flows.deferred_execution import PaymentOrderSender, RelayRequestSender
-from chalicelib.openbanking.flows.payment_execution import PaymentExecution
-from chalicelib.openbanking.flows.payment_initiation import PaymentInitiation
-from chalicelib.openbanking.flows.payment_status import PaymentStatus
-from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 from chalicelib.openbanking.flows.relay import Relay
-from chalicelib.openbanking.flows.tokens import TokenFlow
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
-from chalicelib.openbanking.flows.tpp_events import TppEvents, TppEventSender
-from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
-from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
 from chalicelib.openbanking.records.banks import Banks
-from chalicelib.openbanking.records.callback_limits import CallbackLimits
-from chalicelib.openbanking.records.clients import Clients
 from chalicelib.openbanking.records.consents import Consents
-from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeys
-from chalicelib.openbanking.records.payments import Payments
-from chalicelib.openbanking.records.request_ids import RequestIdClaims
 from chalicelib.statistics.container import StatisticsContainer
+
+if TYPE_CHECKING:
+    from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
+    from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
+    from chalicelib.openbanking.flows.callback_status import CallbackStatus
+    from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
+    from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
+    from chalicelib.openbanking.flows.payment_execution import PaymentExecution
+    from chalicelib.openbanking.flows.payment_initiation import PaymentInitiation
+    from chalicelib.openbanking.flows.payment_status import PaymentStatus
+    from chalicelib.openbanking.flows.performance_reports import PerformanceReports
+    from chalicelib.openbanking.flows.tokens import TokenFlow
+    from chalicelib.openbanking.flows.tpp_events import TppEvents
+    from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
+    from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
+    from chalicelib.openbanking.records.clients import Clients
+    from chalicelib.openbanking.records.payments import Payments
 
 
 class OpenBankingContainer:
@@ -54,6 +52,8 @@ class OpenBankingContainer:
 
     @cached_property
     def clients(self) -> Clients:
+        from chalicelib.openbanking.records.clients import Clients
+
         return Clients(self.shared.store, self.shared.vault, self.shared.clock, self.shared.settings)
 
     @cached_property
@@ -62,6 +62,8 @@ class OpenBankingContainer:
 
     @cached_property
     def authorization_requests(self) -> AuthorizationRequests:
+        from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
+
         return AuthorizationRequests(self.shared.store, self.shared.vault, self.shared.clock)
 
     @cached_property
@@ -70,6 +72,8 @@ class OpenBankingContainer:
 
     @cached_property
     def bank_idempotency(self) -> BankIdempotency:
+        from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
+
         return BankIdempotency(self.shared.store, self.shared.vault, self.shared.clock)
 
     @cached_property
@@ -78,6 +82,8 @@ class OpenBankingContainer:
 
     @cached_property
     def bank_authentication(self) -> BankAuthentication:
+        from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
+
         return BankAuthentication(self.banks, explains=self.shared.settings.is_sandbox)
 
     @cached_property
@@ -93,10 +99,14 @@ class OpenBankingContainer:
 
     @cached_property
     def tpp_events(self) -> TppEvents:
+        from chalicelib.openbanking.flows.tpp_events import TppEvents
+
         return TppEvents(self.shared.store, self.shared.clock, self.delivery.outbox)
 
     @cached_property
     def authorization_flow(self) -> AuthorizationCodeFlow:
+        from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
+
         return AuthorizationCodeFlow(
             self.shared.settings,
             self.shared.store,
@@ -111,6 +121,8 @@ class OpenBankingContainer:
 
     @cached_property
     def token_flow(self) -> TokenFlow:
+        from chalicelib.openbanking.flows.tokens import TokenFlow
+
         return TokenFlow(
             self.shared.store,
             self.shared.clock,
@@ -127,10 +139,15 @@ class OpenBankingContainer:
 
     @cached_property
     def payments(self) -> Payments:
+        from chalicelib.openbanking.records.payments import Payments
+
         return Payments(self.shared.clock)
 
     @cached_property
     def payment_execution(self) -> PaymentExecution:
+        from chalicelib.openbanking.flows.payment_execution import PaymentExecution
+        from chalicelib.openbanking.records.request_ids import RequestIdClaims
+
         return PaymentExecution(
             self.shared.store,
             self.consents,
@@ -144,6 +161,9 @@ class OpenBankingContainer:
 
     @cached_property
     def payment_initiation(self) -> PaymentInitiation:
+        from chalicelib.openbanking.flows.payment_initiation import PaymentInitiation
+        from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeys
+
         return PaymentInitiation(
             self.shared.store,
             self.tpp_authentication,
@@ -156,6 +176,8 @@ class OpenBankingContainer:
 
     @cached_property
     def payment_status(self) -> PaymentStatus:
+        from chalicelib.openbanking.flows.payment_status import PaymentStatus
+
         return PaymentStatus(
             self.shared.store,
             self.shared.clock,
@@ -171,25 +193,38 @@ class OpenBankingContainer:
 
     @cached_property
     def callback_status(self) -> CallbackStatus:
+        from chalicelib.openbanking.flows.callback_status import CallbackStatus
+        from chalicelib.openbanking.records.callback_limits import CallbackLimits
+
         limits = CallbackLimits(self.shared.keyring, self.shared.clock)
         return CallbackStatus(self.shared.store, self.shared.clock, self.banks, self.consents, limits, self.bank_client)
 
     @cached_property
     def performance_reports(self) -> PerformanceReports:
+        from chalicelib.openbanking.flows.performance_reports import PerformanceReports
+
         return PerformanceReports(self.shared.store, self.bank_idempotency, self.statistics.reports)
 
     @cached_property
     def deferred_calls(self) -> DeferredCalls:
+        from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
+
         return DeferredCalls(
             self.shared.store, self.shared.clock, self.tpp_authentication, self.delivery.bodies, self.delivery.outbox
         )
 
     @cached_property
     def consent_expiry(self) -> ConsentExpiry:
+        from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
+
         return ConsentExpiry(self.shared.store, self.shared.clock, self.consents, self.tpp_events, self.delivery.outbox)
 
     def senders(self) -> Senders:
         """The senders of open banking deliveries, by delivery kind."""
+        from chalicelib.openbanking.flows.bank_notifications import BankNotifications
+        from chalicelib.openbanking.flows.deferred_execution import PaymentOrderSender, RelayRequestSender
+        from chalicelib.openbanking.flows.tpp_events import TppEventSender
+
         notifications = BankNotifications(self.shared.store, self.banks, self.consents, self.bank_client)
         events = TppEventSender(self.shared.clock, self.clients, self.shared.outbound)
         relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)

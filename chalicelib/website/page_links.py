@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.openapi_documents import SCREENS
@@ -39,14 +40,18 @@ PAGES: Mapping[str, Sequence[str]] = {
 SIMULATOR = "/cards/{card_id}/simulator"
 """The path of the simulator's forms, which exist in sandboxes only."""
 
-_PAGES = tuple(re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in PAGES)
 _QUERY = re.compile(r"[\x21-\x7e]*")
 
 
 def is_own_page(address: str) -> bool:
     """Whether ``address`` is a page of the web interface: a path without a host, optionally with a query."""
     path, _, query = address.partition("?")
-    return any(page.fullmatch(path) for page in _PAGES) and _QUERY.fullmatch(query) is not None
+    return any(page.fullmatch(path) for page in _patterns()) and _QUERY.fullmatch(query) is not None
+
+
+@cache
+def _patterns() -> Sequence[re.Pattern[str]]:
+    return [re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in PAGES]
 
 
 _MENU = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import json
 import re
 import shutil
 import subprocess
@@ -12,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from importlib.metadata import requires
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
@@ -34,6 +37,7 @@ _FILES_ONLY = "flask-swagger-ui"
 """It carries files that pages serve; Flask, which it requires, is never imported."""
 _LEFT_OUT = (
     "bin/*",
+    "botocore/data/*/examples-1.json",
     "*/tests/*",
     "*.pyi",
     "*.dist-info/RECORD",
@@ -181,6 +185,26 @@ def _remove_unused(packages: Path) -> None:
         service = _SERVICE_DATA.match(name)
         if (service and service[1] not in SERVICES) or any(fnmatch(name, pattern) for pattern in _LEFT_OUT):
             file.unlink()
+        elif service and name.endswith("/service-2.json.gz"):
+            _remove_documentation(file)
     for folder in sorted((path for path in packages.rglob("*") if path.is_dir()), reverse=True):
         if not any(folder.iterdir()):
             shutil.rmtree(folder)
+
+
+def _remove_documentation(model: Path) -> None:
+    """Remove the texts from a service's model: two thirds of what a cold start would parse."""
+    found = json.loads(gzip.decompress(model.read_bytes()))
+    model.write_bytes(gzip.compress(json.dumps(_without_texts(found), separators=(",", ":")).encode(), mtime=0))
+
+
+def _without_texts(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without_texts(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        name: _without_texts(value)
+        for name, value in part.items()
+        if not (name == "documentation" and isinstance(value, str))
+    }

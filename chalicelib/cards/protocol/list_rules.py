@@ -13,7 +13,7 @@ from chalicelib.foundation.fields.problems import Kind, fault
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ListRule(ValueRule):
     """A list of values: a JSON array, a comma-separated string, or a single value. An empty list counts as absent."""
 
@@ -54,7 +54,7 @@ class ListRule(ValueRule):
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SeriesRule(ValueRule):
     """A string of comma-separated entries; ``form`` validates and normalises an entry."""
 
@@ -84,7 +84,7 @@ class SeriesRule(ValueRule):
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TextsRule(ValueRule):
     """A JSON array of printable strings with a maximum total length in characters."""
 
@@ -111,7 +111,7 @@ class TextsRule(ValueRule):
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ObjectRule(ValueRule):
     """A free-form JSON object, limited in bytes as compact UTF-8 JSON."""
 

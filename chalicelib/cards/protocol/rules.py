@@ -66,7 +66,7 @@ def _check_length(text: str, shortest: int, longest: int, what: str) -> None:
     fault("length", f"must have {said} {what if longest > 1 else what.removesuffix('s')}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class IntegerRule(ValueRule):
     """An integer with a minimum and maximum number of digits."""
 
@@ -92,7 +92,7 @@ class IntegerRule(ValueRule):
         return {"type": "integer", "minimum": 0, "maximum": 10**self.longest - 1}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NumericIdRule(ValueRule):
     """A numeric identifier, as a string that keeps leading zeros."""
 
@@ -117,7 +117,7 @@ class NumericIdRule(ValueRule):
         return {"type": "string", "pattern": f"^[0-9]{{{self.shortest},{self.longest}}}$"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RangeRule(ValueRule):
     """An integer in a range. ``digits`` limits its digits; by default, to the number of digits in ``highest``."""
 
@@ -149,7 +149,7 @@ class RangeRule(ValueRule):
         return {"type": "integer", "minimum": self.lowest, "maximum": self.highest}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PaginatorRule(ValueRule):
     """A page of a list: ``item_count`` entries from the zero-based ``offset``."""
 
@@ -184,7 +184,7 @@ class PaginatorRule(ValueRule):
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OneOfRule(ValueRule):
     """One of several numbers, each with a meaning."""
 
@@ -212,7 +212,7 @@ class OneOfRule(ValueRule):
         return hash((tuple(self.meanings), self.digits))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CodeWordRule(ValueRule):
     """One of several strings, each with a meaning, of exactly ``length`` characters.
 
@@ -242,7 +242,7 @@ class CodeWordRule(ValueRule):
         return hash(tuple(self.meanings))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CodeRule(ValueRule):
     """A three-digit numeric ISO code, with or without leading zeros."""
 
@@ -265,7 +265,7 @@ class CodeRule(ValueRule):
         return {"type": "integer", "enum": sorted(self.registry()), "description": f"A {self.called}"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CharacterRule(ValueRule):
     """A string with a minimum and maximum length, of permitted characters only; ``allowed`` tests them."""
 
@@ -294,7 +294,7 @@ class CharacterRule(ValueRule):
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FormRule(CharacterRule):
     """A string in a specific format, named ``called`` in messages.
 

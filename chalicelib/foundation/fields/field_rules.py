@@ -91,7 +91,7 @@ NUMERIC = (str, int, Decimal)
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NumberRule(_ValueRule):
     """A number with a limit of digits."""
 
@@ -131,7 +131,7 @@ def _digits(value: Decimal) -> int:
 _AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AmountRule(_ValueRule):
     """An amount of money greater than zero, with a limit of digits."""
 
@@ -168,7 +168,7 @@ class AmountRule(_ValueRule):
 _DIGITS = re.compile(r"[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DigitsRule(_ValueRule):
     """An identifier with a limit of digits."""
 
@@ -203,7 +203,7 @@ OR_A_NUMBER = ", or a whole number"
 """The end of an identifier's description."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class IdRule(_ValueRule):
     """An identifier at a bank: a string, or a whole JSON number, which stands for its digits.
 
@@ -257,7 +257,7 @@ class IdRule(_ValueRule):
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WholeRule(_ValueRule):
     """A whole number from 1 to ``highest``, as a number or digits; becomes an ``int``."""
 

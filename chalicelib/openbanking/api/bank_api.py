@@ -16,7 +16,6 @@ from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer, redirect, text_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.authorization import UnknownCancelUrl
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall
 from chalicelib.openbanking.protocol.errors import refuse_fields
@@ -96,6 +95,8 @@ def public_key(openbanking: OpenBankingContainer, incoming: Incoming) -> Respons
 
 def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Redirect the PSU's browser to the TPP without a consent. No headers are required, and errors are HTML pages."""
+    from chalicelib.openbanking.flows.authorization import UnknownCancelUrl
+
     query = dict(incoming.query)
     try:
         return redirect(

@@ -20,7 +20,6 @@ from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.own_answers import KeySet, ServerMetadata
 from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS
-from chalicelib.openbanking.records.authorization_requests import with_query
 from chalicelib.statistics import current_call
 
 
@@ -98,6 +97,8 @@ def _redirect_with_error(
         "error_description": refusal.message,
         "iss": openbanking.shared.settings.public_url,
     }
+    from chalicelib.openbanking.records.authorization_requests import with_query
+
     return redirect(with_query(callback_url, parameters | ({"state": state} if state else {})))
 
 

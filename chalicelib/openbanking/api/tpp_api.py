@@ -16,8 +16,6 @@ from chalicelib.foundation.http.web import FORM, Incoming, Routes, UnreadableBod
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.authorization import describe_authorization
-from chalicelib.openbanking.flows.tokens import describe_consent
 from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
@@ -58,6 +56,8 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
     except InvalidMessage as error:
         raise refuse_fields(error, FIELD_FAULTS) from None
     authorization = openbanking.authorization_flow.authorize(client, request)
+    from chalicelib.openbanking.flows.authorization import describe_authorization
+
     return json_answer(describe_authorization(authorization, openbanking.shared.clock.time()))
 
 
@@ -111,6 +111,8 @@ def page_of_banks(banks: Sequence[BankEntry], query: BanksQuery) -> BanksAnswer:
 def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     caller = openbanking.tpp_authentication.authenticate_bearer(_read_credentials(incoming))
     _refuse_parameters(incoming)
+    from chalicelib.openbanking.flows.tokens import describe_consent
+
     return json_answer(describe_consent(caller.consent))
 
 
