@@ -53,15 +53,19 @@ def _generate_init(made: Any) -> Any:
     known: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
     positional, keywords, lines = ["self"], ["*"], []
     for field in dataclasses.fields(made):
-        name = value = field.name
-        parameter = name
+        name = parameter = value = field.name
         if field.default_factory is not dataclasses.MISSING:
             known[f"_make_{name}"] = field.default_factory
             parameter, value = f"{name}=_MISSING", f"_make_{name}() if {name} is _MISSING else {name}"
         elif field.default is not dataclasses.MISSING:
             known[f"_default_{name}"] = field.default
             parameter = f"{name}=_default_{name}"
-        (keywords if field.kw_only else positional).append(parameter)
+        if field.init:
+            (keywords if field.kw_only else positional).append(parameter)
+        elif parameter == name:
+            continue
+        else:
+            value = f"_make_{name}()" if f"_make_{name}" in known else f"_default_{name}"
         lines.append(f'    _set(self, "{name}", {value})')
     if hasattr(made, "__post_init__"):
         lines.append("    self.__post_init__()")

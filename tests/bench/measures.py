@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-
-from tests.bench.scene import ROOT
 
 
 @dataclass(frozen=True)
@@ -63,27 +57,6 @@ def processor_time(call: Callable[[], object], times: int) -> float:
     for _ in range(times):
         call()
     return (time.process_time() - started) / times
-
-
-def cold(goal: float = 0, most: int = 7) -> Ratio:
-    """Processor time of a fresh interpreter from its start to its end, with one answer in between.
-
-    Three pairs are enough if they meet the goal; there are ``most`` of them otherwise.
-    """
-    for module in ("tests.bench.bare", "tests.bench.relayed"):
-        _cold(module)  # compiles and caches what the disk has to give
-    pairs: list[tuple[float, float]] = []
-    while len(pairs) < 3 or (len(pairs) < most and Ratio.of(pairs).ratio > goal):
-        pairs.append((_cold("tests.bench.bare"), _cold("tests.bench.relayed")))
-    return Ratio.of(pairs)
-
-
-def _cold(module: str) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", module]
-    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime - before.ru_utime) + (after.ru_stime - before.ru_stime)
 
 
 def percentiles(call: Callable[[], None], times: int) -> tuple[float, float]:

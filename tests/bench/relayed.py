@@ -1,9 +1,29 @@
-"""The service's own relayed read, through the handler as API Gateway calls it; run as a program, its cold start."""
+"""The service's own relayed read, through the handler as API Gateway calls it."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
+
+
+def event(method: str, path: str, headers: Mapping[str, str], body: str | None = None) -> dict[str, Any]:
+    """A request as API Gateway passes it on."""
+    return {
+        "requestContext": {"httpMethod": method, "resourcePath": path, "identity": {"sourceIp": "127.0.0.1"}},
+        "headers": headers,
+        "multiValueQueryStringParameters": None,
+        "pathParameters": {},
+        "stageVariables": {},
+        "body": body,
+        "isBase64Encoded": False,
+    }
+
+
+def accounts_event() -> dict[str, Any]:
+    """``GET /tpp/accounts`` with the consent of the scene."""
+    bearer = f"Bearer {os.environ['BENCH_BEARER']}"
+    return event("GET", "/tpp/accounts", {"x-api-key": os.environ["BENCH_CLIENT"], "authorization": bearer})
 
 
 class Relayed:
@@ -13,27 +33,9 @@ class Relayed:
         import app
 
         self._app = app.app
-        self._event: dict[str, Any] = {
-            "requestContext": {
-                "httpMethod": "GET",
-                "resourcePath": "/tpp/accounts",
-                "identity": {"sourceIp": "127.0.0.1"},
-            },
-            "headers": {
-                "x-api-key": os.environ["BENCH_CLIENT"],
-                "authorization": f"Bearer {os.environ['BENCH_BEARER']}",
-            },
-            "multiValueQueryStringParameters": None,
-            "pathParameters": {},
-            "stageVariables": {},
-            "body": None,
-        }
+        self._event = accounts_event()
 
     def __call__(self) -> None:
         answer = self._app(self._event, None)
         if answer["statusCode"] != 200:
             raise AssertionError(answer["body"])
-
-
-if __name__ == "__main__":
-    Relayed()()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,11 +44,14 @@ def scene() -> Iterator[None]:
 
 def _furnish() -> None:
     from chalicelib.bootstrap import Hub
+    from chalicelib.cards.protocol.values import API_VERSION
     from chalicelib.foundation.crypto import signatures
     from chalicelib.foundation.settings import Settings
     from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
     from chalicelib.openbanking.records.bank_record import NewBank
     from infra.local.resources import create_resources
+    from infra.programme import file, loading
+    from tests.bench.cards import CREATE_CARD
 
     create_resources(emulated=True, dynamodb_apart=False)
     hub = Hub(Settings.from_environment(os.environ))
@@ -62,7 +67,14 @@ def _furnish() -> None:
     hub.store.transact(new.operations)
     pair, operations = hub.openbanking.consents.first_pair(new.consent)
     hub.store.transact(operations)
+    hub.cards.keys.initialise()
+    (plan, *_) = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
+    credentials = {"api_version": API_VERSION, **asdict(plan.secrets["full"])}
+    created = json.loads(
+        hub.cards.flows.api.answer(json.dumps({"action": "createCard", **credentials, **CREATE_CARD}).encode())
+    )
     os.environ |= {
+        "BENCH_CARD_API": json.dumps({**credentials, "card_id": created["data"]["card_id"]}),
         "BENCH_TABLE": f"{hub.settings.prefix}-clients",
         "BENCH_CLIENT": client.client_id,
         "BENCH_BEARER": pair.access_token,
