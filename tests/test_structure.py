@@ -230,6 +230,13 @@ def test_the_entry_point_registers_and_does_nothing_else() -> None:
     assert not [node for node in tree("app").body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
 
 
+def test_what_is_deployed_generates_the_methods_of_dataclasses_lazily() -> None:
+    eager = re.compile(r"from dataclasses import [^\n]*\bdataclass\b|@dataclasses\.dataclass")
+    found = [path for path in (ROOT / "chalicelib").rglob("*.py") if eager.search(path.read_text(encoding="utf-8"))]
+
+    assert [path.stem for path in found] == ["lazy_dataclasses"]
+
+
 def test_what_is_deployed_does_not_need_what_is_not() -> None:
     with cases() as case:
         for module in MODULES:

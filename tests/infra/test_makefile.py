@@ -44,8 +44,8 @@ def test_make_alone_is_help() -> None:
 
 
 def test_every_requirement_is_pinned_exactly() -> None:
-    for name in ("requirements.txt", "requirements-dev.txt", "infra/localstack/requirements.txt"):
+    for name in ("requirements.in", "requirements-dev.in", "infra/localstack/requirements.txt"):
         lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
         for line in lines:
             pinned = re.fullmatch(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[0-9][0-9a-z.]*", line)
-            assert line == "-r requirements.txt" or pinned
+            assert line == "-r requirements.in" or pinned
