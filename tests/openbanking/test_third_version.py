@@ -58,6 +58,10 @@ def error_body(refusal: Refusal, request_id: str, now: int) -> dict[str, Any]:
     return {name[0].upper() + name[1:]: value for name, value in body.items()}
 
 
+WEBHOOKS = replace(
+    v2.load_webhooks(),
+    relayed={**v2.VERSION.relayed, "accounts": replace(v2.VERSION.relayed["accounts"], path="/v3_account_list")},
+)
 THIRD: Version = replace(
     v2.VERSION,
     number=3,
@@ -71,7 +75,7 @@ THIRD: Version = replace(
         "revoke_token": RevokeToken,
         "report_status": PaymentsStatus,
     },
-    relayed={**v2.VERSION.relayed, "accounts": replace(v2.VERSION.relayed["accounts"], path="/v3_account_list")},
+    load_webhooks=lambda: WEBHOOKS,
 )
 """Version 2 with another prefix, PascalCase, a renamed webhook and no daily reports."""
 

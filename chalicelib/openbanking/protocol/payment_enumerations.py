@@ -19,6 +19,8 @@ SCHEME_MEANINGS: Mapping[str, str] = {
     "SCT": "SEPA, the default for euros",
     "SWIFT": "international and multicurrency; version 2, single payments only",
 }
+VERSION_1_SCHEMES = ("FPS", "BACS", "CHAPS", "SCTI", "SCT")
+VERSION_2_SCHEMES = (*VERSION_1_SCHEMES, "SWIFT")
 WITHOUT_SWIFT: frozenset[Kind] = frozenset({"direct", "bulk"})
 """Payment kinds that cannot specify a creditor bank, which SWIFT requires."""
 _DEFAULTS = {"GBP": "FPS", "EUR": "SCT"}

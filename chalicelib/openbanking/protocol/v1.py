@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from chalicelib.openbanking.protocol import bank_calls, errors
-from chalicelib.openbanking.protocol import v1_messages as messages
+from chalicelib.openbanking.protocol.payment_enumerations import VERSION_1_SCHEMES
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS
 from chalicelib.openbanking.protocol.scopes import Scope
-from chalicelib.openbanking.protocol.version import ErrorForm, Version, by_name
+from chalicelib.openbanking.protocol.version import ErrorForm, Version, Webhooks, by_name
 from chalicelib.openbanking.protocol.webhooks import (
     PAYMENT_SERVICE,
     Acknowledgement,
@@ -56,6 +57,70 @@ ANSWERS = AnswerForm(
 REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, Acknowledgement, part_of="authorization", form=ANSWERS)
 """Notifies the bank that the consent of a token has ended; identical in version 2."""
 
+
+@cache
+def load_webhooks() -> Webhooks:
+    """The webhooks of version 1: loaded when first used, with their messages."""
+    from chalicelib.openbanking.protocol import v1_messages as messages
+
+    return Webhooks(
+        relayed={
+            "accounts": Webhook("/accounts", ACCOUNT_LIST, Nothing, messages.AccountsAnswer, account_id="id"),
+            "account": Webhook("/account", ACCOUNT_DETAILS, messages.AccountRequest, messages.AccountAnswer),
+            "account_balance": Webhook(
+                "/account_balance",
+                ACCOUNT_BALANCE,
+                messages.AccountRequest,
+                messages.BalancesAnswer,
+                messages.balances_as_list,
+            ),
+            "account_payments": Webhook(
+                "/account_payments",
+                ACCOUNT_PAYMENTS,
+                messages.PaymentsRequest,
+                messages.PaymentsAnswer,
+                messages.paginator_as_object,
+            ),
+            "account_payment": Webhook(
+                "/account_payment", ACCOUNT_PAYMENT, messages.PaymentRequest, messages.PaymentAnswer
+            ),
+            "funds_confirmations": Webhook(
+                "/funds_confirmations",
+                FUNDS_CONFIRMATIONS,
+                messages.FundsRequest,
+                messages.FundsAnswer,
+                to_tpp_answer=messages.funds_available,
+            ),
+        },
+        payments={
+            "single": Webhook(
+                "/payment_initiation",
+                PAYMENT_INIT,
+                messages.SinglePayment,
+                messages.InitiationAnswer,
+                scheme_places=scheme_of_request,
+            ),
+            "bulk": Webhook(
+                "/bulk_payment_initiation",
+                PAYMENT_INIT,
+                messages.BulkPayment,
+                messages.InitiationAnswer,
+                scheme_places=schemes_of_payments,
+            ),
+            "direct": Webhook(
+                "/direct_payment_initiation",
+                None,
+                messages.DirectPayment,
+                messages.InitiationAnswer,
+                sends_token=False,
+                part_of=PAYMENT_SERVICE,
+                scheme_places=scheme_of_request,
+            ),
+        },
+        payment_status={},
+    )
+
+
 VERSION = Version(
     number=1,
     prefix="",
@@ -72,7 +137,7 @@ VERSION = Version(
         PAYMENT_INIT,
         FUNDS_CONFIRMATIONS,
     ),
-    schemes=messages.SCHEMES,
+    schemes=VERSION_1_SCHEMES,
     statuses=NUMBERS,
     status_member="payment_status",
     calls={
@@ -81,59 +146,6 @@ VERSION = Version(
         "revoke_token": bank_calls.RevokeToken,
         "report_status": bank_calls.PaymentsStatus,
     },
-    relayed={
-        "accounts": Webhook("/accounts", ACCOUNT_LIST, Nothing, messages.AccountsAnswer, account_id="id"),
-        "account": Webhook("/account", ACCOUNT_DETAILS, messages.AccountRequest, messages.AccountAnswer),
-        "account_balance": Webhook(
-            "/account_balance",
-            ACCOUNT_BALANCE,
-            messages.AccountRequest,
-            messages.BalancesAnswer,
-            messages.balances_as_list,
-        ),
-        "account_payments": Webhook(
-            "/account_payments",
-            ACCOUNT_PAYMENTS,
-            messages.PaymentsRequest,
-            messages.PaymentsAnswer,
-            messages.paginator_as_object,
-        ),
-        "account_payment": Webhook(
-            "/account_payment", ACCOUNT_PAYMENT, messages.PaymentRequest, messages.PaymentAnswer
-        ),
-        "funds_confirmations": Webhook(
-            "/funds_confirmations",
-            FUNDS_CONFIRMATIONS,
-            messages.FundsRequest,
-            messages.FundsAnswer,
-            to_tpp_answer=messages.funds_available,
-        ),
-    },
-    payments={
-        "single": Webhook(
-            "/payment_initiation",
-            PAYMENT_INIT,
-            messages.SinglePayment,
-            messages.InitiationAnswer,
-            scheme_places=scheme_of_request,
-        ),
-        "bulk": Webhook(
-            "/bulk_payment_initiation",
-            PAYMENT_INIT,
-            messages.BulkPayment,
-            messages.InitiationAnswer,
-            scheme_places=schemes_of_payments,
-        ),
-        "direct": Webhook(
-            "/direct_payment_initiation",
-            None,
-            messages.DirectPayment,
-            messages.InitiationAnswer,
-            sends_token=False,
-            part_of=PAYMENT_SERVICE,
-            scheme_places=scheme_of_request,
-        ),
-    },
-    payment_status={},
+    load_webhooks=load_webhooks,
     revoke_token=REVOKE_TOKEN,
 )

@@ -29,11 +29,10 @@ from chalicelib.foundation.fields.field_types import (
 from chalicelib.foundation.fields.problems import InvalidMessage, fault
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, schemes_schema
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_1_SCHEMES, schemes_schema
 from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, UnusableAnswer
 
 BULK_ITEMS = 1000
-SCHEMES = ("FPS", "BACS", "CHAPS", "SCTI", "SCT")
 
 
 class AccountRequest(Message):
@@ -227,7 +226,7 @@ class Receiver(InCurrency):
     receiver_account_number: Digits[34] | None = None
     receiver_sort_code: AN[6] | None = None
     message_for_receiver: AN[35] | None = None
-    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(SCHEMES))] | None = None
+    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_1_SCHEMES))] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from pydantic.alias_generators import to_camel
 
 from chalicelib.openbanking.protocol import bank_calls, errors, v1
-from chalicelib.openbanking.protocol import v2_messages as messages
+from chalicelib.openbanking.protocol.payment_enumerations import VERSION_2_SCHEMES
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.scopes import Scope
-from chalicelib.openbanking.protocol.version import ErrorForm, Version, by_name
+from chalicelib.openbanking.protocol.version import ErrorForm, Version, Webhooks, by_name
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, AnswerForm, Nothing, Webhook
 
 
@@ -32,12 +33,73 @@ SINGLE_PAYMENTS = Scope("payments.single", "PISP", "single payment initiation")
 BULK_PAYMENTS = Scope("payments.bulk", "PISP", "bulk payment initiation")
 FUNDS_CONFIRMATIONS = Scope("funds_confirmations", "CBPII", "confirmation of funds")
 
-SINGLE_STATUS = Webhook(
-    "/v2_payment_single_status", None, messages.StatusRequest, messages.StatusAnswer, part_of=PAYMENT_SERVICE
-)
-BULK_STATUS = Webhook(
-    "/v2_payment_bulk_status", None, messages.StatusRequest, messages.StatusAnswer, part_of=PAYMENT_SERVICE
-)
+
+@cache
+def load_webhooks() -> Webhooks:
+    """The webhooks of version 2: loaded when first used, with their messages."""
+    from chalicelib.openbanking.protocol import v2_messages as messages
+
+    single_status = Webhook(
+        "/v2_payment_single_status", None, messages.StatusRequest, messages.StatusAnswer, part_of=PAYMENT_SERVICE
+    )
+    bulk_status = Webhook(
+        "/v2_payment_bulk_status", None, messages.StatusRequest, messages.StatusAnswer, part_of=PAYMENT_SERVICE
+    )
+    return Webhooks(
+        relayed={
+            "accounts": Webhook("/v2_accounts", ACCOUNTS, Nothing, messages.AccountsAnswer, account_id="resource_id"),
+            "account": Webhook(
+                "/v2_account", ACCOUNTS, messages.AccountRequest, messages.AccountAnswer, messages.account_as_object
+            ),
+            "account_balance": Webhook(
+                "/v2_account_balances", BALANCES, messages.AccountRequest, messages.BalancesAnswer
+            ),
+            "account_transactions": Webhook(
+                "/v2_account_transactions",
+                TRANSACTIONS,
+                messages.TransactionsRequest,
+                messages.TransactionsAnswer,
+                expected=messages.transactions_model,
+            ),
+            "funds_confirmations": Webhook(
+                "/v2_funds_confirmations",
+                FUNDS_CONFIRMATIONS,
+                messages.FundsRequest,
+                messages.FundsAnswer,
+                to_tpp_answer=messages.funds_available,
+            ),
+        },
+        payments={
+            "single": Webhook(
+                "/v2_payment_single",
+                SINGLE_PAYMENTS,
+                messages.SinglePayment,
+                messages.InitiationAnswer,
+                to_tpp_answer=messages.to_initiation_answer,
+                scheme_places=scheme_of_payment,
+            ),
+            "bulk": Webhook(
+                "/v2_payment_bulk",
+                BULK_PAYMENTS,
+                messages.BulkPayment,
+                messages.InitiationAnswer,
+                to_tpp_answer=messages.to_initiation_answer,
+                scheme_places=scheme_of_bulk,
+            ),
+            "direct": Webhook(
+                "/v2_payment_direct_single",
+                None,
+                messages.DirectPayment,
+                messages.InitiationAnswer,
+                to_tpp_answer=messages.to_initiation_answer,
+                sends_token=False,
+                part_of=PAYMENT_SERVICE,
+                scheme_places=scheme_of_payment,
+            ),
+        },
+        payment_status={"single": single_status, "bulk": bulk_status, "direct": single_status},
+    )
+
 
 VERSION = Version(
     number=2,
@@ -55,7 +117,7 @@ VERSION = Version(
         bank_failed=frozenset({"INTERNAL_SERVER_ERROR", "ASPSP_UNKNOWN_ERROR"}),
     ),
     scopes=by_name(ACCOUNTS, BALANCES, TRANSACTIONS, SINGLE_PAYMENTS, BULK_PAYMENTS, FUNDS_CONFIRMATIONS),
-    schemes=messages.SCHEMES,
+    schemes=VERSION_2_SCHEMES,
     statuses=CODES,
     status_member="transaction_status",
     calls={
@@ -65,55 +127,6 @@ VERSION = Version(
         "report_status": bank_calls.PaymentsStatusV2,
         "report_day": bank_calls.DailyPerformance,
     },
-    relayed={
-        "accounts": Webhook("/v2_accounts", ACCOUNTS, Nothing, messages.AccountsAnswer, account_id="resource_id"),
-        "account": Webhook(
-            "/v2_account", ACCOUNTS, messages.AccountRequest, messages.AccountAnswer, messages.account_as_object
-        ),
-        "account_balance": Webhook("/v2_account_balances", BALANCES, messages.AccountRequest, messages.BalancesAnswer),
-        "account_transactions": Webhook(
-            "/v2_account_transactions",
-            TRANSACTIONS,
-            messages.TransactionsRequest,
-            messages.TransactionsAnswer,
-            expected=messages.transactions_model,
-        ),
-        "funds_confirmations": Webhook(
-            "/v2_funds_confirmations",
-            FUNDS_CONFIRMATIONS,
-            messages.FundsRequest,
-            messages.FundsAnswer,
-            to_tpp_answer=messages.funds_available,
-        ),
-    },
-    payments={
-        "single": Webhook(
-            "/v2_payment_single",
-            SINGLE_PAYMENTS,
-            messages.SinglePayment,
-            messages.InitiationAnswer,
-            to_tpp_answer=messages.to_initiation_answer,
-            scheme_places=scheme_of_payment,
-        ),
-        "bulk": Webhook(
-            "/v2_payment_bulk",
-            BULK_PAYMENTS,
-            messages.BulkPayment,
-            messages.InitiationAnswer,
-            to_tpp_answer=messages.to_initiation_answer,
-            scheme_places=scheme_of_bulk,
-        ),
-        "direct": Webhook(
-            "/v2_payment_direct_single",
-            None,
-            messages.DirectPayment,
-            messages.InitiationAnswer,
-            to_tpp_answer=messages.to_initiation_answer,
-            sends_token=False,
-            part_of=PAYMENT_SERVICE,
-            scheme_places=scheme_of_payment,
-        ),
-    },
-    payment_status={"single": SINGLE_STATUS, "bulk": BULK_STATUS, "direct": SINGLE_STATUS},
+    load_webhooks=load_webhooks,
     revoke_token=v1.REVOKE_TOKEN,
 )

@@ -24,15 +24,12 @@ from chalicelib.foundation.fields.field_types import (
     decimal,
 )
 from chalicelib.foundation.fields.problems import fault
-from chalicelib.openbanking.protocol import v1_messages
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
-from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, schemes_schema
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_2_SCHEMES, schemes_schema
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS, sums_by_currency
 from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, UnusableAnswer
-
-SCHEMES = (*v1_messages.SCHEMES, "SWIFT")
 
 
 class AccountRequest(Message):
@@ -283,7 +280,7 @@ class Transfer(Message):
 class DirectPayment(Transfer):
     """``/v2_payment_direct_single``."""
 
-    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(SCHEMES))] | None = None
+    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
     debtor_account: PaymentAccount | None = None
     debtor_name: AN[70] | None = None
     callback_url: WebAddress
@@ -311,7 +308,7 @@ class BulkTotal(InCurrency):
 class BulkPayment(Message):
     """``/v2_payment_bulk``: up to 1000 payments in one currency."""
 
-    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(SCHEMES))] | None = None
+    payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
     debtor_account: PaymentAccount | None = None
     debtor_name: AN[70] | None = None
     callback_url: WebAddress

@@ -39,6 +39,21 @@ class ErrorForm(Generic[E]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Webhooks:
+    """The webhooks of a version's banks (specification, Service to bank).
+
+    Attributes:
+        relayed: those for TPPs' data requests, by call name.
+        payments: those that initiate a payment.
+        payment_status: those that query a payment's status; empty if banks report it instead.
+    """
+
+    relayed: Mapping[str, Webhook]
+    payments: Mapping[Kind, Webhook]
+    payment_status: Mapping[Kind, Webhook]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Version:
     """A version of the bank protocol.
 
@@ -54,9 +69,7 @@ class Version:
         statuses: its payment statuses (specification, Enumerations).
         status_member: the member with a payment's status in responses and events to TPPs.
         calls: the request models of its banks' calls, by call name (specification, Bank to service).
-        relayed: the webhooks for TPPs' data requests, by call name (specification, Service to bank).
-        payments: the webhooks that initiate a payment.
-        payment_status: the webhooks that query a payment's status; empty if banks report it instead.
+        load_webhooks: returns the webhooks of its banks. Their messages are many: they are loaded when first used.
         revoke_token: the webhook that notifies a bank of a consent's end.
     """
 
@@ -71,9 +84,7 @@ class Version:
     statuses: Statuses
     status_member: str
     calls: Mapping[str, type[Message]]
-    relayed: Mapping[str, Webhook]
-    payments: Mapping[Kind, Webhook]
-    payment_status: Mapping[Kind, Webhook]
+    load_webhooks: Callable[[], Webhooks]
     revoke_token: Webhook
 
     def __str__(self) -> str:
@@ -88,6 +99,21 @@ class Version:
     def cancel_path(self) -> str:
         """The path template of the cancel URL, for a PSU who gives no consent."""
         return f"{self.base}/cancel/{{secret}}"
+
+    @property
+    def relayed(self) -> Mapping[str, Webhook]:
+        """The webhooks for TPPs' data requests, by call name."""
+        return self.load_webhooks().relayed
+
+    @property
+    def payments(self) -> Mapping[Kind, Webhook]:
+        """The webhooks that initiate a payment."""
+        return self.load_webhooks().payments
+
+    @property
+    def payment_status(self) -> Mapping[Kind, Webhook]:
+        """The webhooks that query a payment's status; empty if banks report it instead."""
+        return self.load_webhooks().payment_status
 
     @property
     def answers_status_queries(self) -> bool:
