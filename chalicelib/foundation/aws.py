@@ -1,6 +1,6 @@
-"""The AWS services behind the store, the keyring and the queue; clients are made on first use.
+"""Clients for DynamoDB, KMS, Secrets Manager and SQS, created on first use.
 
-Endpoints, regions and credentials are boto3's own business (``AWS_ENDPOINT_URL``, ``AWS_DEFAULT_REGION``, …).
+boto3 takes endpoints, regions and credentials from its own settings (``AWS_ENDPOINT_URL``, ``AWS_DEFAULT_REGION``, …).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _CONFIG = Config(
     user_agent="causeway",  # botocore would assemble and clean a long one for every call
 )
 _HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))
-"""Timeouts for queues: short, since a caller waits, and the sweeper sends what they do not accept."""
+"""Short timeouts for queues, because a caller is waiting; the sweeper sends messages that were not accepted."""
 
 
 def client(service: str) -> Any:
-    """A boto3 client with time limits that fit a request."""
+    """A boto3 client with timeouts suited to a request."""
     return boto3.client(service, config=_HURRIED if service == "sqs" else _CONFIG)
 
 
@@ -59,7 +59,7 @@ class Kms:
 
 
 class Secrets:
-    """JSON secrets in Secrets Manager; frequent readers cache them (see ``keyring``)."""
+    """JSON secrets in Secrets Manager, uncached; frequent readers cache them (see ``keyring``)."""
 
     @cached_property
     def _client(self) -> Any:
@@ -79,11 +79,11 @@ class Secrets:
     def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
         """Replace a secret.
 
-        Of two writers that replace the same value one gets through: both give the new version the same name, and
-        Secrets Manager never changes a version.
+        Only one of two writers replacing the same value succeeds: both request the same version id, and Secrets Manager
+        never changes an existing version.
 
         Raises:
-            SecretChanged: the secret is not ``replacing`` any more.
+            SecretChanged: the current value is no longer ``replacing``.
         """
         request = {"SecretId": name, "SecretString": json.dumps(value)}
         if replacing is not None:
@@ -97,7 +97,7 @@ class Secrets:
 
 
 class Queue:
-    """One SQS queue, found by its name."""
+    """An SQS queue, looked up by name."""
 
     BATCH = 10
     LONGEST_DELAY = 900
@@ -119,7 +119,7 @@ class Queue:
         self._client.send_message(QueueUrl=self._url, MessageBody=body, DelaySeconds=delay)
 
     def send_all(self, bodies: Sequence[str]) -> list[str]:
-        """Queue up to ``BATCH`` messages in one call; answers those that were not accepted."""
+        """Queue up to ``BATCH`` messages in one call; returns the messages that were not accepted."""
         entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
         answer = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
         return [bodies[int(failed["Id"])] for failed in answer.get("Failed", ())]

@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 
 
 class Clock:
-    """The clock of the machine. ``time`` and ``now`` agree; ``monotonic`` is for durations only."""
+    """The system clock. ``time`` and ``now`` agree; use ``monotonic`` for durations only."""
 
     def time(self) -> int:
         """Unix seconds."""
         return int(time.time())
 
     def now(self) -> datetime:
-        """The same instant as an aware UTC datetime."""
+        """The current time as an aware UTC datetime."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; never goes back."""
+        """Seconds since an arbitrary start; never decreases."""
         return time.monotonic()
 
 

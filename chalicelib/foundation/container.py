@@ -17,7 +17,7 @@ from chalicelib.foundation.settings import Settings
 
 
 class Infrastructure:
-    """The shared parts of one stage, each made on first use."""
+    """The shared components of one stage, each created on first use."""
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self.settings = settings

@@ -1,6 +1,6 @@
-"""Signing of events: the headers of Standard Webhooks (https://www.standardwebhooks.com), symmetric scheme v1.
+"""Event signing: the headers of Standard Webhooks (https://www.standardwebhooks.com), symmetric scheme v1.
 
-A receiver's events are signed with one or two secrets, sealed, oldest first.
+Each receiver has one or two signing secrets, stored sealed, oldest first.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ def new_secret() -> str:
 
 
 def secret_of(key: bytes) -> str:
-    """The secret of an imported key of 24 to 64 bytes."""
+    """Encode an imported key of 24 to 64 bytes as a signing secret."""
     return _PREFIX + base64.b64encode(key).decode()
 
 
 def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The headers of one attempt; a receiver verifies them with any of the secrets.
+    """The headers of one delivery attempt; a receiver can verify them with any of the secrets.
 
     Args:
         keys: ``whsec_`` and the base64 of the key, newest first, at least one.
-        message_id: the same at every attempt, so a receiver recognises a repeat.
-        timestamp: Unix seconds of this attempt; receivers refuse one that is some minutes old.
-        body: the exact bytes that are sent.
+        message_id: the same for every attempt, so that receivers can detect duplicates.
+        timestamp: Unix seconds of this attempt; receivers reject timestamps that are several minutes old.
+        body: the exact bytes of the request body.
 
     Raises:
-        ValueError: there is no secret: an event is never sent unsigned.
+        ValueError: ``keys`` is empty; events are never sent unsigned.
     """
     if not keys:
         raise ValueError("an event needs a secret to be signed with")
@@ -58,9 +58,9 @@ def _signature(key: str, content: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EventSecret:
-    """A secret, ``sealed``; ``valid_until`` (Unix seconds) is ``None`` for the newest.
+    """A sealed signing secret; ``valid_until`` (Unix seconds) is ``None`` for the newest.
 
-    The one before it may be used beside it for a while, so that a receiver can change to it at any moment of that.
+    The previous secret can remain valid for an overlap period, during which the receiver can switch at any time.
     """
 
     sealed: bytes = field(repr=False)
@@ -73,19 +73,19 @@ def new_event_secret(vault: Vault, plain: str, context: str) -> EventSecret:
 
 
 def rotate_secrets(secrets: Sequence[EventSecret], new: EventSecret, now: int, overlap: int) -> tuple[EventSecret, ...]:
-    """The secrets after a rotation: the previous newest stays for ``overlap`` seconds, others end now."""
+    """The secrets after a rotation: the previous one stays valid for ``overlap`` seconds, older ones are dropped."""
     kept = [replace(newest, valid_until=now + overlap) for newest in secrets[-1:] if overlap]
     return (*kept, new)
 
 
 def in_use(vault: Vault, secrets: Sequence[EventSecret], context: str, now: int) -> list[str]:
-    """The secrets that sign events now, in clear, newest first. Raises: Unsealable."""
+    """The currently valid secrets in plaintext, newest first. Raises: Unsealable."""
     valid = [secret for secret in secrets if secret.valid_until is None or now < secret.valid_until]
     return [vault.unseal(secret.sealed, context) for secret in reversed(valid)]
 
 
 def as_items(secrets: Iterable[EventSecret]) -> list[Item]:
-    """Secrets as stored in an item."""
+    """Serialise secrets for storage in an item."""
     return [{"sealed": secret.sealed, "valid_until": secret.valid_until} for secret in secrets]
 
 

@@ -1,8 +1,9 @@
-"""The service's own keys: signing keys, and the data keys of the vault.
+"""The service's own keys: signing keys and the vault's data keys.
 
 They are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped"}]}``, oldest
-first. Data keys are wrapped by the KMS key; a process unwraps each of them once. Of at most two signing keys the newest
-one past its ``active_from`` (Unix seconds) signs, and both are published, so that banks know a key before it is used.
+first. Data keys are wrapped by the KMS key; each process unwraps a data key once. There are at most two signing keys:
+the newest with a past ``active_from`` (Unix seconds) signs, and both are published so that banks have a key before
+its first use.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ class Keyring(SecretKeys):
         self._private: dict[str, RSAPrivateKey] = {}
 
     def rotate_signing_key(self, overlap: int) -> str:
-        """Publish a new signing key now and sign with it after ``overlap`` seconds; answers its key id.
+        """Publish a new signing key now and sign with it after ``overlap`` seconds; returns its key id.
 
-        The key that signs until then stays; one that was still waiting for its time is replaced. Without an overlap
-        the old key is not even published any more: that is for a key that was stolen.
+        The current signing key is kept; a key that is not yet active is replaced. Without an overlap the old key is
+        no longer published; use this for a compromised key.
 
         Raises:
-            SecretChanged: by another operator at the same time.
+            SecretChanged: another operator changed the secret at the same time.
         """
         state = self._load()
         pem = signatures.generate_private_pem()
@@ -46,10 +47,10 @@ class Keyring(SecretKeys):
         return signatures.key_id(self._key(pem).public_key())
 
     def rotate_data_key(self) -> int:
-        """Seal with a new data key from now on; values of older keys still open. Answers its id.
+        """Add a data key and seal new values with it; older values can still be opened. Returns its id.
 
         Raises:
-            SecretChanged: by another operator at the same time.
+            SecretChanged: another operator changed the secret at the same time.
         """
         state = self._load()
         number = int(state["data_keys"][-1]["id"]) + 1
@@ -74,10 +75,11 @@ class Keyring(SecretKeys):
         return self._ciphers[number]
 
     def derived_keys(self, purpose: str) -> list[bytes]:
-        """256-bit keys for one purpose: sign with the last of them, verify with all.
+        """256-bit keys for one purpose: sign with the last, verify with all of them.
 
-        They are derived from the newest three data keys (HKDF, RFC 5869). The second newest signs, if there are two,
-        since for a minute after a rotation not every process knows the newest. A signature outlives one rotation.
+        They are derived from the newest three data keys (HKDF, RFC 5869). If there are several, the second newest
+        signs, because other processes may take up to a minute to load the newest. A signature remains valid after
+        one rotation.
         """
         numbers = [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
         signing = numbers[-2:][0]
@@ -91,7 +93,7 @@ class Keyring(SecretKeys):
         }
 
     def _unwrap_data_key(self, number: int) -> bytes:
-        """A data key in clear. Raises: KeyError."""
+        """A data key in plaintext. Raises: KeyError."""
         return self._unwrap(self._entry("data_keys", number)["wrapped"])
 
     def _signing_entry(self, state: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Passwords: which ones are accepted, and their Argon2id hashes."""
+"""Password rules and Argon2id hashes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _ESTIMATED = 32
 _LONGEST = 4 * LENGTH[1]
 """The number of typed characters that are compared: more than any password has."""
 _GUESSABLE = 2
-"""zxcvbn's score from which on a password takes more than a million guesses."""
+"""The lowest accepted zxcvbn score: more than a million guesses."""
 
 
 def problem(name: str, given: str) -> str | None:
-    """Why ``name`` cannot have this password: too short, too long, the email, or easily guessed."""
+    """The reason to reject this password for ``name``: too short, too long, the email address, or easily guessed."""
     from zxcvbn import zxcvbn  # few requests need it
 
     password = _normalise(given)
@@ -40,7 +40,7 @@ def hash_password(password: str) -> str:
 
 
 def verify(known: str | None, password: str) -> bool:
-    """Whether a password matches a stored hash; without a hash false, after the same time."""
+    """Whether a password matches a stored hash; without a hash, ``False`` after the same time."""
     from argon2.exceptions import VerifyMismatchError
 
     nobodys = _nobodys_hash()  # made by whoever comes first, so that its making tells nothing
@@ -51,7 +51,7 @@ def verify(known: str | None, password: str) -> bool:
 
 
 def are_same(one: str, other: str) -> bool:
-    """Whether two inputs are the same password, in any Unicode composition."""
+    """Whether two inputs are the same password after Unicode normalisation."""
     return _normalise(one) == _normalise(other)
 
 
@@ -64,10 +64,10 @@ def _hasher() -> PasswordHasher:
 
 @cache
 def _nobodys_hash() -> str:
-    """The hash that an unknown user's password is compared with."""
+    """A dummy hash to compare with the password of an unknown user."""
     return _hasher().hash("nobody has this password")
 
 
 def _normalise(password: str) -> str:
-    """Normalize a password (NFKC, NIST SP 800-63B)."""
+    """Normalise a password (NFKC, NIST SP 800-63B)."""
     return unicodedata.normalize("NFKC", password[:_LONGEST])[:_LONGEST]

@@ -1,6 +1,6 @@
-"""Keys in one secret, wrapped by the KMS key: made once, loaded on first use, read again once a minute.
+"""Keys in one secret, wrapped by the KMS key: loaded on first use and cached for a minute.
 
-What a secret holds is the business of the classes that build on this one; see ``keyring``.
+Subclasses define the contents of the secret; see ``keyring``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class KeyManagement(Protocol):
     """The KMS operations for keys."""
 
     def generate_data_key(self) -> tuple[bytes, bytes]:
-        """A new 256-bit key: plain and wrapped."""
+        """A new 256-bit key: plaintext and wrapped."""
 
     def unwrap(self, wrapped: bytes) -> bytes:
         """Unwrap a key."""
@@ -35,22 +35,22 @@ class SecretStore(Protocol):
         """The secret's members; empty for a new secret."""
 
     def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
-        """Replace the secret, if it still is ``replacing``. Raises: SecretChanged."""
+        """Replace the secret if its value is still ``replacing``. Raises: SecretChanged."""
 
 
 class SecretChanged(Exception):
-    """The secret was changed concurrently; the other change holds."""
+    """The secret was changed concurrently; the other change takes precedence."""
 
 
 class NoKeys(Exception):
-    """There are no keys yet: ``.venv/bin/python -m infra.admin keys init`` makes them."""
+    """No keys exist yet: create them with ``.venv/bin/python -m infra.admin keys init``."""
 
 
 class SecretKeys(ABC):
     """The keys of one secret; each is unwrapped once."""
 
     always_there: ClassVar[str]
-    """A member that every secret with keys has."""
+    """A member present in every initialised secret."""
 
     def __init__(self, secrets: SecretStore, kms: KeyManagement, name: str, clock: Clock) -> None:
         self._secrets = secrets
@@ -62,7 +62,7 @@ class SecretKeys(ABC):
         self._plain: dict[str, bytes] = {}
 
     def initialise(self) -> bool:
-        """Make the first keys; answers whether there were none yet."""
+        """Create the first keys unless there are some; returns whether it created them."""
         state = self._secrets.get(self._name)
         if state.get(self.always_there):
             return False
@@ -74,7 +74,7 @@ class SecretKeys(ABC):
 
     @abstractmethod
     def _first(self) -> dict[str, Any]:
-        """The secret with the first keys."""
+        """The initial contents of the secret."""
 
     def _new_key(self) -> str:
         """A new 256-bit key, wrapped, in base64."""
@@ -82,13 +82,13 @@ class SecretKeys(ABC):
         return base64.b64encode(wrapped).decode()
 
     def _unwrap(self, wrapped: str) -> bytes:
-        """Unwrap a key of ``_new_key``."""
+        """Unwrap a key that ``_new_key`` returned."""
         if wrapped not in self._plain:
             self._plain[wrapped] = self._kms.unwrap(base64.b64decode(wrapped))
         return self._plain[wrapped]
 
     def _entry(self, member: str, number: int) -> dict[str, Any]:
-        """The entry of a list of the secret whose ``id`` is ``number``. Raises: KeyError."""
+        """The entry with the id ``number`` in the list ``member``. Raises: KeyError."""
         found = self._find(member, number)
         if found is None:  # met through a process that has seen a rotation which this one has not
             self._state = {}
@@ -101,7 +101,7 @@ class SecretKeys(ABC):
         return next((entry for entry in self._load()[member] if int(entry["id"]) == number), None)
 
     def _load(self) -> dict[str, Any]:
-        """The secret, at most a minute old. Raises: NoKeys."""
+        """The secret, cached for up to a minute. Raises: NoKeys."""
         state = self._state  # another thread may replace it at any time
         if not state or self._clock.time() - self._loaded_at >= CACHED_SECONDS:
             try:

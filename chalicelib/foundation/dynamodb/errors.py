@@ -1,4 +1,4 @@
-"""Errors of the store, and their mapping from DynamoDB's."""
+"""The store's errors and their mapping from DynamoDB errors."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _TOO_BUSY = {
 }
 _FAILED_INSIDE = {"InternalServerError", "InternalFailure", "ServiceUnavailable"}
 FAILED_ON_THE_WAY = (NotConnectedError, HTTPClientError, IncompleteReadError, ChecksumError, ResponseParserError)
-"""Errors of botocore for a missing or incomplete answer."""
+"""botocore errors for a missing or incomplete response."""
 
 
 class StoreError(Exception):
-    """The base of the store's errors."""
+    """The base class of all store errors."""
 
 
 class ConditionFailed(StoreError):
-    """A condition did not hold; nothing was written.
+    """A condition failed; nothing was written by the failed attempt.
 
     ``items`` has one entry per operation: the stored item if that operation's condition failed, else ``None``.
-    ``failed`` has the positions of the operations whose condition failed. ``repeated`` is set when the answer to an
-    earlier sending was lost.
+    ``failed`` has the positions of the operations whose condition failed. ``repeated`` is set if this was a retry
+    after a lost response.
     """
 
     def __init__(self, items: Sequence[Item | None], failed: Sequence[int]) -> None:
@@ -46,24 +46,24 @@ class ConditionFailed(StoreError):
 
     @property
     def item(self) -> Item | None:
-        """The item of the first operation that failed."""
+        """The stored item of the first failed operation."""
         return self.items[self.failed[0]]
 
 
 class Conflict(StoreError):
-    """Concurrent writes prevented this one, also after retries; nothing was written."""
+    """Concurrent writes or throttling blocked the call, even after retries; nothing was written."""
 
 
 class StoreUnavailable(StoreError):
-    """DynamoDB could not be reached or refused the call; whether a write was applied is unknown."""
+    """DynamoDB was unreachable or refused the call; a write may or may not have been applied."""
 
 
 class AnswerLost(StoreUnavailable):
-    """No answer, or a temporary failure: a repeat may help."""
+    """No response, or a temporary failure: a retry may succeed."""
 
 
 def store_error(error: ClientError) -> StoreError:
-    """The store's error for one of DynamoDB's."""
+    """Convert a DynamoDB error to a store error."""
     code = error.response.get("Error", {}).get("Code", "")
     if code == "ConditionalCheckFailedException":
         item = error.response.get("Item")

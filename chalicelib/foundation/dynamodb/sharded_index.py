@@ -1,7 +1,7 @@
-"""Indexes by time, spread over shards that are read in parallel, so that no partition is hot.
+"""Time-ordered indexes, spread over shards that are queried in parallel to avoid hot partitions.
 
-An index's partition attribute is a shard's number, or an owner and a shard's number; its sort attribute is a time. An
-item without the partition attribute is not in the index.
+The partition attribute is a shard number, optionally prefixed with an owner; the sort attribute is a time. Items
+without the partition attribute are not indexed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ShardedIndex:
     time: str
 
     def entry(self, identifier: str, owner: str = "") -> Item:
-        """The attribute that puts an item into its shard of the index."""
+        """The partition attribute that assigns an item to its shard."""
         return {self.partition: _value(owner, zlib.crc32(identifier.encode()) % SHARDS)}
 
     def rows(

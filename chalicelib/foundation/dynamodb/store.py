@@ -76,9 +76,9 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Set, remove and add attributes of one item; creates it, unless a condition forbids that.
+    """Set, remove or add to attributes of one item, creating the item unless a condition forbids it.
 
-    A number is added to, a set of numbers or texts gets new members.
+    ``add`` increments a number, or adds members to a set of numbers or strings.
     """
 
     table: str
@@ -98,7 +98,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A condition on an item that the transaction does not write."""
+    """A condition on an item that the transaction does not modify."""
 
     table: str
     key: Item
@@ -110,14 +110,14 @@ Operation = Put | Update | Delete | Check
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows of a query; ``next`` is what to pass as ``after`` for the rows that follow, ``None`` at the end."""
+    """One page of rows; pass ``next`` as ``after`` to get the following page, ``None`` on the last."""
 
     items: list[Item]
     next: Item | None
 
 
 class Which(TypedDict, total=False):
-    """Which rows of a partition, and in what order: the options of ``Store.query``."""
+    """The options of ``Store.query``: filters, order and paging."""
 
     index: str | None
     sort_prefix: tuple[str, str] | None
@@ -128,7 +128,7 @@ class Which(TypedDict, total=False):
 
 
 def absent(key: str) -> ConditionBase:
-    """The condition that the item does not exist; ``key`` is the table's partition key."""
+    """A condition that the item does not exist; ``key`` is the table's partition key."""
     return Attr(key).not_exists()
 
 
@@ -138,7 +138,7 @@ class Store:
     Args:
         client: a boto3 DynamoDB client.
         prefix: the prefix of the stage's table names.
-        pause: waits between repeats, in seconds; tests pass one that does not wait.
+        pause: sleeps between retries, in seconds; tests pass a function that returns at once.
     """
 
     def __init__(self, client: Any, prefix: str, pause: Callable[[float], None] = time.sleep) -> None:
@@ -153,7 +153,9 @@ class Store:
         return self.batch_get([(table, key)])[0]
 
     def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
-        """Up to 100 items of any tables in one round trip, strongly consistent, in the given order."""
+        """Read up to 100 items of any tables, strongly consistent; returned in the order of ``keys``, ``None`` if
+        missing.
+        """
         if len(keys) > _BATCH:
             raise ValueError(f"at most {_BATCH} items can be read together")
         request: dict[str, Any] = {}
@@ -177,7 +179,7 @@ class Store:
         """Write a whole item.
 
         Raises:
-            ConditionFailed: unless the stored item equals ``item``, an earlier attempt of this write.
+            ConditionFailed: the condition failed and the stored item is not already ``item``.
         """
         try:
             request = self._put(Put(table, item, condition))
@@ -196,7 +198,7 @@ class Store:
         add: Mapping[str, int] | None = None,
         condition: ConditionBase | None = None,
     ) -> Item:
-        """Change one item; answers the new item. A lost answer is not repaired.
+        """Update one item and return its new attributes. Not retried after a lost response.
 
         Raises: ConditionFailed.
         """
@@ -205,7 +207,7 @@ class Store:
         return unpack(answer["Attributes"])
 
     def delete(self, table: str, key: Item, condition: ConditionBase | None = None) -> None:
-        """Remove one item, which need not exist. With a condition a lost answer is not repaired.
+        """Delete one item, if it exists. A conditional delete is not retried after a lost response.
 
         Raises: ConditionFailed.
         """
@@ -220,7 +222,7 @@ class Store:
 
         Raises:
             ConditionFailed: with the stored items.
-            Conflict: with other transactions at every attempt.
+            Conflict: every attempt conflicted with other transactions.
         """
         members = [self._member(operation) for operation in operations]
         request = {"TransactItems": members, "ClientRequestToken": secrets.token_hex(16)}
@@ -231,9 +233,9 @@ class Store:
                 raise
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
-        """Rows of one partition in the order of the sort key; of an index when one is named.
+        """Query one partition of the table, or of ``index``, in sort key order.
 
-        ``sort_prefix`` and ``between``, with both ends, name the sort key and which rows are wanted.
+        ``sort_prefix`` and ``between`` (inclusive) name the sort key and restrict the rows.
         """
         condition = Key(partition[0]).eq(partition[1])
         if prefix := which.get("sort_prefix"):
@@ -256,7 +258,7 @@ class Store:
         return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
     def pages(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Page]:
-        """All pages of a ``query``; ``limit`` is that of each."""
+        """All pages of a ``query``; ``limit`` applies to each page."""
         while True:
             page = self.query(table, partition, **which)
             yield page
@@ -265,16 +267,16 @@ class Store:
             which["after"] = page.next
 
     def each(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Iterator[Item]:
-        """All rows of a ``query``, read page by page as needed."""
+        """All rows of a ``query``, with pages read on demand."""
         for page in self.pages(table, partition, **which):
             yield from page.items
 
     def rows(self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str] | None = None) -> list[Item]:
-        """All rows of one partition in the order of the sort key: for collections that stay small."""
+        """All rows of one partition in sort key order; for small collections only."""
         return list(self.each(table, partition, sort_prefix=sort_prefix))
 
     def scan(self, table: str) -> Iterator[Item]:
-        """Every item of a table: for the operator's command line, never on a request's path."""
+        """Every item of a table; for the operator's command line, never in a request."""
         request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}
         while True:
             answer = self._read(self._client.scan, **request)
@@ -335,7 +337,7 @@ class Store:
         return self._call_again_if_lost(lambda: self._call_with_repeats(call, request))
 
     def _call_with_repeats(self, call: Callable[..., T], request: dict[str, Any]) -> T:
-        """Send a request; repeat it after conflicts and throttling."""
+        """Send a request and retry it after conflicts and throttling."""
         for attempt in range(ATTEMPTS):
             try:
                 return self._call(call, **request)
@@ -346,7 +348,7 @@ class Store:
         raise AssertionError("unreachable")
 
     def _call_again_if_lost(self, send: Callable[[], T]) -> T:
-        """Repeat a request once after a lost answer."""
+        """Retry a request once after a lost response."""
         try:
             return send()
         except AnswerLost as failure:
@@ -361,7 +363,7 @@ class Store:
             raise
 
     def wait(self, attempt: int, at_most: float = inf) -> None:
-        """Wait with jitter, ``at_most`` seconds, before the ``attempt``-th repeat after a conflict."""
+        """Sleep with jitter, at most ``at_most`` seconds, before retry number ``attempt``."""
         self._pause(min(random.uniform(0, 0.025 * 2**attempt), at_most))
 
     def _call(self, call: Callable[..., T], **request: Any) -> T:
@@ -392,6 +394,6 @@ def _find_item(items: Iterable[Item], key: Item) -> Item | None:
 
 
 def _was_written(operations: Sequence[Operation], failure: ConditionFailed) -> bool:
-    """Whether a put's condition failed because its own item is already stored."""
+    """Whether a put failed because its own item is already stored."""
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
     return any(isinstance(put, Put) and put.item == item for put, item in failed)

@@ -85,7 +85,7 @@ class _ValueRule:
 
 
 NUMERIC = (str, int, Decimal)
-"""Accepted numbers: strings of digits, or JSON numbers without binary fractions. A boolean is no number."""
+"""Types of accepted numbers: strings of digits, or JSON numbers without binary fractions. Booleans are rejected."""
 
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
@@ -93,7 +93,7 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberRule(_ValueRule):
-    """A number with a limit of digits."""
+    """A number with a maximum number of digits."""
 
     longest: int
 
@@ -133,7 +133,7 @@ _AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AmountRule(_ValueRule):
-    """An amount of money greater than zero, with a limit of digits."""
+    """An amount of money greater than zero, with a maximum number of digits."""
 
     longest: int
 
@@ -170,7 +170,7 @@ _DIGITS = re.compile(r"[0-9]+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DigitsRule(_ValueRule):
-    """An identifier with a limit of digits."""
+    """An identifier of digits, with a maximum length."""
 
     longest: int
 
@@ -200,18 +200,18 @@ class DigitsRule(_ValueRule):
 
 
 OR_A_NUMBER = ", or a whole number"
-"""The end of an identifier's description."""
+"""The suffix of an identifier's description."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdRule(_ValueRule):
-    """An identifier at a bank: a string, or a whole JSON number, which stands for its digits.
+    """A bank's identifier: a string, or a whole JSON number that is converted to its digits.
 
     Attributes:
-        longest: the most characters of the text.
-        digits: whether it has digits only.
-        width: digits to which a number is padded with zeros; a text stays.
-        beside: the member of the same object without which a number is not padded.
+        longest: the maximum length of the text.
+        digits: whether only digits are allowed.
+        width: the length to which a number is padded with leading zeros; strings are unchanged.
+        beside: the companion member; if it is absent, a number is not padded.
     """
 
     longest: int
@@ -232,7 +232,7 @@ class IdRule(_ValueRule):
         return text if text.isprintable() else fault("characters", "must be printable text")
 
     def text(self, value: Any, *, alone: bool = False) -> Any:
-        """Turn a whole number into text, with ``alone`` if its companion member is absent; others stay."""
+        """Convert a whole number to text, unpadded if ``alone`` (no companion member); other values are unchanged."""
         if not isinstance(value, int) or isinstance(value, bool):
             return value
         return str(value) if alone or value < 0 else str(value).zfill(self.width)
@@ -259,7 +259,7 @@ _WHOLE = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeRule(_ValueRule):
-    """A whole number from 1 to ``highest``, as a number or digits; becomes an ``int``."""
+    """A whole number from 1 to ``highest``, as a number or a string of digits; converted to ``int``."""
 
     highest: int
 

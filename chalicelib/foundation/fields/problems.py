@@ -1,4 +1,4 @@
-"""Problems of a message: they name the member and the rule, and never quote the value."""
+"""Validation problems of a message: they name the member and the rule, and never quote the value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Kind = Literal["missing", "unknown", "type", "length", "characters", "value", "d
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem of one member: its path (``payments.3.amount``), the kind of fault, and a sentence."""
+    """A problem with one member: its path (``payments.3.amount``), the kind of fault, and a description."""
 
     field: str
     kind: Kind
@@ -28,7 +28,7 @@ class Problem:
 
 
 class InvalidMessage(ValueError):
-    """A message does not fit its model; ``problems`` has every fault, in the order of the model's members."""
+    """A message does not match its model; ``problems`` lists every fault in the order of the model's members."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -36,12 +36,12 @@ class InvalidMessage(ValueError):
 
 
 def fault(kind: Kind, reason: str) -> NoReturn:
-    """Refuse a value from inside a validator."""
+    """Reject a value in a validator."""
     raise PydanticCustomError(kind, "{reason}", {"reason": reason})
 
 
 def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
-    """Pydantic's errors as problems, each path and kind once."""
+    """Convert pydantic errors to problems, without repeating a path and kind."""
     seen = set()
     for entry in error.errors(include_url=False, include_input=False):
         place = _place(entry)
@@ -85,7 +85,7 @@ _BRANCH = re.compile(r"str|int|bool|none|constrained-str|(?:function-\w+|list|di
 
 
 def _place(entry: Any) -> str:
-    """The path to a member. Pydantic puts the names of a union's branches into a location; they are no members."""
+    """The path to a member, without the union branch names that pydantic adds to a location."""
     *way, last = entry["loc"] or ("",)
     members = [part for part in way if isinstance(part, int) or not _BRANCH.fullmatch(part)]
     if entry["type"] == "extra_forbidden" or isinstance(last, int) or not _BRANCH.fullmatch(last):
@@ -94,7 +94,7 @@ def _place(entry: Any) -> str:
 
 
 def printable_name(place: str) -> str:
-    """A member's name as the caller wrote it, shortened, printable characters only."""
+    """A member's name, shortened to 128 characters, with unprintable characters replaced by ``?``."""
     return "".join(character if character.isprintable() else "?" for character in place)[:128]
 
 

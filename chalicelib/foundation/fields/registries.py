@@ -1,8 +1,8 @@
-"""Codes of ISO 4217, from iso4217, and of ISO 3166-1, from pycountry.
+"""ISO 4217 codes from iso4217, and ISO 3166-1 codes from pycountry.
 
-Both registries are large and few requests need them. A currency here is a code with minor units in ISO. Codes that are
-no money have none: metals, most units of account, bond markets, XTS for tests and XXX for no currency. The Arab
-Monetary Fund's unit of account has minor units and is no money either.
+Both registries are large and few requests need them, so they are loaded on first use. Only codes with minor units in
+ISO 4217 count as currencies. This excludes metals, most units of account, bond markets, XTS (testing) and XXX (no
+currency). The Arab Monetary Fund's unit of account has minor units, but is excluded too.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ _UNIT_OF_ACCOUNT = "XAD"
 
 @cache
 def currencies() -> frozenset[str]:
-    """The alphabetic codes of currencies."""
+    """Alphabetic currency codes."""
     return frozenset(currency_numbers().values())
 
 
 @cache
 def currency_numbers() -> dict[int, str]:
-    """The numeric codes of currencies with their alphabetic ones."""
+    """Alphabetic currency codes by numeric code."""
     return {number: code for number, code, _ in _currencies()}
 
 
 @cache
 def minor_units() -> dict[int, int]:
-    """The decimals of currencies by numeric code: 2 for 978, the euro."""
+    """Decimal places by numeric currency code, e.g. 2 for 978 (EUR)."""
     return {number: decimals for number, _, decimals in _currencies()}
 
 
 @cache
 def decimals() -> dict[str, int]:
-    """The same by alphabetic code: 2 for EUR."""
+    """Decimal places by alphabetic currency code, e.g. 2 for EUR."""
     return {letters: minor_units()[number] for number, letters in currency_numbers().items()}
 
 
 def _currencies() -> Iterator[tuple[int, str, int]]:
-    """Number, letters and decimals of each currency."""
+    """The numeric code, alphabetic code and decimal places of each currency."""
     from iso4217 import Currency
 
     for currency in Currency:
@@ -49,7 +49,7 @@ def _currencies() -> Iterator[tuple[int, str, int]]:
 
 @cache
 def countries(letters: Literal[2, 3]) -> frozenset[str]:
-    """The codes of ISO 3166-1, alpha-2 or alpha-3."""
+    """ISO 3166-1 country codes, alpha-2 or alpha-3."""
     import pycountry
 
     return frozenset(getattr(country, f"alpha_{letters}") for country in pycountry.countries)
@@ -57,7 +57,7 @@ def countries(letters: Literal[2, 3]) -> frozenset[str]:
 
 @cache
 def country_numbers() -> dict[int, str]:
-    """The numeric codes of ISO 3166-1 with their alpha-2 ones."""
+    """Alpha-2 country codes by numeric code (ISO 3166-1)."""
     import pycountry
 
     return {int(country.numeric): country.alpha_2 for country in pycountry.countries}
@@ -65,7 +65,7 @@ def country_numbers() -> dict[int, str]:
 
 @cache
 def country_letters() -> dict[int, str]:
-    """The numeric codes of ISO 3166-1 with their alpha-3 ones."""
+    """Alpha-3 country codes by numeric code (ISO 3166-1)."""
     import pycountry
 
     return {int(country.numeric): country.alpha_3 for country in pycountry.countries}
