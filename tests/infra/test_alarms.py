@@ -91,7 +91,7 @@ def test_the_price_of_the_alarms_is_told() -> None:
     """Ten cents a month for each metric."""
     metrics = sum(len(watched(alarm)) for alarm in ALARMS.values())
 
-    assert f"together ${metrics / 10:.2f} a stage" in section(OPERATIONS, "## Alarms and dashboard").replace("\n", " ")
+    assert f"in total ${metrics / 10:.2f} a stage" in section(OPERATIONS, "## Alarms and dashboard").replace("\n", " ")
     assert f"| metrics of alarms: {metrics} | {metrics / 10:.2f} |" in capacity.PAGE.read_text("utf-8")
 
 
@@ -99,7 +99,9 @@ def test_the_price_of_what_schedules_write_is_told(service: Service) -> None:
     seen = {(figure.name, figure.dimensions) for function in (*SCHEDULES, "ingest") for figure in service.run(function)}
 
     assert f"| metrics that schedules write: {len(seen)} |" in capacity.PAGE.read_text("utf-8")
-    assert f"is {len(seen)} metrics at $0.30" in section(OPERATIONS, "## Alarms and dashboard").replace("\n", " ")
+    assert f"the {len(seen)} metrics written by schedules $0.30 each" in section(
+        OPERATIONS, "## Alarms and dashboard"
+    ).replace("\n", " ")
 
 
 # -- what AWS writes

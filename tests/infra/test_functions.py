@@ -142,7 +142,7 @@ def test_the_operator_reads_of_no_other_function() -> None:
 
 
 def test_the_functions_that_are_stopped_for_a_restore_are_all_that_production_has() -> None:
-    (step,) = re.findall(r"Stop what writes.*", DOCUMENTS["docs/deployment.md"])
+    (step,) = re.findall(r"Stop all functions.*", DOCUMENTS["docs/deployment.md"])
 
     assert set(re.findall(r"`-([a-z]+)`", step)) == {
         each.name for each in FUNCTIONS if each.name and "prod" in each.stages

@@ -320,9 +320,9 @@ def test_the_limits_are_documented() -> None:
 
     assert f"days more than {ingesting.OLDEST_INGESTED} days ago" in text
     assert f"Each of the last {ingesting.WATCHED_DAYS} days that has no record" in text
-    assert f"the {REACH_DAYS} days before a day belong to it" in text
+    assert f"those of the {REACH_DAYS} days before it" in text
     assert f"kept for\n{KEPT_DAYS} days" in text
-    assert limits["Day that is ingested"] == f"At most {ingesting.OLDEST_INGESTED} days ago"
+    assert limits["Oldest day that can be ingested"] == f"{ingesting.OLDEST_INGESTED} days ago"
     assert limits["A run of ingest"].startswith(f"{ingesting.RUN_SECONDS} s")
 
 

@@ -292,10 +292,10 @@ def test_a_run_ends_before_its_function_does() -> None:
 def test_the_limits_of_the_rolling_proof_are_documented() -> None:
     told = {row[0]: row[1] for row in rows(section(OPERATIONS, "### The rolling proof"))}
 
-    assert f"{jobs.PROVING_SECONDS // 60} minutes" in told["A run"]
-    assert f"{rolling_proof.AT_ONCE} accounts" in told["A run"]
-    assert f"after every {rolling_proof.AT_ONCE} accounts" in told["Where it is"]
-    assert f"Up to {MOST_BROKEN} broken accounts" in told["A break"]
-    assert f"more than {rolling_proof.MOST_SHARED} in one run" in told["Movements of several accounts"]
-    assert f"An account with more than {rolling_proof.MOST_ROWS} rows" in told
+    assert f"{jobs.PROVING_SECONDS // 60} minutes" in told["Run"]
+    assert f"{rolling_proof.AT_ONCE} accounts" in told["Run"]
+    assert f"after every {rolling_proof.AT_ONCE} accounts" in told["Progress"]
+    assert f"Up to {MOST_BROKEN} broken accounts" in told["Mismatch"]
+    assert f"Beyond {rolling_proof.MOST_SHARED} in a run" in told["Movements of several accounts"]
+    assert f"Accounts with more than {rolling_proof.MOST_ROWS} rows" in told
     assert ROUND_SECONDS == DAY
