@@ -79,7 +79,7 @@ def keep_log(client: Any, stage: str) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command; returns its exit code."""
     parser = command.parser("infra.deploy", __doc__)
     parser.add_argument("stage", choices=chalice_command.STAGES)
     parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic that alarms go to; as before if left out")

@@ -21,7 +21,7 @@ for source in sorted(folder.rglob("*.py")):
                        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
 """
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The earliest time of a zip file: every entry has it."""
+"""The earliest timestamp that a zip file can store, used for every entry."""
 _MODE = 0o644 << 16
 
 

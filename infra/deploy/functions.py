@@ -79,7 +79,7 @@ def configure(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command; returns its exit code."""
     command.parser("infra.deploy.functions", __doc__).parse_args(arguments)
     config = configure(json.loads(CONFIG.read_text(encoding="utf-8")))
     CONFIG.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")

@@ -59,7 +59,7 @@ _SERVICE_DATA = re.compile(r"botocore/data/([a-z0-9-]+)/")
 
 
 class LayerFailed(Exception):
-    """The layer cannot be built; the message says why."""
+    """The layer cannot be built; the message gives the reason."""
 
 
 def distributions(pins: Mapping[str, Pin], direct: Iterable[str]) -> set[str]:

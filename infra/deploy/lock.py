@@ -81,7 +81,7 @@ def _compile(folder: Path, name: str, *options: str) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command; returns its exit code."""
     command.parser("infra.deploy.lock", __doc__).parse_args(arguments)
     try:
         write()

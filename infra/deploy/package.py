@@ -36,7 +36,7 @@ _TEMPLATE = "sam.json"
 
 
 def package(stage: str, target: Path) -> list[Path]:
-    """Write the package of ``stage`` into the folder ``target``; answers its files. Raises: ChaliceFailed."""
+    """Write the package of ``stage`` to the folder ``target``; returns its files. Raises: ChaliceFailed."""
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="causeway-package-") as place, chalice_command.project_copy() as project:
         out = Path(place) / "out"
@@ -64,7 +64,7 @@ def _check_files(made: dict[str, Any], folder: Path) -> None:
 
 
 class NotMergeable(Exception):
-    """The two templates cannot become one; the message says why."""
+    """The two templates cannot be merged; the message gives the reason."""
 
 
 def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any], stage: str) -> Parts:
@@ -148,7 +148,7 @@ def _merge(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Parts:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; answers its exit code."""
+    """Run the command; returns its exit code."""
     parser = command.parser("infra.deploy.package", __doc__)
     parser.add_argument("stage", choices=chalice_command.STAGES)
     parser.add_argument("target", type=Path, nargs="?", default=Path("build"))

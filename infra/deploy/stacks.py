@@ -139,7 +139,7 @@ def _describe_progress(client: Any, name: str) -> str:
 
 
 def _find_cause(client: Any, name: str) -> str:
-    """The reason of the first resource that failed by itself, not by another's cancellation."""
+    """The failure reason of the first resource that was not merely cancelled."""
     events = list(_recent_events(client, name))
     failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
     causes = [event for event in failed if not event.get("ResourceStatusReason", "").endswith(_CANCELLED)]
@@ -150,7 +150,7 @@ def _find_cause(client: Any, name: str) -> str:
 
 
 def _recent_events(client: Any, name: str) -> Iterator[Mapping[str, Any]]:
-    """What happened since the stack was last begun to be made or changed, the newest first."""
+    """The events since the stack's last creation or update began, newest first."""
     for page in client.get_paginator("describe_stack_events").paginate(StackName=name):
         for event in page["StackEvents"]:
             yield event

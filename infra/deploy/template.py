@@ -187,7 +187,7 @@ Parts = dict[str, Any]
 
 
 def to_json(source: Mapping[str, Any]) -> str:
-    """A template in its sent form, without parts for people, in ASCII."""
+    """The template as compact ASCII JSON, as sent to CloudFormation."""
     return json.dumps(source, separators=(",", ":"))
 
 
@@ -238,7 +238,7 @@ def _keep(entry: Parts, decided: Mapping[str, bool]) -> bool:
 
 
 def _insert_stage(value: Any, stage: str) -> Any:
-    """``value`` with the stage's name in place of what refers to it."""
+    """``value`` with all references to the stage replaced by its name."""
     if isinstance(value, list):
         return [_insert_stage(item, stage) for item in value]
     if not isinstance(value, dict):

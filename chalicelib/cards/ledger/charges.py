@@ -74,11 +74,11 @@ class Charge:
 
     @property
     def total(self) -> int:
-        """The total that the account pays or gets."""
+        """The total amount debited from or credited to the account."""
         return self.conversion.base_amount + (self.cost if self._adds_cost else -self.cost)
 
     def share(self, amount: int) -> Charge:
-        """The charge of a part of the amount, at the same rates and with its share of the fees."""
+        """The charge for a part of the amount, at the same rates, with a proportional share of the fees."""
         whole = self.conversion
         base, holder = (portion(each, amount, whole.amount) for each in (whole.base_amount, whole.holder_amount))
         part = replace(whole, amount=amount, base_amount=base, holder_amount=holder, fee=abs(holder - base))
@@ -86,7 +86,7 @@ class Charge:
         return replace(self, conversion=part, fees=[fee for fee in shares if fee.amount])
 
     def increase_over(self, before: Charge) -> Charge:
-        """The difference to ``before``, a part of it: the rest of the amount, and of the fees."""
+        """The charge for the increase over ``before``: the additional amount and fees."""
         paid = {fee.code: fee.amount for fee in before.fees}
         fees = [replace(fee, amount=fee.amount - paid.get(fee.code, 0)) for fee in self.fees]
         rest = self.share(self.conversion.amount - before.conversion.amount)
@@ -114,7 +114,7 @@ class Charge:
         return cls(**{**plain, **made})
 
     def book(self, movement: Movement, account: LedgerAccount, against: str) -> None:
-        """Enter it: the base amount on the other side of ``against``, in its own currency, and the fees."""
+        """Book the base amount against ``against``, in that book's own currency, and the fees."""
         converted = self.conversion
         sign = -1 if self.debit else 1
         if converted.currency == account.currency:
@@ -140,7 +140,7 @@ class Charge:
 
     @property
     def transaction_members(self) -> dict[str, Any]:
-        """The members of the main transaction that follow from it."""
+        """The members of the main transaction that this charge determines."""
         return {
             "direction": self.direction,
             "amount": self.conversion.amount,
@@ -201,7 +201,7 @@ def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transac
 
 
 def fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
-    """Fees in order, up to ``left``."""
+    """The fees in order, capped at a total of ``left``."""
     borne = []
     for fee in fees:
         amount = min(fee.amount, left)
@@ -231,7 +231,7 @@ def fees_of(
     currency: int,
     account_currency: int,
 ) -> list[Fee]:
-    """What a movement of ``amount`` in ``currency`` costs: for each code the first entry that it falls under.
+    """The fees for a movement of ``amount`` in ``currency``: for each code, the first matching entry.
 
     Raises: NoRate.
     """

@@ -53,11 +53,13 @@ class ClearedAmount:
         return replace(after, rate=self._common_rate(conversion))
 
     def give_back(self, amount: int, credit: int) -> Self:
-        """The amounts after a dispute that credits the account; both numbers are negative when it is lost."""
+        """The amounts after a dispute credit. To reverse it when the dispute is lost, pass negative ``amount`` and
+        ``credit``.
+        """
         return replace(self, given_back=self.given_back + amount, credited=self.credited + credit)
 
     def share(self, whole: int, part: int) -> int:
-        """The share of ``whole`` that ``part`` is of the amount, rounded down."""
+        """The part of ``whole`` in the ratio of ``part`` to the cleared amount, rounded down."""
         return whole * part // self.amount
 
     def convert_refund(self, amount: int, debit: Conversion, credit: Conversion) -> Conversion:

@@ -29,9 +29,9 @@ _A_MONDAY = 4 * _DAY
 
 @dataclass(frozen=True, slots=True)
 class WindowUsage:
-    """What a movement counts in the window of an entry that began at ``start``, to be given back when it is released.
+    """The usage that a movement adds to the window starting at ``start``; subtracted again on release.
 
-    ``country`` is its country where the entry counts countries.
+    ``country`` is set only if the entry limits the number of countries.
     """
 
     key: str
@@ -55,7 +55,9 @@ class Window:
     countries: Mapping[int, int] = field(default_factory=dict)
 
     def add(self, counted: WindowUsage, times: Literal[1, -1] = 1) -> Window:
-        """With a movement, or without one that is released; nothing falls below zero."""
+        """The window with a movement added, or with a released one subtracted (``times=-1``); counts never go below
+        zero.
+        """
         countries = dict(self.countries)
         if counted.country is not None:
             countries[counted.country] = countries.get(counted.country, 0) + times
@@ -76,7 +78,7 @@ OF_RISK = "risk."
 
 @dataclass(frozen=True, slots=True)
 class LimitLeft:
-    """What an entry still lets pass, ``None`` where it sets no bound, until ``date_valid``, the first second after."""
+    """The remaining limits of an entry, ``None`` if unbounded. ``date_valid`` is the first second after the window."""
 
     entry: LimitEntry
     count: int | None
@@ -209,7 +211,7 @@ def _durations(catalogue: Catalogue, name: str) -> dict[str, int]:
 
 
 def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
-    """What an amount counts for an entry: nothing where the entry bounds none. Raises: NoRate, unless ``forced``."""
+    """The amount to count for an entry; 0 if the entry has no amount limit. Raises: NoRate, unless ``forced``."""
     if entry.amount is None:
         return 0
     try:
@@ -235,7 +237,7 @@ def _subtract_used(bound: int | None, used: int) -> int | None:
 
 
 def _require_left(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
-    """Check a movement against the rest. Raises: LimitExceeded."""
+    """Check a movement against the remaining limits. Raises: LimitExceeded."""
     left = _limit_left(entry, found)
     is_new_country = share.country is not None and share.country not in found.countries
     bounds: list[tuple[Bound, int, int | None]] = [

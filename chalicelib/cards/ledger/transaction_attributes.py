@@ -51,7 +51,7 @@ def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: TransactionAttrib
 
 
 def is_in_risk_rule(catalogue: Catalogue, rule: RiskRule, facts: TransactionAttributes) -> bool:
-    """Whether a movement is one that a risk rule is about, whatever its amount."""
+    """Whether a risk rule applies to a movement, regardless of its amount."""
     return (
         _matches_entry(rule, facts)
         and in_country(rule, facts.country)
@@ -61,12 +61,12 @@ def is_in_risk_rule(catalogue: Catalogue, rule: RiskRule, facts: TransactionAttr
 
 
 def in_country(entry: FeeEntry | RiskRule, country: int | None) -> bool:
-    """Whether an entry is for a country."""
+    """Whether an entry applies to a country."""
     return not entry.country or entry.country == country
 
 
 def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | None) -> bool:
-    """Whether a merchant category is one of an entry's."""
+    """Whether an entry covers a merchant category."""
     if mcc is None:
         return (entry.mcc_low, entry.mcc_high) == (0, HIGHEST_MCC)
     return entry.mcc_low <= mcc <= entry.mcc_high

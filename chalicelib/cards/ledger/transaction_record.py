@@ -72,7 +72,7 @@ class Transaction:
 
 
 def transaction_key(number: int) -> Key:
-    """The item that a transaction's id leads to."""
+    """The key of the item stored under a transaction's id."""
     return TABLE, {"owner": f"transaction#{number}", "part": "transaction"}
 
 

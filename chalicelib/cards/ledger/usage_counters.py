@@ -42,7 +42,7 @@ class Counters:
         return cls(owner, item["version"], windows, item.get("last_at", 0))
 
     def put(self, after: Counters, write_id: str) -> Put:
-        """The write of ``after``; it fails after a concurrent change."""
+        """A conditional put of the ``after`` counters; fails if they were changed concurrently."""
         item: Item = {
             **_item_key(self.owner),
             "version": self.version + 1,
@@ -54,7 +54,7 @@ class Counters:
 
 
 class CounterChanges:
-    """What is counted, and listed under cards, in one transaction, which writes each owner's counters once."""
+    """Changes to counters and card lists in one transaction; each owner's counters are written once."""
 
     def __init__(self) -> None:
         self._changed: dict[str, tuple[Counters, Counters]] = {}
@@ -96,7 +96,7 @@ def _item_key(owner: str) -> Item:
 
 
 def _window_item(window: Window) -> Item:
-    """The names of an item's members are text."""
+    """The stored form of a window; map keys must be strings."""
     countries = {str(country): movements for country, movements in window.countries.items()}
     return {"start": window.start, "count": window.count, "amount": window.amount, "countries": countries}
 

@@ -18,7 +18,7 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, a
 
 _DIGITS = 20
 _LAST_AT = "last_addendum_at"
-"""The member of a transaction's item that gives its addendums their order."""
+"""The member of a transaction's item with the time of its last addendum."""
 
 
 def of_transaction(number: int) -> Timeline:
@@ -32,7 +32,7 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
 
 
 def addendum_key(number: int) -> Key:
-    """The item that an addendum's id leads to."""
+    """The key of the item stored under an addendum's id."""
     return TABLE, {"owner": f"addendum#{number}", "part": "addendum"}
 
 

@@ -131,7 +131,7 @@ def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]
 def _find_position(
     request: ReportRequest, context: RequestContext, last: Item | None, belongs: Callable[[Item], bool]
 ) -> Position | None:
-    """The position of the row ``last_id``, if it is given. Raises: Refused."""
+    """The position of the row ``last_id``; ``None`` if the request has no ``last_id``. Raises: Refused."""
     if request.last_id is None:
         return None
     if last is None or last["manager_id"] != context.manager_id or not belongs(last):
@@ -177,7 +177,7 @@ def _card_page(
 def _sharded_page(
     request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
 ) -> Outcome[list[A]]:
-    """A page of a list that is spread over partitions, of rows that are final by now."""
+    """A page of a sharded list, limited to rows that are already final."""
     until = min(span.until, context.at - CERTAIN_AFTER)
     return _page(request, context, timelines, Span(span.since, until, span.after), serialize, context.can_see)
 
