@@ -61,7 +61,7 @@ BY_NAME: Mapping[str, Function] = {each.name: each for each in FUNCTIONS}
 
 
 def configure(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Chalice's configuration with the functions of the table, and everything else as it is."""
+    """Chalice's configuration, updated with the functions of the table."""
     named = sorted((each for each in FUNCTIONS if each.name), key=lambda each: each.name)
     sizes = {each.name: {"lambda_memory_size": each.memory, "lambda_timeout": each.timeout} for each in named}
     changed = {

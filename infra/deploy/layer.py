@@ -30,7 +30,7 @@ PLATFORMS: Mapping[str, tuple[str, ...]] = {
 PREFIX = "python/lib/python{}/site-packages/"
 """The folder of a layer that Python's path has in Lambda, below ``/opt``."""
 SERVICES = ("dynamodb", "kms", "secretsmanager", "sesv2", "sqs")
-"""The services of AWS that deployed code calls; botocore's data of all others stay out."""
+"""The AWS services that deployed code calls; botocore's data for all others is left out."""
 FUNCTION = "chalice"
 """Its runtime, two modules, is part of the function; the rest of it is a command line."""
 _FILES_ONLY = "flask-swagger-ui"

@@ -26,7 +26,7 @@ REPORT_SECONDS = 30.0
 
 
 class StackFailed(Exception):
-    """CloudFormation failed; the message has the known reason."""
+    """CloudFormation failed; the message gives the reason, if known."""
 
 
 def deploy_stack(

@@ -113,7 +113,7 @@ class Movement:
         self._transactions.append((account, transaction))
 
     def account_after(self, account: LedgerAccount) -> LedgerAccount:
-        """An account after the movement."""
+        """The account as it will be after the movement."""
         changes = {name: self._entries.get((book_of(account, name), account.currency), 0) for name in BALANCES}
         return account.after_movement(self._at, **changes)
 

@@ -88,7 +88,7 @@ class LimitLeft:
 
 
 class LimitExceeded(Exception):
-    """A movement exceeds an entry: ``asked``, and ``left`` of the exceeded ``bound``."""
+    """A movement exceeds an entry: it needs ``asked``, but only ``left`` remains of ``bound``."""
 
     def __init__(self, entry: LimitEntry, bound: Bound, asked: int, left: int) -> None:
         self.entry = entry

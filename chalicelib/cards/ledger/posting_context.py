@@ -121,7 +121,7 @@ class PostingContext:
         return usage
 
     def release(self, usage: Usage | None, tally: CounterChanges) -> None:
-        """Undo a movement's counts."""
+        """Subtract a movement's counts again."""
         for kept in self.counters:
             if counted := (usage or {}).get(kept.owner):
                 tally.give_back(kept, (WindowUsage(**each) for each in counted))
