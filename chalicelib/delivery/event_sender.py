@@ -34,7 +34,7 @@ def post(outbound: Outbound, address: str, secrets: Sequence[str], dispatch: Dis
         raise Undeliverable(str(error)) from None
     if not 200 <= reply.status < 300:
         raise Undeliverable(
-            f"the receiver answered with status {reply.status}",
+            f"the receiver responded with status {reply.status}",
             final=reply.status == _GONE,
             status=reply.status,
             retry_after=reply.retry_after(now),

@@ -51,7 +51,7 @@ def _attempt(worker: Worker, measure: Measure, delivery_id: str) -> bool:
         try:
             worker.attempt(delivery_id)
         except Exception:
-            log.exception("attempt broke off", delivery_id=delivery_id)
+            log.exception("attempt aborted", delivery_id=delivery_id)
             return False
     return True
 

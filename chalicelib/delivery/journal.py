@@ -187,7 +187,7 @@ class Journal:
         """One delivery. Raises: UnknownDelivery."""
         item = self._store.get(*record_key(delivery_id)) if 0 < len(delivery_id) <= _ID_LENGTH else None
         if item is None:
-            raise UnknownDelivery(f"no delivery has the id {delivery_id}, or it is not kept any more")
+            raise UnknownDelivery(f"no delivery has the id {delivery_id}, or its record has expired")
         return Delivery.from_item(item)
 
     def resend(self, delivery_id: str, looks: int = 8) -> bool:
@@ -202,7 +202,9 @@ class Journal:
         """
         delivery = first = self.show(delivery_id)
         if PLANS[delivery.kind].has_caller:
-            raise NotResendable("a question or a payment is never sent again: its caller was told an outcome")
+            raise NotResendable(
+                "a deferred call or a payment cannot be resent: its caller has already received an outcome"
+            )
         for _ in range(looks):
             if (first.state, delivery.state) == ("due", "delivered"):
                 return False
@@ -211,7 +213,7 @@ class Journal:
                 return True
             self._store.wait(_PAUSE)
             delivery = self.show(delivery_id)
-        raise NotResendable("an attempt is under way, and others follow if it fails")
+        raise NotResendable("an attempt is in progress; if it fails, it is retried automatically")
 
     def resend_failed(self, since: int, concerned: Party = ANYBODY) -> int:
         """Resend all notifications that failed since a Unix second; returns how many.
@@ -312,4 +314,4 @@ def _searches(concerned: Party, state: State | None) -> Sequence[_Search]:
         return [_Search(OF_BANK, concerned.bic, concerned, state)]
     if state is None:
         return [*_searches(concerned, "failed"), *_searches(concerned, "due")]
-    raise SearchTooWide("what was delivered is found for a bank, a client or a programme manager only")
+    raise SearchTooWide("completed deliveries can be searched only by bank, client or programme manager")

@@ -75,7 +75,7 @@ class Dispatch:
 
 def not_in_time(dispatch: Dispatch) -> Undeliverable:
     """The failure that ends an expired delivery without a caller."""
-    return Undeliverable("it could not be sent in time", final=True)
+    return Undeliverable("not sent in time", final=True)
 
 
 @dataclass(frozen=True, slots=True)

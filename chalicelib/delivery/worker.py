@@ -133,7 +133,7 @@ class Worker:
             if failure.__cause__ is not None:
                 self._report(delivery, failure.__cause__)
         except StoreError as error:  # nothing has been sent
-            self._return(attempt, f"the storage did not answer: {error}")
+            self._return(attempt, f"the storage did not respond: {error}")
         except Exception as error:
             self._after_failure(attempt, Undeliverable(f"a defect of this service: {type(error).__name__}"))
             self._report(delivery, error)
@@ -181,7 +181,7 @@ class Worker:
             self._store.transact([update_due_time(delivery, now + delay)])
         except (ConditionFailed, Conflict):  # it is being looked after; if not, the sweeper finds it
             return
-        log.info("delivery put off", **_log_fields(delivery), reason="the receiver is busy")
+        log.info("delivery postponed", **_log_fields(delivery), reason="the receiver is busy")
         self._outbox.queue_later(delivery.delivery_id, delay)
 
     def _send(self, attempt: Attempt) -> Delivered:
@@ -218,7 +218,7 @@ class Worker:
         """Take back an attempt that was not made, and postpone the delivery."""
         delivery, now = attempt.delivery, self._clock.time()
         delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None) if delay is None else delay
-        log.info("delivery put off", **_log_fields(delivery), reason=reason)
+        log.info("delivery postponed", **_log_fields(delivery), reason=reason)
         if self._write(attempt, [update_unmade_attempt(delivery, now + delay)], self._store.transact):
             self._outbox.queue_later(delivery.delivery_id, delay)
 
@@ -227,7 +227,7 @@ class Worker:
         try:
             last = self._last_words(attempt, failure)
         except StoreError as error:
-            self._return(attempt, f"the storage did not answer: {error}")
+            self._return(attempt, f"the storage did not respond: {error}")
             return
         log.warning("delivery failed", **_log_fields(attempt.delivery), reason=str(failure))
         entry = self._history_entry(attempt, failure.status, str(failure))
@@ -284,7 +284,7 @@ class Worker:
             except Conflict:  # over the slot, which others want: it becomes free by itself
                 keep(operations)
         except ConditionFailed:
-            log.warning("delivery was taken over")
+            log.warning("delivery superseded")
             return False
         return True
 
@@ -302,7 +302,7 @@ class Worker:
 
     def _report(self, delivery: Delivery, defect: BaseException) -> None:
         """Put an id into the dead-letter queue, which triggers an alarm: the attempt hit a defect."""
-        log.defect("delivery met a defect", defect)
+        log.defect("delivery hit a defect", defect)
         try:
             self._dead.send(delivery.delivery_id)
         except (ClientError, BotoCoreError) as error:

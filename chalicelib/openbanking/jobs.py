@@ -17,4 +17,4 @@ def expire(event: Any) -> None:
     """Every five minutes: send events for consents that are about to expire or have expired."""
     moved = hub().openbanking.consent_expiry.record_due_events()
     if moved:
-        log.info("expiry told", consents=moved)
+        log.info("consent expiries recorded", consents=moved)

@@ -82,7 +82,7 @@ def trace(
         "since": timestamp(start),
         "searched": log.place,
         "lines": written,
-        "relays": [line for line in written if line["message"] == "bank asked"],
+        "relays": [line for line in written if line["message"] == "bank called"],
         **_find_records(hub, lines, [request_id] if delivery else []),
     }
     return Report(data, "\n\n".join(_sections(data)))

@@ -35,7 +35,7 @@ class TerminalLog(logging.Handler):
         members = {name: value for name, value in vars(record).items() if name not in _STANDARD}
         if record.levelno >= logging.WARNING:
             self._console.print(_describe_problem(record, members, request_id))
-        elif record.getMessage() == "bank asked" and logfile.is_api():
+        elif record.getMessage() == "bank called" and logfile.is_api():
             taken = self._bank_milliseconds.get(request_id, 0) + members["milliseconds"]
             self._bank_milliseconds[request_id] = taken
         elif record.getMessage() == "request":

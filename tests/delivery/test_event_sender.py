@@ -42,7 +42,7 @@ def test_a_status_of_2xx_says_that_it_has_arrived(world: World, status: int) -> 
 
 @pytest.mark.parametrize(("status", "final"), [(199, False), (300, False), (410, True), (500, False)])
 def test_any_other_says_that_it_has_not_and_410_that_it_never_will(world: World, status: int, final: bool) -> None:
-    with pytest.raises(Undeliverable, match=f"answered with status {status}") as failed:
+    with pytest.raises(Undeliverable, match=f"responded with status {status}") as failed:
         posted(world, Reply(status, b"words of the receiver", {"Retry-After": "7"}, 0))
 
     assert failed.value.status == status

@@ -85,7 +85,7 @@ def test_of_several_messages_those_come_again_whose_attempt_broke_off(world: Wor
     assert answer == {"batchItemFailures": [{"itemIdentifier": "of second"}, {"itemIdentifier": "of fourth"}]}
     assert sorted(scripted.made) == ["first", "third"]
     told = {(line["message"], line["delivery_id"]) for line in lines.all()}
-    assert told == {("attempt broke off", "second"), ("attempt broke off", "fourth")}
+    assert told == {("attempt aborted", "second"), ("attempt aborted", "fourth")}
     assert all("unreachable" in line["exception"] for line in lines.all())
 
 

@@ -679,7 +679,7 @@ def test_a_defect_of_ours_counts_as_an_attempt_and_is_reported_to_people(
     delivery = world.delivery(recorded)
     assert (delivery.state, delivery.attempts) == ("due", 1)
     assert delivery.last["error"] == "a defect of this service: ZeroDivisionError"
-    assert "delivery met a defect" in lines.text
+    assert "delivery hit a defect" in lines.text
     assert "hunter2" not in lines.text
     assert buried(world) == [recorded]
     world.clock.advance(CLAIMED_SECONDS)

@@ -10,7 +10,7 @@ from tests.log_lines import Lines
 
 def test_a_line_is_one_json_object_with_its_members(lines: Lines) -> None:
     log.info("bank answered", webhook="/accounts", milliseconds=12)
-    log.warning("odd bank answer", problems=["name is required"])
+    log.warning("malformed bank response", problems=["name is required"])
 
     first, second = lines.all()
     assert first["level"] == "INFO"

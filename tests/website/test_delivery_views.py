@@ -53,7 +53,7 @@ def test_a_failed_attempt_shows_its_status_and_when_the_next_is_made(
 
     assert re.search(r"due 1 \d+ ms 503 in \d seconds?", user.text)
     user.get(path)
-    assert "The receiver answered with status 503." in user.text
+    assert "The receiver responded with status 503." in user.text
     assert "server nginx" in user.text
     assert "set-cookie ***" in user.text
     assert "webhook-signature ***" in user.text

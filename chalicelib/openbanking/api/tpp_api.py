@@ -203,8 +203,8 @@ def _read_credentials(incoming: Incoming, members: Mapping[str, Any] | None = No
     kind, _, value = incoming.headers.get("authorization", "").partition(" ")
     basic_id, basic_secret = _read_basic(value.strip()) if kind.lower() == "basic" else (None, None)
     return TppCredentials(
-        client_id=_single_value("name", incoming.headers.get("x-api-key"), basic_id, members.get("client_id")),
-        secret=_single_value("secret", basic_secret, members.get("client_secret")),
+        client_id=_single_value("Client ID", incoming.headers.get("x-api-key"), basic_id, members.get("client_id")),
+        secret=_single_value("client secret", basic_secret, members.get("client_secret")),
         bearer=value.strip() if kind.lower() == "bearer" else None,
         good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
     )

@@ -21,7 +21,7 @@ from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer,
 HANDED_ON_BYTES = 5_900_000
 _LOGGED = 50
 """The maximum number of members in two spellings logged per response."""
-_TWICE = "is there in both spellings: the one in snake_case counts"
+_TWICE = "is present in both spellings: snake_case takes precedence"
 _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
 """Bodies up to this size need no check: escaping twice expands a byte to at most seven."""
 _UNDECIDED = (408, 409, 425)
@@ -46,21 +46,21 @@ def parse_reply(form: AnswerForm, reply: Reply) -> dict[str, Any]:
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
-        raise _unreadable_reply(reply, "no valid JSON") from None
+        raise _unreadable_reply(reply, "invalid JSON") from None
     if not isinstance(answer, dict):
-        raise _unreadable_reply(reply, "no JSON object")
+        raise _unreadable_reply(reply, "JSON that is not an object")
     good = 200 <= reply.status < 300
     if not good or (form.says_status and answer.get("status") == "error"):
         raise _bank_error(answer, reply.status, form)
     if not form.says_status:
         return answer
     if answer.get("status") != "success":
-        raise BankFailed("the bank's answer has not the status success")
+        raise BankFailed("the status in the bank's response is not success")
     return {name: value for name, value in answer.items() if name != "status"}
 
 
 def _unreadable_reply(reply: Reply, what: str) -> BankFailed:
-    return BankFailed(f"the bank answered with status {reply.status} and {what}", authorize_again=reply.status == 401)
+    return BankFailed(f"the bank responded with status {reply.status} and {what}", authorize_again=reply.status == 401)
 
 
 def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFailed:
@@ -69,7 +69,7 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFa
     It is a refusal if it has an error code or the status ``error``, unless the HTTP status leaves the outcome unknown.
     """
     code, text = answer.get(form.code), answer.get(form.text)
-    said = "; ".join([str(text) if text else f"the bank answered with status {status}", *_additional_errors(answer)])
+    said = "; ".join([str(text) if text else f"the bank responded with status {status}", *_additional_errors(answer)])
     is_error = code is not None or answer.get("status") == "error"
     forms = [version.answers for version in VERSIONS.values()]  # banks may use another version's error codes
     is_no = is_error and status < SERVER_ERROR and status not in _UNDECIDED
@@ -96,7 +96,9 @@ def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm
     found = normalise(webhook.answer, answer, spell=form.spell, repeated=repeated)
     if repeated:
         log.warning(
-            "odd bank answer", webhook=webhook.path, problems=[f"{each} {_TWICE}" for each in repeated[:_LOGGED]]
+            "malformed bank response",
+            webhook=webhook.path,
+            problems=[f"{each} {_TWICE}" for each in repeated[:_LOGGED]],
         )
     return found
 
@@ -112,8 +114,10 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
             raise _bank_error(answer, 200, form) from None
         if fatal:
             said = "; ".join(map(str, fatal))
-            raise BankFailed(f"the bank's answer is not of its form: {said}", answer=answer) from None
-        log.warning("odd bank answer", webhook=webhook.path, problems=[str(problem) for problem in error.problems])
+            raise BankFailed(f"the bank's response is malformed: {said}", answer=answer) from None
+        log.warning(
+            "malformed bank response", webhook=webhook.path, problems=[str(problem) for problem in error.problems]
+        )
 
 
 def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
@@ -125,7 +129,7 @@ def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
 def _check_size(reply: Reply, answer: Mapping[str, Any]) -> None:
     """Reject a response that is too large to pass on, because Lambda returns it as ASCII text inside JSON."""
     if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(answer))) > HANDED_ON_BYTES:
-        raise BankFailed(f"the bank's answer takes more than the {HANDED_ON_BYTES} bytes that can be handed on")
+        raise BankFailed(f"the bank's response exceeds {HANDED_ON_BYTES} bytes, the most that can be passed on")
 
 
 def _is_fatal(problem: Problem) -> bool:

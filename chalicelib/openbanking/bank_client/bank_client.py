@@ -209,4 +209,4 @@ class BankClient:
 
 def _log_request(outgoing: PreparedRequest, seconds: float, **outcome: Any) -> None:
     milliseconds = round(seconds * 1000, 1)
-    log.info("bank asked", bic=outgoing.bic, webhook=outgoing.path, **outcome, milliseconds=milliseconds)
+    log.info("bank called", bic=outgoing.bic, webhook=outgoing.path, **outcome, milliseconds=milliseconds)

@@ -83,7 +83,7 @@ class BankFailed(Refusal):
     @property
     def reason(self) -> str:
         """The cause without the bank's own text, for records and logs."""
-        return f"the bank answered with an error and status {self.status}" if self.quoted else self.detail
+        return f"the bank responded with an error and status {self.status}" if self.quoted else self.detail
 
     @property
     def responsible(self) -> Literal["bank", "caller"]:

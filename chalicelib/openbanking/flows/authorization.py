@@ -256,7 +256,7 @@ class AuthorizationCodeFlow:
         try:
             self.store.transact([cancellation, *event.operations])
         except ConditionFailed as failure:
-            assert failure.item is not None, "the request was there a moment ago"
+            assert failure.item is not None, "the request was read a moment ago"
             return AuthorizationRequest.from_item(failure.item)
         self.outbox.dispatch(event)
         return ended

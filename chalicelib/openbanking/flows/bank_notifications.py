@@ -46,9 +46,9 @@ class BankNotifications:
         item = self.store.get(*consent_key(delivery.consent_id or ""))
         bank = self.banks.find(delivery.concerned_bank, active=False)
         if item is None or bank is None:
-            raise Undeliverable("the consent or its bank is gone", final=True)
+            raise Undeliverable("the consent or its bank no longer exists", final=True)
         if not bank.active:
-            raise Undeliverable("the bank is switched off")
+            raise Undeliverable("the bank is inactive")
         consent = Consent.from_item(item)
         token, webhook = self.consents.bank_token(consent), consent.version.revoke_token
         request = {"access_token": token}

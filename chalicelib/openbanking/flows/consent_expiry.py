@@ -71,7 +71,7 @@ class ConsentExpiry:
             except ConditionFailed:
                 break
             except StoreError:
-                log.exception("expiry not told", consent_id=consent.consent_id)
+                log.exception("consent expiry not recorded", consent_id=consent.consent_id)
                 break
             moved, deliveries = True, deliveries + recorded
             item = {name: value for name, value in {**item, **noticing.set}.items() if name not in noticing.remove}

@@ -36,7 +36,7 @@ from chalicelib.openbanking.records.request_ids import RequestIdClaim
 
 _RELAYED = {call.path: call for call in RELAYED}
 _PAYMENTS = {call.path: call for call in PAYMENTS}
-_BUSY = "the bank was busy with other requests, or did not answer"
+_BUSY = "the bank was busy with other requests or did not respond"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class PaymentOrderSender:
         client, caller = self._read_caller(delivery, members)
         bank, call = self.banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
         if bank is None:
-            refusal = refusals.PAYMENT_NOT_SENT(reason="the bank is not reachable any more")
+            refusal = refusals.PAYMENT_NOT_SENT(reason="the bank is no longer reachable")
             raise self._final_failure(delivery, refusal, self._release_attempt(caller, members))
         version, claim = VERSIONS[members["version"]], _read_request_claim(members)
         return PaymentOrder(
@@ -236,4 +236,4 @@ def _stored_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAns
 
 
 def _unknown_outcome() -> Refusal:
-    return refusals.PAYMENT_OUTCOME_UNKNOWN(reason="the order was being sent when this service was interrupted")
+    return refusals.PAYMENT_OUTCOME_UNKNOWN(reason="the service was interrupted while it was sending the order")

@@ -69,11 +69,11 @@ class PaymentExecution:
         """Send the payment to the bank, once. Raises: BankFailed."""
         answer = self.bank_client.call_prepared(outgoing, order.version, order.webhook, request, once=True)
         if not is_payment_id(answer.body["payment_id"]):
-            raise _unusable_answer(answer, "the bank's answer has no usable payment_id")
+            raise _unusable_answer(answer, "the bank's response has no usable payment_id")
         if not is_confirmation_url(answer.body["confirmation_url"], local=self.local):
-            raise _unusable_answer(answer, "the confirmation_url of the bank's answer is no https address")
+            raise _unusable_answer(answer, "the confirmation_url in the bank's response is not an https address")
         if len(jsontext.dumps(answer.body)) > LONGEST_ANSWER:
-            raise _unusable_answer(answer, f"the bank's answer to a payment is larger than {LONGEST_ANSWER} bytes")
+            raise _unusable_answer(answer, f"the bank's response to a payment is larger than {LONGEST_ANSWER} bytes")
         return answer
 
     def record_named_payment(
@@ -98,7 +98,7 @@ class PaymentExecution:
             StoreError.
         """
         if not self._record_unless_taken(order, answer.body, request_id, kept):
-            raise _failure(answer, "the bank's answer has the payment_id of another order")
+            raise _failure(answer, "the payment_id in the bank's response belongs to another order")
 
     def _record_unless_taken(
         self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, kept: Sequence[Operation]
@@ -117,7 +117,7 @@ class PaymentExecution:
         )
         deliveries = self._write_payment(order.client, payment, kept)
         if deliveries is None:
-            log.warning("payment_id given out again", bic=payment.bic, payment_id=payment.payment_id)
+            log.warning("payment_id reused", bic=payment.bic, payment_id=payment.payment_id)
             return False
         log.info("payment recorded", bic=payment.bic, payment_id=payment.payment_id)
         self.outbox.dispatch(deliveries)
@@ -210,7 +210,7 @@ def _failure(answer: BankAnswer, text: str) -> BankFailed:
 
 def refuse_payment(failure: BankFailed) -> Refusal:
     """The refusal for a bank failure, which includes the payment's outcome."""
-    named = f"; it names the payment {failure.payment_id}" if failure.payment_id is not None else ""
+    named = f"; payment_id: {failure.payment_id}" if failure.payment_id is not None else ""
     hint = refusals.AUTHORIZE_AGAIN if failure.authorize_again else None
     refusal = _BY_REACH[failure.reach](reason=f"{failure.detail}{named}", hint=hint)
     refusal.bank_seconds = failure.bank_seconds

@@ -206,7 +206,7 @@ class PaymentInitiation:
             if order.claim is not None and 0 in failure.failed:
                 known = self._find_outcome(order.claim, failure.items[0])
                 if known is None:
-                    raise Conflict("the claim that was in the way is gone") from None
+                    raise Conflict("the conflicting claim has been removed") from None
                 return known
             found = [item or {} for item in failure.items]
             if not any(order.attempt in (item.get("spent_by"), item.get("attempt")) for item in found):
@@ -255,7 +255,7 @@ class PaymentInitiation:
         try:
             return [keeping(order.claim)] if order.claim else []
         except Exception:
-            log.exception("outcome not sealed")
+            log.exception("outcome not encrypted")
             return []
 
     def _record_failure(self, order: PaymentOrder, failure: BankFailed, refusal: Refusal, request_id: str) -> None:

@@ -167,7 +167,7 @@ class PaymentStatus:
     def _read_report(self, bank: Bank, request: PaymentsStatus, version: Version) -> PaymentStatusReport:
         """A bank's report, translated to the status spelling of ``version``."""
         neutral = bank.version.statuses.read(request.payment_status)
-        assert neutral is not None, "the model lets known values pass only"
+        assert neutral is not None, "the model accepts only known values"
         return PaymentStatusReport(version.statuses.write(neutral), self.clock.time())
 
 

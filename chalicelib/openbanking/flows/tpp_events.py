@@ -87,9 +87,9 @@ class TppEventSender:
         try:
             client = self.clients.get(client_id)
         except UnknownClient:
-            raise Undeliverable("the client is gone", final=True) from None
+            raise Undeliverable("the client no longer exists", final=True) from None
         if client.events_url is None:
-            raise Undeliverable("the client has no Events URL any more", final=True)
+            raise Undeliverable("the client no longer has an Events URL", final=True)
         if not client.active:
-            raise Undeliverable("the client is switched off")
+            raise Undeliverable("the client is inactive")
         return client

@@ -46,7 +46,7 @@ def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
     if chosen is None:
         raise refusals.SCHEME_MISSING()
     if chosen not in possible:
-        known = chosen if chosen in SCHEME_MEANINGS else "the one that was given"
+        known = chosen if chosen in SCHEME_MEANINGS else "the requested scheme"
         raise refusals.SCHEME_NOT_OFFERED(scheme=known, possible=", ".join(possible))
     return chosen
 

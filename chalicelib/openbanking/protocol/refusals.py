@@ -81,9 +81,9 @@ def _grant(sentence: str) -> RefusalRow:
 # -- All callers
 
 SERVICE_FAILED = RefusalRow(Fault.INTERNAL, "the service failed")
-FAILED_OUTSIDE_A_VIEW = RefusalRow(Fault.INTERNAL, f"{SERVICE_FAILED.sentence}; the request may be correct")
-STORAGE_FAILED = RefusalRow(Fault.UNKNOWN, "the storage did not answer: repeat the same request", retry_after=1)
-HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the request's headers do not fit this call")
+FAILED_OUTSIDE_A_VIEW = RefusalRow(Fault.INTERNAL, f"{SERVICE_FAILED.sentence}; the request itself may be valid")
+STORAGE_FAILED = RefusalRow(Fault.UNKNOWN, "the storage did not respond: repeat the same request", retry_after=1)
+HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the request's headers are not valid for this call")
 REQUEST_ID_NOT_UUID = RefusalRow(Fault.REQUEST_ID, "header X-Request-Id must be a UUID")
 ACTION_UNKNOWN = RefusalRow(Fault.NO_SUCH_ACTION, "this action does not exist")
 
@@ -96,28 +96,28 @@ CLIENT_MISSING = RefusalRow(
     challenge="basic",
 )
 CLIENT_UNKNOWN = _client("no active client has this Client ID")
-CLIENT_CONTRADICTORY = _client("the request gives its client's {part} twice, with different values")
-BASIC_MALFORMED = _client("header Authorization must be HTTP Basic with the Client ID and the client secret")
+CLIENT_CONTRADICTORY = _client("the request contains two different values for the {part}")
+BASIC_MALFORMED = _client("header Authorization must use HTTP Basic with the Client ID and the client secret")
 SECRET_WRONG = _client("the client secret is missing or wrong")
 CLIENT_INACTIVE = RefusalRow(Fault.TPP_GONE, "the client is not active")
 BEARER_MISSING = _bearer("a bearer token is required: Authorization: Bearer <access token>")
 BEARER_OR_BIC_MISSING = _bearer("a bearer token is required or, for a direct payment, the parameter bic")
-PAYMENT_BEARER_MISSING = _bearer("send a bearer token of the consent that this payment was ordered with")
-REQUEST_BEARER_MISSING = _bearer("send a bearer token of the consent that this request was made with")
+PAYMENT_BEARER_MISSING = _bearer("send a bearer token of the consent used to order this payment")
+REQUEST_BEARER_MISSING = _bearer("send a bearer token of the consent used for this request")
 BEARER_INVALID = _bearer(
     "the bearer token is not valid: refresh it, or ask the PSU to authorize again", "invalid_token"
 )
-BEARER_SPENT = _bearer("the one-time consent of this bearer is used up: the PSU must authorize again", "invalid_token")
+BEARER_SPENT = _bearer("this token's one-time consent has been used: the PSU must authorize again", "invalid_token")
 
 # -- TPPs: calls
 
 PARAMETERS_NOT_ALLOWED = RefusalRow(Fault.PARAMETER, "this call takes no parameters")
 PSU_ADDRESS_WRONG = RefusalRow(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
-CALL_NOT_IN_VERSION = RefusalRow(Fault.NO_SUCH_ACTION, "a bank of version {version} does not have this call")
+CALL_NOT_IN_VERSION = RefusalRow(Fault.NO_SUCH_ACTION, "banks of version {version} do not support this call")
 SCOPE_NOT_GRANTED = RefusalRow(
     Fault.FORBIDDEN, "the consent does not include the scope {scope}", challenge="insufficient_scope"
 )
-ACCOUNT_NOT_APPROVED = RefusalRow(Fault.FORBIDDEN, "the PSU did not approve the account that {member} names")
+ACCOUNT_NOT_APPROVED = RefusalRow(Fault.FORBIDDEN, "the PSU did not approve the account in {member}")
 BANK_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable", oauth_error="invalid_request")
 CONSENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this consent can no longer be reached")
 PAYMENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this payment can no longer be reached")
@@ -126,7 +126,7 @@ PAYMENT_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the payment no longer exists"
 REQUEST_UNKNOWN = RefusalRow(
     Fault.UNKNOWN_RESOURCE, "this caller has no request with this id, or it is more than a day old"
 )
-OUTCOME_LOST = RefusalRow(Fault.INTERNAL, "the outcome of this request could not be kept")
+OUTCOME_LOST = RefusalRow(Fault.INTERNAL, "the outcome of this request could not be stored")
 
 # -- TPPs: authorization requests
 
@@ -135,68 +135,68 @@ RESPONSE_TYPE_WRONG = _request("response_type must be code")
 PARAMETER_NOT_SUPPORTED = _request("{parameter} is not supported")
 REDIRECT_URI_FOREIGN = _request("redirect_uri must equal one of the client's Callback URLs")
 SCOPES_EMPTY = _scopes("scopes must not be empty")
-SCOPES_REPEATED = _scopes("scopes must not name a scope twice")
-SCOPES_NOT_PROVIDED = _scopes("this bank does not provide one of the scopes: see GET /tpp/scope")
-ONE_TIME_NOT_FOR_PAYMENTS = _request("consent_type one_time is possible with payment scopes only", "invalid_scope")
+SCOPES_REPEATED = _scopes("scopes must not contain duplicates")
+SCOPES_NOT_PROVIDED = _scopes("this bank does not provide all of the scopes: see GET /tpp/scope")
+ONE_TIME_NOT_FOR_PAYMENTS = _request("consent_type one_time is allowed with payment scopes only", "invalid_scope")
 CODE_CHALLENGE_MISSING = _request("code_challenge is required (PKCE)")
-STATE_USED = _request("state was used before: every request needs a new one")
+STATE_USED = _request("state has already been used: each request needs a new one")
 AUTHORIZATION_ENDED = _request("this authorization request has ended or expired: start a new one")
 
 # -- TPPs: codes and refresh tokens
 
 CODE_INVALID = _grant("the authorization code is not valid")
 CODE_EXPIRED = _grant("the authorization code has expired")
-CODE_USED = _grant("the authorization code was used before: its tokens are revoked")
-REDIRECT_URI_OTHER = _grant("redirect_uri differs from the one of the authorization request")
+CODE_USED = _grant("the authorization code has already been used: its tokens have been revoked")
+REDIRECT_URI_OTHER = _grant("redirect_uri differs from the one in the authorization request")
 CODE_VERIFIER_MISSING = _grant("code_verifier is required, because the authorization request had a code_challenge")
 CODE_VERIFIER_NOT_ALLOWED = _grant(
     "code_verifier is not allowed, because the authorization request had no code_challenge"
 )
 CODE_VERIFIER_WRONG = _grant("code_verifier does not match the code_challenge")
 REFRESH_TOKEN_INVALID = _grant("the refresh token is not valid")
-REFRESH_TOKEN_USED = _grant("the refresh token was used before: the consent is revoked")
+REFRESH_TOKEN_USED = _grant("the refresh token has already been used: the consent has been revoked")
 
 # -- TPPs: payments
 
-SWIFT_NOT_POSSIBLE = RefusalRow(Fault.SCHEME, "payment_scheme SWIFT is for single payments of version 2 only")
+SWIFT_NOT_POSSIBLE = RefusalRow(Fault.SCHEME, "payment_scheme SWIFT is available only for single payments in version 2")
 SCHEME_MISSING = RefusalRow(
     Fault.SCHEME, "payment_scheme is required for this currency: only GBP and EUR have a default"
 )
 SCHEME_NOT_OFFERED = RefusalRow(
-    Fault.SCHEME, "this bank does not offer the payment_scheme {scheme} here, only {possible}"
+    Fault.SCHEME, "this bank does not offer {scheme} for this payment; available values of payment_scheme: {possible}"
 )
 CALLBACK_URL_FOREIGN = RefusalRow(
     Fault.FIELD, "callback_url must have the scheme, host and port of one of the client's Callback URLs"
 )
 IDEMPOTENCY_KEY_WRONG = RefusalRow(Fault.HEADERS, "header Idempotency-Key must have 1 to {most} printable characters")
-IDEMPOTENCY_KEY_USED = RefusalRow(Fault.HEADERS, "Idempotency-Key was used before, with another body")
+IDEMPOTENCY_KEY_USED = RefusalRow(Fault.HEADERS, "Idempotency-Key has already been used with a different body")
 STILL_RUNNING = RefusalRow(
     Fault.STILL_RUNNING,
-    "the first request with this Idempotency-Key is still running: repeat this one in a moment",
+    "the first request with this Idempotency-Key is still in progress: repeat this one in a moment",
     retry_after=1,
 )
 NEVER_ENDED = RefusalRow(
     Fault.BANK_FAILED,
-    "the first request with this Idempotency-Key never ended: whether the bank has the payment is unknown",
-    details=(Detail(Fault.BANK_FAILED, "no answer of the bank was kept; ask the bank before you pay again"),),
+    "the first request with this Idempotency-Key never ended: it is unknown whether the bank has the payment",
+    details=(Detail(Fault.BANK_FAILED, "no response from the bank was stored; ask the bank before you pay again"),),
 )
 ORDER_ID_USED = RefusalRow(
-    Fault.HEADERS, "X-Request-Id was used before, for another order at this bank: send a new one"
+    Fault.HEADERS, "X-Request-Id has already been used for another order at this bank: send a new one"
 )
 ACCEPTANCE_UNKNOWN = RefusalRow(
     Fault.INTERNAL,
-    "the storage did not answer: it is unknown whether the payment was accepted and will be sent; without an "
-    "Idempotency-Key a repeat may be a second payment",
+    "the storage did not respond: it is unknown whether the payment was accepted and will be sent; without an "
+    "Idempotency-Key, repeating the request may cause a second payment",
 )
 PAYMENT_NOT_SENT = RefusalRow(Fault.BANK_FAILED, "the payment was not sent: the bank could not be reached")
 PAYMENT_REFUSED = RefusalRow(Fault.BANK_FAILED, "the bank refused the payment")
 PAYMENT_OUTCOME_UNKNOWN = RefusalRow(
     Fault.BANK_FAILED,
-    "it is unknown whether the bank has taken the payment: do not send it again as a new one before you know; ask the "
-    "bank and quote the X-Request-Id, or look for the payment among the account's",
+    "it is unknown whether the bank has taken the payment: do not send it again as a new one until you know; ask the "
+    "bank, quoting the X-Request-Id, or look for the payment in the account's list",
 )
 PAYMENT_NOT_KEPT = RefusalRow(
-    Fault.INTERNAL, f"the bank answered, but its answer could not be kept; {PAYMENT_OUTCOME_UNKNOWN.sentence}"
+    Fault.INTERNAL, f"the bank responded, but its response could not be stored; {PAYMENT_OUTCOME_UNKNOWN.sentence}"
 )
 
 # -- Bank failures
@@ -210,26 +210,28 @@ BANK_REFUSED_TOKEN = RefusalRow(Fault.BANK_FAILED, f"{BANK_FAILED.sentence}: {AU
 BANK_KEY_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")
 BANK_KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key of a bank")
 OTHER_VERSION = RefusalRow(Fault.OTHER_VERSION, "this bank is registered for {version}")
-CERTIFICATE_WRONG = RefusalRow(Fault.NO_CERTIFICATE, "the call did not come with the bank's client certificate")
+CERTIFICATE_WRONG = RefusalRow(Fault.NO_CERTIFICATE, "the call was not made with the bank's client certificate")
 SIGNATURE_MISSING = RefusalRow(Fault.WRONG_SIGNATURE, "header X-Signature is required")
 SIGNATURE_WRONG = RefusalRow(Fault.WRONG_SIGNATURE, "X-Signature is not the bank's signature of this body")
-REQUEST_ID_USED = RefusalRow(Fault.HEADERS, "X-Request-Id was used before, with another body")
+REQUEST_ID_USED = RefusalRow(Fault.HEADERS, "X-Request-Id has already been used with a different body")
 
 # -- Banks: calls
 
 REQUEST_URL_INVALID = RefusalRow(
-    Fault.URL_NOT_VALID, "the request URL is unknown, altered, expired, used, or for another bank"
+    Fault.URL_NOT_VALID, "the request URL is unknown, altered, expired, already used, or for another bank"
 )
 CALLBACK_URL_GIVEN_UP = RefusalRow(
-    Fault.URL_NOT_VALID, "the TPP no longer uses the address that this request leads back to"
+    Fault.URL_NOT_VALID, "the redirect_uri of this request is no longer one of the TPP's Callback URLs"
 )
 TPP_GONE = RefusalRow(Fault.TPP_GONE, "the TPP of this request is no longer active")
 APPROVED_SCOPES_WRONG = RefusalRow(
-    Fault.SCOPES_NOT_CORRECT, "scopes must be a list of different scopes of this version"
+    Fault.SCOPES_NOT_CORRECT, "scopes must be a list of this version's scopes without duplicates"
 )
-APPROVED_SCOPES_OTHER = RefusalRow(Fault.WRONG_SCOPES, "the approved scopes must be exactly the requested ones")
-ACCOUNTS_MISSING = RefusalRow(Fault.ACCOUNTS_MISSING, "account scopes need ibans, account_ids or account_numbers")
-CONSENT_SAVED_BEFORE = RefusalRow(Fault.DUPLICATE_STATE, "a consent was saved for this request before")
-TOKEN_MALFORMED = RefusalRow(Fault.MALFORMED_TOKEN, "the access token does not have the form of this service's tokens")
-TOKEN_UNKNOWN = RefusalRow(Fault.UNKNOWN_TOKEN, "the access token is not known")
-PAYMENT_ID_UNKNOWN = RefusalRow(Fault.PAYMENT_ID, "the service knows no payment of this bank with this id")
+APPROVED_SCOPES_OTHER = RefusalRow(Fault.WRONG_SCOPES, "the approved scopes must match the requested scopes exactly")
+ACCOUNTS_MISSING = RefusalRow(Fault.ACCOUNTS_MISSING, "account scopes require ibans, account_ids or account_numbers")
+CONSENT_SAVED_BEFORE = RefusalRow(Fault.DUPLICATE_STATE, "a consent has already been saved for this request")
+TOKEN_MALFORMED = RefusalRow(
+    Fault.MALFORMED_TOKEN, "the access token does not have the format of this service's tokens"
+)
+TOKEN_UNKNOWN = RefusalRow(Fault.UNKNOWN_TOKEN, "the access token is unknown")
+PAYMENT_ID_UNKNOWN = RefusalRow(Fault.PAYMENT_ID, "no payment at this bank has this id")

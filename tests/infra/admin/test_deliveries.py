@@ -158,7 +158,10 @@ def test_a_delivery_under_way_has_no_next_attempt_yet(world: World) -> None:
 
     shown = done("deliveries", "show", delivery_id)["delivery"]
     assert (shown["attempt_under_way"], shown["next_attempt_at"]) == (True, None)
-    assert refused("deliveries", "resend", delivery_id) == "an attempt is under way, and others follow if it fails"
+    assert (
+        refused("deliveries", "resend", delivery_id)
+        == "an attempt is in progress; if it fails, it is retried automatically"
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,7 +221,7 @@ def test_everything_that_failed_since_a_time_is_sent_again(world: World, monkeyp
         (("list", "--manager", "77"), "no programme manager has the id 77: `programme show` lists them"),
         (
             ("list", "--state", "delivered"),
-            "what was delivered is found for a bank, a client or a programme manager only",
+            "completed deliveries can be searched only by bank, client or programme manager",
         ),
         (("list", "--since", "yesterday"), "'yesterday' is no time: give a timestamp like"),
         (("resend-failed", "--since", "2999-01-01"), "2999-01-01 lies in the future"),
@@ -236,7 +239,7 @@ def test_a_payment_is_never_sent_again(world: World) -> None:
     )
     world.hub.store.transact(made.operations)
 
-    assert "is never sent again" in refused("deliveries", "resend", made.delivery_ids[0])
+    assert "cannot be resent" in refused("deliveries", "resend", made.delivery_ids[0])
 
 
 @pytest.mark.parametrize(

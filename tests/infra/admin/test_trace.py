@@ -72,7 +72,7 @@ def test_a_relayed_call_is_shown_with_the_bank_that_was_asked(world: World, bear
     traced = done("trace", request_id)
     text = run("trace", request_id).stdout
 
-    assert [line["message"] for line in traced["lines"]] == ["bank asked", "request"]
+    assert [line["message"] for line in traced["lines"]] == ["bank called", "request"]
     (relay,) = traced["relays"]
     assert relay["bic"] == "ALPHGB21"
     assert relay["webhook"] == "/accounts"
@@ -90,7 +90,7 @@ def test_a_request_is_followed_into_its_deliveries_and_records(world: World, bea
 
     messages = [(line["function"], line["message"]) for line in traced["lines"]]
     assert ("api", "consent ended") in messages
-    assert messages[-2:] == [("deliver", "bank asked"), ("deliver", "delivered")]
+    assert messages[-2:] == [("deliver", "bank called"), ("deliver", "delivered")]
     (delivery,) = traced["deliveries"]
     assert delivery["kind"] == "revoke_token"
     assert delivery["state"] == "delivered"

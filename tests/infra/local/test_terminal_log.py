@@ -35,7 +35,7 @@ def plain(written: io.StringIO) -> str:
 
 
 def test_a_request_is_one_line_with_the_milliseconds_of_hub_and_bank(shown: io.StringIO) -> None:
-    log.info("bank asked", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
+    log.info("bank called", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
     log.info("request", **REQUEST)
 
     (line,) = plain(shown).splitlines()
@@ -43,7 +43,7 @@ def test_a_request_is_one_line_with_the_milliseconds_of_hub_and_bank(shown: io.S
 
 
 def test_the_time_at_a_bank_belongs_to_its_own_request(shown: io.StringIO) -> None:
-    log.info("bank asked", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
+    log.info("bank called", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
     log.info("request", **REQUEST)
     log.info("request", **REQUEST)
 
@@ -52,7 +52,7 @@ def test_the_time_at_a_bank_belongs_to_its_own_request(shown: io.StringIO) -> No
 
 def test_a_worker_that_asks_a_bank_adds_nothing_to_requests(shown: io.StringIO) -> None:
     with logfile.log_as("deliver"):
-        log.info("bank asked", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
+        log.info("bank called", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
     log.info("request", **REQUEST)
 
     assert "bank" not in plain(shown)
@@ -66,9 +66,9 @@ def test_what_schedules_and_deliveries_do_is_not_shown(shown: io.StringIO) -> No
 
 
 def test_a_warning_has_its_members_and_a_colour(shown: io.StringIO) -> None:
-    log.warning("odd bank answer", webhook="/accounts", problems=2)
+    log.warning("malformed bank response", webhook="/accounts", problems=2)
 
-    assert "odd bank answer  webhook=/accounts  problems=2  7c1e" in plain(shown)
+    assert "malformed bank response  webhook=/accounts  problems=2  7c1e" in plain(shown)
     assert "\x1b[33m" in shown.getvalue()
 
 

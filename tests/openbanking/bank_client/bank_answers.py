@@ -10,7 +10,7 @@ from tests.openbanking.examples import Json, Row
 
 def odd_answers(lines: Lines) -> list[str]:
     """The problems of odd answers that were logged."""
-    logged = [line for line in lines.all() if line["message"] == "odd bank answer"]
+    logged = [line for line in lines.all() if line["message"] == "malformed bank response"]
     return [problem for line in logged for problem in line["problems"]]
 
 

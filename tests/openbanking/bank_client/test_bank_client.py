@@ -189,7 +189,7 @@ def test_a_failure_without_its_secrets_is_the_same_otherwise(world: World) -> No
 
 def asked(lines: Lines) -> list[dict[str, Any]]:
     names = ("bic", "webhook", "status", "failure")
-    found = [line for line in lines.all() if line["message"] == "bank asked"]
+    found = [line for line in lines.all() if line["message"] == "bank called"]
     assert all(line["milliseconds"] >= 0 for line in found)
     return [{name: line[name] for name in names if name in line} for line in found]
 

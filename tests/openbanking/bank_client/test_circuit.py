@@ -116,7 +116,7 @@ def test_the_tpp_is_told_that_the_bank_was_not_asked_and_when_it_will_be(
     assert additional["code"] == "ASPSP_ERROR_DESC"
     assert additional["details"] == "the bank does not answer at the moment and is not asked again for 18 s"
     assert "bank;dur" not in answer.headers["server-timing"]
-    assert "bank asked" not in lines.text
+    assert "bank called" not in lines.text
 
 
 # -- what closes it

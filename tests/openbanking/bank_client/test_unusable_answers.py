@@ -35,7 +35,7 @@ def unknown(answer: Answer) -> None:
     """The outcome is unknown, and the payment's name is told."""
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR"), answer
     assert "unknown whether the bank has taken the payment" in answer.body["title"]
-    assert "it names the payment P-1" in answer.body["additionalErrors"][0]["details"]
+    assert "payment_id: P-1" in answer.body["additionalErrors"][0]["details"]
 
 
 def is_known(payer: Payer, first: Any) -> None:
@@ -163,7 +163,7 @@ def test_the_same_holds_for_a_payment_that_is_made_later(world: World, version: 
 
     outcome = payer.outcome(accepted)
     assert (outcome["state"], outcome["status"]) == ("failed", 502)
-    assert "it names the payment P-1" in outcome["body"]["additionalErrors"][0]["details"]
+    assert "payment_id: P-1" in outcome["body"]["additionalErrors"][0]["details"]
     assert payer.calls == 1
     is_known(payer, 1 if version == 1 else "RCVD")
 

@@ -403,7 +403,7 @@ def test_an_identical_request_that_has_ended_says_so(world: World, ended: str) -
     said, used = (parse_qs(urlsplit(answer.headers["location"]).query) for answer in (again, other))
     assert (said["error"], used["error"]) == (["invalid_request"], ["invalid_request"])
     assert "has ended or expired" in said["error_description"][0]
-    assert "used before" in used["error_description"][0]
+    assert "already been used" in used["error_description"][0]
 
 
 @pytest.mark.parametrize(

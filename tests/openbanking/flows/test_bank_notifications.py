@@ -62,18 +62,18 @@ def test_a_bank_that_answers_success_knows(world: World, version: int, body: byt
     assert told(world, version, Reply(200, body, {}, 0)).state == "delivered"
 
 
-ERROR = "the bank answered with an error and status"
+ERROR = "the bank responded with an error and status"
 NOT_SUCCESS: dict[str, tuple[Any, str]] = {
     "an error in version 1": (
         Reply(200, b'{"status":"error","error_code":4202,"message":"No such token"}', {}, 0),
         f"{ERROR} 200",
     ),
-    "no status": (Reply(200, b"{}", {}, 0), "the bank's answer has not the status success"),
-    "another status": (Reply(200, b'{"status":"ok"}', {}, 0), "the bank's answer has not the status success"),
-    "nothing": (Reply(204, b"", {}, 0), "the bank answered with status 204 and no valid JSON"),
-    "a page": (Reply(200, b"<html>", {}, 0), "the bank answered with status 200 and no valid JSON"),
+    "no status": (Reply(200, b"{}", {}, 0), "the status in the bank's response is not success"),
+    "another status": (Reply(200, b'{"status":"ok"}', {}, 0), "the status in the bank's response is not success"),
+    "nothing": (Reply(204, b"", {}, 0), "the bank responded with status 204 and invalid JSON"),
+    "a page": (Reply(200, b"<html>", {}, 0), "the bank responded with status 200 and invalid JSON"),
     "success with an error's status": (Reply(500, b'{"status":"success"}', {}, 0), f"{ERROR} 500"),
-    "a redirect": (Reply(307, b"", {"Location": "/x"}, 0), "the bank answered with status 307 and no valid JSON"),
+    "a redirect": (Reply(307, b"", {"Location": "/x"}, 0), "the bank responded with status 307 and invalid JSON"),
     "too many requests": (Reply(429, b"{}", {}, 0), f"{ERROR} 429"),
     "not reached": (NotReached("no connection could be made"), "no connection could be made"),
 }
@@ -112,7 +112,7 @@ def test_a_bank_that_is_switched_off_is_told_when_it_is_back(world: World, versi
         world.hub.openbanking.banks.change(bic, active=True)
 
     item = world.delivery(delivery_id)
-    assert (item.state, item.last["error"]) == ("due", "the bank is switched off")
+    assert (item.state, item.last["error"]) == ("due", "the bank is inactive")
     assert world.banks[version].received == []
     world.clock.advance(60)
     world.hub.delivery.worker.attempt(delivery_id)
@@ -133,7 +133,7 @@ def test_a_notice_to_a_bank_that_was_removed_is_over(world: World) -> None:
     world.hub.delivery.worker.attempt(recorded.delivery_ids[0])
 
     item = world.delivery(recorded.delivery_ids[0])
-    assert (item.state, item.last["error"]) == ("failed", "the consent or its bank is gone")
+    assert (item.state, item.last["error"]) == ("failed", "the consent or its bank no longer exists")
 
 
 @VERSIONS

@@ -306,7 +306,7 @@ def test_one_write_that_fails_does_not_keep_the_others_from_being_told(listening
         patch.setitem(vars(listening.hub.store), "transact", transact)
         assert at(listening, ANNOUNCED) == 4
 
-    (line,) = [line for line in lines.all() if line["message"] == "expiry not told"]
+    (line,) = [line for line in lines.all() if line["message"] == "consent expiry not recorded"]
     assert line["consent_id"] == names[2]
     assert at(listening, ANNOUNCED + 300) == 1
     events = [each.consent_id for each in listening.recorded("event") if each.topic == "consent.expiring"]

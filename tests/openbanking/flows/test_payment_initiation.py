@@ -51,7 +51,7 @@ def test_a_one_time_consent_pays_once(world: World, version: int) -> None:
     payer = Payer(world, version, consent_type="one_time")
 
     assert [payer.pay().status, payer.pay().status] == [200, 401]
-    assert "used up" in payer.pay().body["title"]
+    assert "one-time consent has been used" in payer.pay().body["title"]
     assert payer.calls == 1
     assert world.tpp("GET", "/tpp/consent", bearer=payer.bearer).status == 401
     assert world.tpp("POST", "/tpp/token", {"refresh_token": payer.refresh_token}).status == 400

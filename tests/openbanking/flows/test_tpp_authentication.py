@@ -101,7 +101,7 @@ def test_two_names_that_disagree_are_nobody(careful: World, name: str) -> None:
     answer = WITHOUT_BEARER[name](careful, who(careful, key=other, secret=careful.client_secret))
 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
-    assert "with different values" in answer.body["title"]
+    assert "two different values" in answer.body["title"]
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)

@@ -508,7 +508,7 @@ def test_whatever_else_comes_back_the_event_is_sent_again(listening: World, answ
 def test_a_receiver_that_is_gone_for_good_ends_it(listening: World) -> None:
     delivery = after_one_attempt(listening, Reply(410, b"", {}, 0))
 
-    assert (delivery.state, delivery.last["error"]) == ("failed", "the receiver answered with status 410")
+    assert (delivery.state, delivery.last["error"]) == ("failed", "the receiver responded with status 410")
 
 
 @pytest.mark.parametrize(
@@ -541,7 +541,7 @@ def test_an_event_of_a_client_that_wants_none_any_more_is_over(listening: World)
     listening.hub.delivery.worker.attempt(delivery_id)
 
     delivery = listening.delivery(delivery_id)
-    assert (delivery.state, delivery.last["error"]) == ("failed", "the client has no Events URL any more")
+    assert (delivery.state, delivery.last["error"]) == ("failed", "the client no longer has an Events URL")
     assert listening.receiver.received == []
 
 
@@ -551,7 +551,7 @@ def test_a_client_that_is_switched_off_is_told_when_it_is_back(listening: World)
     listening.hub.delivery.worker.attempt(delivery_id)
 
     delivery = listening.delivery(delivery_id)
-    assert (delivery.state, delivery.last["error"]) == ("due", "the client is switched off")
+    assert (delivery.state, delivery.last["error"]) == ("due", "the client is inactive")
     assert listening.receiver.received == []
     listening.hub.openbanking.clients.activate(listening.client.client_id)
     listening.clock.advance(6)
@@ -566,7 +566,7 @@ def test_an_event_of_a_client_that_is_gone_is_over(listening: World) -> None:
     listening.hub.delivery.worker.attempt(delivery_id)
 
     delivery = listening.delivery(delivery_id)
-    assert (delivery.state, delivery.last["error"]) == ("failed", "the client is gone")
+    assert (delivery.state, delivery.last["error"]) == ("failed", "the client no longer exists")
 
 
 # -- what nobody else may see

@@ -136,7 +136,7 @@ def test_of_a_member_in_two_spellings_snake_case_counts_and_it_is_logged(stage: 
                     assert spelled(answer.text) == spelled(told(handed_on(row, row.answer)))
                 problems = odd_answers(lines)[before:]
                 assert len(problems) == 2
-                assert all(problem.startswith(f"{member.shown} is there in both spellings") for problem in problems)
+                assert all(problem.startswith(f"{member.shown} is present in both spellings") for problem in problems)
 
 
 def test_two_spellings_of_an_unknown_member_are_two_members(stage: Stage) -> None:

@@ -472,9 +472,12 @@ def test_what_a_bank_answers_again_counts_as_its_failure(world: World, caplog: p
     refused = second.pay()
 
     assert error_of(refused)[:2] == (502, "ASPSP_UNKNOWN_ERROR")
-    assert refused.body["additionalErrors"][0]["details"] == "the bank's answer has the payment_id of another order"
+    assert (
+        refused.body["additionalErrors"][0]["details"]
+        == "the payment_id in the bank's response belongs to another order"
+    )
     assert refused.headers["server-timing"].startswith("bank;dur=10.0")
-    assert "payment_id given out again" in caplog.messages
+    assert "payment_id reused" in caplog.messages
 
 
 def test_an_id_that_is_used_for_another_order_after_a_day_does_not_get_the_first_ones_payment(world: World) -> None:
