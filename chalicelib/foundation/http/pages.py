@@ -1,4 +1,4 @@
-"""What all web pages of the service have in common: forms and cookies that come in, and headers that go out."""
+"""Shared parts of all web pages: submitted forms and cookies, security headers, static files and templates."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
 
 HTML = "text/html; charset=utf-8"
 OWN_WINDOW = {"Cross-Origin-Opener-Policy": "same-origin"}
-"""The page has no part in the window that another site has opened, nor in the site's own."""
+"""Cuts the references between the page's window and windows of other sites."""
 ANY_WINDOW = {"Cross-Origin-Opener-Policy": "unsafe-none"}
-"""An application may have opened the window and wait for its PSU there: one page on the way would end that."""
+"""Keeps the reference of an application that opened the window and waits for its PSU; every page on the way needs it.
+"""
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+")
 _FIELDS = 200
 _NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 class ErrorPage(Protocol):
-    """Makes a page for a person whom something went wrong for."""
+    """Renders an error page: the title, what went wrong, and the next step."""
 
     def __call__(self, title: str, what: str, next_step: str, *, status: int) -> Response: ...
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One request of a person's browser."""
+    """One request from a person's browser."""
 
     incoming: Incoming
 
@@ -48,12 +49,12 @@ class Visit:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether another site's page sent this request, by the browser's headers."""
+        """Whether a page of another site or origin sent the request, according to ``Sec-Fetch-Site``."""
         return self.incoming.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
 
     @cached_property
     def fields(self) -> list[tuple[str, str]]:
-        """The form of a POST, the query of a GET; empty when it cannot be read."""
+        """The form fields of a POST or the query of a GET; empty if the form cannot be parsed."""
         if not self.is_post:
             return list(self.incoming.query)
         if len(self.incoming.body) > BODY_BYTES:
@@ -65,15 +66,15 @@ class Visit:
             return []
 
     def field(self, name: str) -> str:
-        """The first value of a field, or nothing."""
+        """The first value of a field, or an empty string."""
         return next((value for key, value in self.fields if key == name), "")
 
     def values(self, name: str) -> list[str]:
-        """Every value of a field."""
+        """All values of a field."""
         return [value for key, value in self.fields if key == name]
 
     def cookie(self, name: str) -> str:
-        """The value of a cookie, or nothing. Whatever other cookies look like, they do not hide it."""
+        """The value of a cookie, or an empty string; malformed cookies beside it are ignored."""
         pairs = (part.strip().partition("=") for part in self.incoming.headers.get("cookie", "").split(";"))
         return next((value for key, _, value in pairs if key == name), "")
 
@@ -82,9 +83,9 @@ def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-orig
     """The security headers of a page.
 
     Args:
-        leads_to: the addresses at which the page's forms and their redirects may end.
-        referrer: ``no-referrer`` where codes or tokens pass; it makes a form's Origin ``null``.
-        sources: further sources of a directive of the policy, for example ``script_src="'self'"``.
+        leads_to: URLs that the page's forms may submit or redirect to.
+        referrer: the Referrer-Policy; ``no-referrer`` protects codes and tokens, but sets a form's Origin to ``null``.
+        sources: CSP directives to add or replace, for example ``script_src="'self'"``.
     """
     places = " ".join(("'self'", *sorted({origin for url in leads_to if (origin := safe_origin(url))})))
     allowed = {"style_src": "'self'", "img_src": "'self'"} | sources
@@ -99,24 +100,26 @@ def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-orig
 
 
 def html_answer(text: str, status: int, security: Mapping[str, str], cookie: str = "") -> Response:
-    """A page that no cache keeps; ``cookie`` is a whole Set-Cookie value."""
+    """An HTML response that must not be cached; ``cookie`` is a complete Set-Cookie value."""
     return text_answer(text, HTML, status, {**security, **_set_cookie_header(cookie)})
 
 
 def see_other(location: str, *cookies: str) -> Response:
-    """The browser goes on with GET; each of ``cookies`` is a whole Set-Cookie value."""
+    """A 303 redirect, which browsers follow with GET; each of ``cookies`` is a complete Set-Cookie value."""
     headers = {**security_headers(referrer="no-referrer"), "Location": location, **_set_cookie_header(*cookies)}
     return text_answer("", "text/plain; charset=utf-8", 303, headers)
 
 
 def cookie(name: str, value: str, seconds: int, *, path: str, secure: bool) -> str:
-    """A Set-Cookie value that scripts cannot read and other sites' forms do not send; no seconds delete the cookie."""
+    """A Set-Cookie value, hidden from scripts and not sent with other sites' forms; zero ``seconds`` deletes the
+    cookie.
+    """
     flags = "; HttpOnly; SameSite=Lax" + ("; Secure" if secure else "")
     return f"{name}={value}; Path={path}; Max-Age={seconds}{flags}"
 
 
 def safe_origin(url: str) -> str:
-    """Scheme, host and port, if they can stand in a policy without changing it."""
+    """The scheme, host and port of ``url``; an empty string if they are not safe to insert into a policy."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -126,7 +129,7 @@ def safe_origin(url: str) -> str:
 
 
 def _set_cookie_header(*values: str) -> dict[str, Any]:
-    """The header of some Set-Cookie values; of several a list, which Chalice sends as several headers."""
+    """The Set-Cookie header; multiple values form a list, which Chalice sends as separate headers."""
     given = [value for value in values if value]
     return {"Set-Cookie": given if len(given) > 1 else given[0]} if given else {}
 
@@ -136,23 +139,25 @@ TYPES: Mapping[str, str] = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-"""What a room may have in its folder, all of it text, by suffix."""
+"""The content types of static files by suffix; all are text."""
 _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True)
 class StaticFiles:
-    """The files of some folders, the first folder wins, and single ``files`` from elsewhere; read on demand."""
+    """Static files from ``folders`` (the first match wins) and individual ``files``; read on demand."""
 
     folders: Sequence[Path]
     files: Sequence[Path] = ()
 
     def name(self, file: str) -> str:
-        """The name that ``file`` is served under: ``style.css`` is ``style.0123456789ab.css``. Raises: KeyError."""
+        """The public name of ``file``, which contains a hash: ``style.css`` becomes ``style.0123456789ab.css``.
+        Raises: KeyError.
+        """
         return self._files_by_name[file]
 
     def answer(self, name: str) -> Response | None:
-        """The file that is served under ``name``, or ``None``."""
+        """The response with the file of this public name, or ``None``."""
         file = self._files.get(name)
         if file is None:
             return None
@@ -161,7 +166,7 @@ class StaticFiles:
 
     @cached_property
     def _files(self) -> Mapping[str, Path]:
-        """The files by the names that they are served under."""
+        """The files by public name."""
         found = {file.name: file for file in self.files}
         for folder in reversed(self.folders):
             found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
@@ -178,23 +183,23 @@ def _hashed_name(file: Path) -> str:
 
 @dataclass(frozen=True)
 class Templates:
-    """The templates in some folders, the first of which wins; ``filters`` by the names that templates use."""
+    """The templates in ``folders`` (the first match wins); ``filters`` by their names in templates."""
 
     folders: Sequence[Path]
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def render(self, template: str, /, **context: Any) -> str:
-        """The text of a page. Raises: jinja2.UndefinedError, for a value that the template needs and was not given."""
+        """Render a page. Raises: jinja2.UndefinedError: a value that the template needs is missing."""
         return self._environment.get_template(template).render(**context)
 
     def load(self) -> None:
-        """Load every template now, so that no visitor waits for it."""
+        """Load every template in advance, so that no visitor waits for it."""
         for name in self._environment.list_templates():
             self._environment.get_template(name)
 
     @cached_property
     def _environment(self) -> Environment:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # few requests need templates
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # imported late: few requests need templates
 
         environment = Environment(
             loader=FileSystemLoader(self.folders),

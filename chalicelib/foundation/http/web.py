@@ -1,7 +1,7 @@
-"""HTTP at the edge: parsed requests, and answers of text that is serialised here.
+"""HTTP at the edge: parsed requests, and responses serialised here.
 
-Chalice would turn ``Decimal`` into binary floating point, so no view answers a dictionary; and it turns unknown
-exceptions into its own 500 before middleware sees them, so every view is registered by ``Routes``.
+Chalice would convert ``Decimal`` to binary floating point, so views never return dictionaries. It would also turn
+unknown exceptions into its own 500 response before middleware sees them, so ``Routes`` registers every view.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ BODY_BYTES = 65536
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 OTHERS = "X-AMAZON-APIGATEWAY-ANY-METHOD"
-"""The methods that a path does not name, as API Gateway's import of routes spells them."""
+"""API Gateway's OpenAPI name for all methods that a path does not define."""
 _SEGMENTS = ("{first}", "{second}", "{third}", "{fourth}", "{fifth}", "{sixth}")
-_ANY_CONTENT = ["*/*"]  # content types are judged here, in our own words, and not by Chalice
+_ANY_CONTENT = ["*/*"]  # views check content types with the service's own error messages, not Chalice's
 
 
 class WrongMethod(Exception):
-    """The path does not have the request's method; ``allowed`` has its methods (RFC 9110, 15.5.6)."""
+    """The path does not support the request's method; ``allowed`` lists the supported methods (RFC 9110, 15.5.6)."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self.allowed = ", ".join(allowed)
@@ -36,7 +36,7 @@ class WrongMethod(Exception):
 
 
 class UnreadableBody(ValueError):
-    """An unreadable body; ``reason`` is the broken rule."""
+    """A body or query that cannot be parsed; ``kind`` classifies the fault and the message describes it."""
 
     def __init__(self, kind: str, reason: str) -> None:
         self.kind = kind
@@ -45,9 +45,9 @@ class UnreadableBody(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """One request: headers by lower-case name, the query as pairs, and the exact bytes of the body.
+    """One request: headers by lower-case name, the query as name-value pairs, and the raw body.
 
-    A HEAD arrives as a GET with ``is_head``: its view changes nothing and makes no calls.
+    A HEAD request arrives as a GET with ``is_head`` set; its view must have no side effects and make no calls.
     """
 
     method: str
@@ -90,11 +90,11 @@ class Incoming:
         return self.headers.get("content-type", JSON).partition(";")[0].strip().lower() or JSON
 
     def parameters(self, repeatable: Collection[str] = ()) -> dict[str, str]:
-        """The query, without the ``repeatable`` names. Raises: BadContent, for another name that is given twice."""
+        """The query parameters, except ``repeatable`` ones. Raises: UnreadableBody: another parameter is repeated."""
         return _once(self.query, repeatable)
 
     def json(self, limit: int = BODY_BYTES) -> Any:
-        """The body as JSON. Raises: BadContent with the kind ``type``, ``size`` or ``json``."""
+        """Parse the body as JSON. Raises: UnreadableBody of kind ``type``, ``size`` or ``json``."""
         self._check_size(limit)
         if self.content_type != JSON:
             raise UnreadableBody("type", f"Content-Type must be {JSON}")
@@ -104,12 +104,12 @@ class Incoming:
             raise UnreadableBody("json", f"the body is not valid JSON: {error}") from None
 
     def form(self, repeatable: Collection[str] = ()) -> dict[str, str]:
-        """The body as a form, without the ``repeatable`` names.
+        """Parse the body as a form; ``repeatable`` fields are left out.
 
-        Members without a value count as absent (RFC 6749 §3.1).
+        Fields without a value count as absent (RFC 6749 §3.1).
 
         Raises:
-            BadContent.
+            UnreadableBody: of kind ``size`` or ``form``.
         """
         self._check_size(BODY_BYTES)
         try:
@@ -138,7 +138,7 @@ def _once(pairs: Iterable[tuple[str, str]], repeatable: Collection[str]) -> dict
 
 
 def json_answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON answer that no cache keeps."""
+    """A JSON response that must not be cached."""
     return text_answer(jsontext.dumps(value), JSON, status, headers)
 
 
@@ -156,32 +156,32 @@ def text_answer(text: str, content_type: str, status: int = 200, headers: Mappin
 
 
 def redirect(url: str) -> Response:
-    """See Other: the browser goes on with GET."""
+    """A 303 redirect, which browsers follow with GET."""
     headers = {"Location": url, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
     return Response("", status_code=303, headers={"Content-Type": "text/plain; charset=utf-8", **headers})
 
 
 P = TypeVar("P")
 View = Callable[[P, Incoming], Response]
-"""What answers a request: a function of the parts that it uses, and the request."""
+"""A view: takes the parts of the service it uses and the request, and returns the response."""
 Failed = Callable[[P, Incoming, Exception], Response]
 
 
 def head_of_redirect() -> Response:
-    """The answer to HEAD where GET makes something and leads there: without a Location, since nothing is made."""
+    """The response to HEAD where GET creates something and redirects to it: no Location, because nothing is created."""
     return text_answer("", "text/plain; charset=utf-8", 303)
 
 
 class Routes(Blueprint, Generic[P]):
-    """A blueprint whose views take parts of the service and an ``Incoming``, take any content type, and may raise.
+    """A blueprint whose views take parts of the service and an ``Incoming``, accept any content type, and may raise.
 
-    Every path takes every method: HEAD is answered as GET without the body, OPTIONS lists the methods, and any other
-    raises a ``WrongMethod``, answered with 405.
+    Every path accepts every method: HEAD is handled as GET without a response body, OPTIONS lists the methods, and
+    all others raise ``WrongMethod`` and get status 405.
 
     Args:
         import_name: the module's name.
-        failed: turns a view's exception into an answer.
-        otherwise: answers the methods that a path does not name, HEAD and OPTIONS too, instead of the above.
+        failed: converts a view's exception into a response.
+        otherwise: handles all methods that a path does not define, including HEAD and OPTIONS.
     """
 
     def __init__(self, import_name: str, failed: Failed[P], otherwise: View[P] | None = None) -> None:
@@ -192,7 +192,7 @@ class Routes(Blueprint, Generic[P]):
         self._parts: Callable[[], P] | None = None
 
     def bind(self, parts: Callable[[], P]) -> Self:
-        """Have the views take what ``parts`` answers; it is called with each request."""
+        """Pass the result of ``parts`` to the views; ``parts`` is called for each request."""
         self._parts = parts
         return self
 
@@ -203,7 +203,7 @@ class Routes(Blueprint, Generic[P]):
         return self._decorator(path, ["POST"], failed)
 
     def serve(self, path: str, methods: Sequence[str], view: View[P], failed: Failed[P] | None = None) -> None:
-        """Have ``view`` answer ``methods`` at ``path``."""
+        """Register ``view`` for ``methods`` at ``path``."""
         if path not in self._views:
             self._views[path] = {}
             if self._otherwise:
@@ -215,9 +215,9 @@ class Routes(Blueprint, Generic[P]):
             self._register(path, methods, view, failed)
 
     def serve_below(self, path: str, methods: Sequence[str], view: View[P]) -> None:
-        """Register ``view`` at ``path`` and at every free path of one to six segments below it.
+        """Register ``view`` at ``path`` and at all paths of one to six arbitrary segments below it.
 
-        ``{proxy+}`` would take them all, but Chalice's local gateway does not know it.
+        ``{proxy+}`` would match them all, but Chalice's local gateway does not support it.
         """
         if path:
             self.serve(path, methods, view)
