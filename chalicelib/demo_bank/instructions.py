@@ -117,9 +117,9 @@ def to_minor_units(amount: object) -> int:
     whole, _, fraction = str(amount).partition(".")
     fraction = fraction.rstrip("0")
     if len(fraction) > MINOR_DIGITS:
-        raise UnpayableAmount(f"an amount must have at most {MINOR_DIGITS} decimals")
+        raise UnpayableAmount(f"an amount must have at most {MINOR_DIGITS} decimal places")
     if len(whole.lstrip("0")) > _WHOLE_DIGITS:
-        raise UnpayableAmount(f"an amount must have at most {_WHOLE_DIGITS} digits before the dot")
+        raise UnpayableAmount(f"an amount must have at most {_WHOLE_DIGITS} digits before the decimal point")
     return int(whole + fraction.ljust(MINOR_DIGITS, "0"))
 
 

@@ -92,7 +92,7 @@ class Secrets:
             self._client.put_secret_value(**request)
         except ClientError as error:
             if error.response["Error"]["Code"] == "ResourceExistsException":
-                raise SecretChanged(f"somebody else changed the secret {name} at the same time") from None
+                raise SecretChanged(f"the secret {name} was changed concurrently") from None
             raise
 
 

@@ -88,7 +88,7 @@ def _is_deeper(value: Any, depth: int) -> bool:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise InvalidJson("a member is given twice")
+        raise InvalidJson("a member is present twice")
     return members
 
 

@@ -60,9 +60,9 @@ class SesMailer:
             )
         except ClientError as error:
             code = error.response["Error"]["Code"]
-            raise MailFailed(f"SES answered {code}", final=code in _FINAL) from None
+            raise MailFailed(f"SES responded with {code}", final=code in _FINAL) from None
         except BotoCoreError as error:
-            raise MailFailed(f"SES did not answer: {type(error).__name__}") from None
+            raise MailFailed(f"SES did not respond: {type(error).__name__}") from None
 
 
 class FileMailer:

@@ -134,13 +134,13 @@ def _port(value: str) -> int:
 
 def _prefix(value: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9-]{1,60}", value):
-        raise ValueError("must be lower-case letters, digits and hyphens")
+        raise ValueError("must contain only lower-case letters, digits and hyphens")
     return value
 
 
 def _mail_address(value: str) -> str:
     if not re.fullmatch(r"[!-~]{1,64}@[A-Za-z0-9.:-]+", value):
-        raise ValueError("must be the address of a mailbox, like causeway@example.com")
+        raise ValueError("must be an email address such as causeway@example.com")
     return value
 
 
@@ -159,7 +159,7 @@ def _url(stage: Stage) -> Callable[[str], str]:
             raise ValueError("must be set outside the local stage")
         parts = urlsplit(value)
         if parts.scheme not in schemes or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError(f"must be an address that begins with {' or '.join(schemes)}://")
+            raise ValueError(f"must be a URL that begins with {' or '.join(schemes)}://")
         return value.rstrip("/")
 
     return parse

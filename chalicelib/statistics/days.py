@@ -63,7 +63,7 @@ def parse_day(text: str) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise ValueError(f"{text!r} is no day: give one like 2026-11-22")
+    raise ValueError(f"{text!r} is not a day: use the format 2026-11-22")
 
 
 def clock_time(second: int) -> str:
@@ -80,7 +80,7 @@ def days_of_quarter(quarter: str) -> DayRange:
     """The days of a quarter such as ``2026-Q4``. Raises: ValueError."""
     given = _QUARTER.fullmatch(quarter)
     if given is None:
-        raise ValueError(f"{quarter!r} is no quarter: give one like 2026-Q4")
+        raise ValueError(f"{quarter!r} is not a quarter: use the format 2026-Q4")
     first = date(int(given[1]), 3 * int(given[2]) - 2, 1)
     return DayRange(first, _next_quarter(first) - timedelta(days=1))
 

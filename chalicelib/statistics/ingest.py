@@ -183,11 +183,9 @@ class Ingest:
     def _check(self, day: date) -> None:
         today = self._clock.now().date()
         if day >= today:
-            raise DayRefused(day, "is not over yet: a day can be ingested from midnight (UTC) on")
+            raise DayRefused(day, "is not over yet: a day can be ingested after midnight (UTC)")
         if day < today - timedelta(days=OLDEST_INGESTED):
-            raise DayRefused(
-                day, f"is more than {OLDEST_INGESTED} days ago: what was counted then is not kept any more"
-            )
+            raise DayRefused(day, f"is more than {OLDEST_INGESTED} days ago: its counters have expired")
 
     def _load_days(self, bic: str, days: Sequence[date]) -> _StoredDays:
         span = min(days), max(days)

@@ -29,14 +29,14 @@ class TypeNote(NamedTuple):
 
 TYPE_NOTES: Sequence[TypeNote] = (
     TypeNote(
-        r"An IBAN(?: in capitals without spaces|: its length.*? are taken too)",
+        r"An IBAN(?: in capitals without spaces| with the length.*? are accepted)",
         "IBAN",
         "IBAN",
         "Length, structure and check digits follow the rules of its country. Requests may use lower case and spaces",
     ),
     TypeNote(r"A BIC of 8 or 11 characters", "BIC", "BIC", "8 or 11 characters (ISO 9362)"),
     TypeNote(
-        r"An amount of money of at most (\d+) digits[^`]*?as it was written",
+        r"An amount of money of at most (\d+) digits[^`]*?passed on unchanged",
         "amount {0}",
         "amount 10",
         "An amount of money: a string or a number of at most 10 digits, with a dot before the decimals and "
@@ -44,7 +44,7 @@ TYPE_NOTES: Sequence[TypeNote] = (
         "receives it exactly as you sent it",
     ),
     TypeNote(
-        r"A number of at most (\d+) digits, with a dot as decimal separator",
+        r"A number of at most (\d+) digits, with a decimal point if needed",
         "number {0}",
         "number 20",
         "A string or a number of at most 20 digits, with a dot before the decimals",
@@ -75,15 +75,15 @@ TYPE_NOTES: Sequence[TypeNote] = (
         "A name of 1 to 50 characters: letters, spaces and ' \u2019 - . , & / ( ), without digits",
     ),
     TypeNote(
-        r"A country code of ISO 3166-1 alpha-(\d)", "country {0}", "country 2", "A country code of ISO 3166-1 alpha-2"
+        r"A country code \(ISO 3166-1 alpha-(\d)\)", "country {0}", "country 2", "An ISO 3166-1 alpha-2 country code"
     ),
-    TypeNote(r"A currency code of ISO 4217", "currency", "currency", "A currency code of ISO 4217, such as `EUR`"),
+    TypeNote(r"A currency code \(ISO 4217\)", "currency", "currency", "An ISO 4217 currency code, such as `EUR`"),
     TypeNote(r"A date, YYYY-MM-DD", "date", "date", "A day, as `YYYY-MM-DD`"),
     TypeNote(
-        r"An absolute http or https address without user information and fragment",
+        r"An absolute http or https URL without user information or fragment",
         "address",
         "address",
-        "An absolute http or https URL of at most 2,048 characters, without user information and fragment",
+        "An absolute http or https URL of at most 2,048 characters, without user information or fragment",
     ),
     TypeNote(
         r"A whole number from (\d+) to (\d+)", "integer {0} to {1}", "integer 1 to 99", "A whole number within bounds"

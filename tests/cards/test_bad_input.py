@@ -138,7 +138,7 @@ def test_a_member_may_be_called_anything_and_is_unknown(stage: Scene, name: str)
     answer = call(stage, "updateHolder", {"holder_id": "x", name: 1})
 
     assert answer.status_code == 2002, "the first fault in the order of the table"
-    assert "is not known here" in answer.message
+    assert "is not recognised" in answer.message
     alone = call(stage, "getDesign", {"program_id": 101, name: 1})
     assert alone.status_code == 2008
 

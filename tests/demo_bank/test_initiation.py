@@ -60,7 +60,7 @@ def test_a_repeated_request_gets_the_payment_that_it_made(stage: Stage) -> None:
 def test_an_amount_with_more_than_two_decimals_is_refused(stage: Stage, amount: str) -> None:
     reply = stage.webhook(SINGLE[stage.profile.name], single(stage, amount), token=token(stage))
     assert code(reply) == either(stage, (400, 4001), (400, "FORMAT_ERROR"))
-    assert "decimals" in reply.text
+    assert "decimal places" in reply.text
 
 
 def test_an_account_of_somebody_else_or_not_approved_pays_nothing(stage: Stage) -> None:

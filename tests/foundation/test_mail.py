@@ -71,7 +71,7 @@ def test_an_error_of_ses_says_whether_it_may_pass_and_not_to_whom(ses: Ses, code
 
     with pytest.raises(MailFailed) as failed:
         SesMailer("causeway@example.com").send(MAIL, "0f")
-    assert (str(failed.value), failed.value.final) == (f"SES answered {code}", final)
+    assert (str(failed.value), failed.value.final) == (f"SES responded with {code}", final)
 
 
 def test_ses_that_does_not_answer_may_do_so_later(ses: Ses) -> None:

@@ -116,16 +116,16 @@ def test_the_prefix_names_key_and_secrets() -> None:
         ("PORT", "65536", "must be a port number"),
         ("PORT", "-1", "must be a port number"),
         ("PORT", "٨٠", "must be a port number"),
-        ("PUBLIC_URL", "causeway.example.com", "must be an address"),
-        ("PUBLIC_URL", "ftp://causeway.example.com", "must be an address"),
-        ("PUBLIC_URL", "https://", "must be an address"),
+        ("PUBLIC_URL", "causeway.example.com", "must be a URL"),
+        ("PUBLIC_URL", "ftp://causeway.example.com", "must be a URL"),
+        ("PUBLIC_URL", "https://", "must be a URL"),
         ("PUBLIC_URL", "https://[::1", "Invalid IPv6 URL"),
-        ("PUBLIC_URL", "https://causeway.example.com/?a=b", "must be an address"),
-        ("BANK_API_URL", "https://causeway.example.com/#a", "must be an address"),
-        ("RESOURCE_PREFIX", "Causeway", "must be lower-case letters"),
-        ("RESOURCE_PREFIX", "a b", "must be lower-case letters"),
-        ("MAIL_FROM", "Causeway", "must be the address of a mailbox"),
-        ("MAIL_FROM", "a@b.example\nBcc: c@d.example", "must be the address of a mailbox"),
+        ("PUBLIC_URL", "https://causeway.example.com/?a=b", "must be a URL"),
+        ("BANK_API_URL", "https://causeway.example.com/#a", "must be a URL"),
+        ("RESOURCE_PREFIX", "Causeway", "must contain only lower-case letters"),
+        ("RESOURCE_PREFIX", "a b", "must contain only lower-case letters"),
+        ("MAIL_FROM", "Causeway", "must be an email address such as"),
+        ("MAIL_FROM", "a@b.example\nBcc: c@d.example", "must be an email address such as"),
         ("LOG_LEVEL", "LOUD", "must be one of DEBUG"),
     ],
 )
@@ -141,7 +141,7 @@ def test_a_wrong_value_names_its_variable(variable: str, value: str, reason: str
 def test_outside_the_local_stage_the_public_address_is_required_and_https(stage: str) -> None:
     with pytest.raises(InvalidSetting, match="PUBLIC_URL: must be set outside the local stage"):
         Settings.from_environment({"STAGE": stage})
-    with pytest.raises(InvalidSetting, match="PUBLIC_URL: must be an address that begins with https://"):
+    with pytest.raises(InvalidSetting, match="PUBLIC_URL: must be a URL that begins with https://"):
         Settings.from_environment({"STAGE": stage, "PUBLIC_URL": "http://causeway.example.com"})
 
 

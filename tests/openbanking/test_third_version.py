@@ -178,7 +178,7 @@ def test_a_bank_of_the_third_version_is_registered_under_its_rules(bank: ThirdBa
     assert {each.bic: each.reports for each in expected_banks(bank.world.hub.openbanking.banks)}[BIC] is False
     with pytest.raises(InvalidBank, match=r"api_version must be 1 or 2 or 3$"):
         bank.world.hub.openbanking.banks.add(_new_bank([], api_version=4))
-    with pytest.raises(InvalidBank, match="has to sign"):
+    with pytest.raises(InvalidBank, match="must sign its calls"):
         bank.world.hub.openbanking.banks.change(BIC, public_keys=[])
 
 

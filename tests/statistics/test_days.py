@@ -64,7 +64,7 @@ def test_a_range_has_the_quarters_of_its_days(since: str, until: str, quarters: 
 def test_days_are_written_in_one_way_only() -> None:
     assert parse_day("2026-11-22") == DAY
     for text in ("", "20261122", "2026-W47-7", "2026-11-22 ", "22.11.2026", "2026-02-30", "\u0662026-11-22", "today"):
-        with pytest.raises(ValueError, match="is no day: give one like 2026-11-22"):
+        with pytest.raises(ValueError, match="is not a day: use the format 2026-11-22"):
             parse_day(text)
 
 
@@ -91,5 +91,5 @@ def test_quarters_have_their_days() -> None:
     "text", ["", "2026", "2026-Q0", "2026-Q5", "2026Q1", "26-Q1", " 2026-Q1", "2026-q1", "9999-Q4"]
 )
 def test_what_is_no_quarter_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no quarter: give one like 2026-Q4"):
+    with pytest.raises(ValueError, match="is not a quarter: use the format 2026-Q4"):
         days_of_quarter(text)

@@ -144,7 +144,7 @@ def test_a_request_that_is_refused_says_why_and_what_to_do(
     open_request(user, client_id)
     for changes, said in (
         ({"scope": []}, "Scopes must not be empty"),
-        ({"consent_type": "one_time"}, "is possible with payment scopes only"),
+        ({"consent_type": "one_time"}, "is allowed with payment scopes only"),
         ({"scope": ["accounts"]}, "does not provide"),
         ({"consent_type": "<b>"}, "Change the request, and run it again"),
     ):

@@ -150,7 +150,7 @@ class Request(Message):
         members, nulls = cls._read_members(body)
         request, problems = cls._validate(members)
         problems += [
-            Problem(printable_name(name), "unknown", "is not known here") for name in body if not _is_text(name)
+            Problem(printable_name(name), "unknown", "is not recognised") for name in body if not _is_text(name)
         ]
         late = cls.late.select(problems, members) if cls.late else []
         if len(late) < len(problems):

@@ -80,5 +80,5 @@ def public_key(pem: str) -> RSAPublicKey:
     """Load a public key. Raises: ValueError, if ``pem`` is not a public RSA key of at least 3072 bits."""
     key = signatures.load_public_key(pem)
     if key.key_size < MINIMUM_KEY_BITS:
-        raise signatures.InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_KEY_BITS} are needed")
+        raise signatures.InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_KEY_BITS} are required")
     return key

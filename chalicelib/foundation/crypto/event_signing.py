@@ -42,7 +42,7 @@ def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -
         ValueError: ``keys`` is empty; events are never sent unsigned.
     """
     if not keys:
-        raise ValueError("an event needs a secret to be signed with")
+        raise ValueError("signing an event requires at least one secret")
     content = b"%s.%d.%s" % (message_id.encode(), timestamp, body)
     return {
         "webhook-id": message_id,

@@ -26,10 +26,10 @@ def problem(name: str, given: str) -> str | None:
     if not LENGTH[0] <= len(password) <= LENGTH[1]:
         return f"password must have {LENGTH[0]} to {LENGTH[1]} characters"
     if password.lower() == name:
-        return "password must not be the email"
+        return "password must not be the email address"
     estimate = zxcvbn(password[:_ESTIMATED], user_inputs=[name, *name.split("@")])
     if estimate["score"] < _GUESSABLE:
-        reason = estimate["feedback"]["warning"] or "It would be guessed within a million attempts."
+        reason = estimate["feedback"]["warning"] or "It can be guessed within a million attempts."
         return f"password is too easy to guess: {reason[:1].lower()}{reason[1:].removesuffix('.')}"
     return None
 

@@ -109,10 +109,10 @@ class SecretKeys(ABC):
             except Exception:
                 if not state:
                     raise
-                log.exception("keys not read again")  # what was read before goes on for as long again
+                log.exception("keys not reloaded")  # what was read before goes on for as long again
             if not state.get(self.always_there):
                 raise NoKeys(
-                    f"the secret {self._name} holds no keys yet: run `.venv/bin/python -m infra.admin keys init`"
+                    f"the secret {self._name} contains no keys yet: run `.venv/bin/python -m infra.admin keys init`"
                 )
             self._state, self._loaded_at = state, self._clock.time()
         return state

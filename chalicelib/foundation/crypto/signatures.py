@@ -39,7 +39,7 @@ def verify(keys: Iterable[RSAPublicKey], body: bytes, signature: str) -> bool:
 def describe_attempt(keys: Iterable[RSAPublicKey], body: bytes) -> str:
     """Describe a verification for a sandbox: the ids of ``keys``, length and digest of ``body``."""
     tried = ", ".join(key_id(key) for key in keys) or "none"
-    return f"keys tried: {tried}; body received: {len(body)} bytes with the SHA-256 {hashlib.sha256(body).hexdigest()}"
+    return f"keys tried: {tried}; body received: {len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}"
 
 
 def _verifies(key: RSAPublicKey, body: bytes, signature: bytes) -> bool:
@@ -88,7 +88,7 @@ def load_public_key(pem: str) -> RSAPublicKey:
     if not isinstance(key, RSAPublicKey):
         raise InvalidKey("the public key must be an RSA key")
     if key.key_size < MINIMUM_BITS:
-        raise InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_BITS} are needed")
+        raise InvalidKey(f"the public key has {key.key_size} bits; at least {MINIMUM_BITS} are required")
     return key
 
 

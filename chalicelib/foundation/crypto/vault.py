@@ -51,8 +51,8 @@ class Vault:
         try:
             version, number = _HEADER.unpack(header)
             if version != _VERSION:
-                raise Unsealable(f"unknown version of a sealed value at {context}")
+                raise Unsealable(f"unknown version of the encrypted value at {context}")
             cipher = self._keys.data_key(number)
             return cipher.decrypt(rest[:_NONCE], rest[_NONCE:], header + context.encode()).decode()
         except (struct.error, KeyError, InvalidTag, ValueError):
-            raise Unsealable(f"the sealed value at {context} cannot be opened") from None
+            raise Unsealable(f"the encrypted value at {context} cannot be decrypted") from None

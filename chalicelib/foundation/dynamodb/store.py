@@ -157,7 +157,7 @@ class Store:
         missing.
         """
         if len(keys) > _BATCH:
-            raise ValueError(f"at most {_BATCH} items can be read together")
+            raise ValueError(f"at most {_BATCH} items can be read in one call")
         request: dict[str, Any] = {}
         for table, key in keys:
             wanted = request.setdefault(self._name(table), {"Keys": [], "ConsistentRead": True})["Keys"]

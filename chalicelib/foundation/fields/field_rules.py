@@ -117,7 +117,7 @@ class NumberRule(_ValueRule):
             "maximum": most,
             "maxLength": self.longest + 2,
             "pattern": rf"^-?(?=(?:\.?[0-9]){{1,{self.longest}}}$)[0-9]+(?:\.[0-9]+)?$",
-            "description": f"A number of at most {self.longest} digits, with a dot as decimal separator",
+            "description": f"A number of at most {self.longest} digits, with a decimal point if needed",
             "examples": [int("12345678"[: self.longest])],
         }
 
@@ -145,7 +145,7 @@ class AmountRule(_ValueRule):
         else:
             fault("type", "must be an amount of money")
         if not _AMOUNT.fullmatch(text):
-            fault("value", "must be an amount: digits, with a decimal dot where needed")
+            fault("value", "must be an amount: digits with an optional decimal point")
         if len(text) > self.longest and len(text) - ("." in text) > self.longest:
             fault("length", f"must have at most {self.longest} digits")
         if not text.strip("0."):
@@ -159,8 +159,8 @@ class AmountRule(_ValueRule):
             "maximum": 10**self.longest - 1,
             "maxLength": self.longest + 1,
             "pattern": rf"^(?=.*[1-9])(?=(?:\.?[0-9]){{1,{self.longest}}}$)[0-9]+(?:\.[0-9]+)?$",
-            "description": f"An amount of money of at most {self.longest} digits, with a dot as decimal separator and "
-            "without an exponent; a string or a number, handed on as it was written",
+            "description": f"An amount of money of at most {self.longest} digits, with a decimal point if needed and "
+            "no exponent; a string or a number, passed on unchanged",
             "examples": ["12.50" if self.longest > 3 else "1"],
         }
 

@@ -88,7 +88,7 @@ def _name(letters: str, description: str, example: str, *, digits: bool = False)
         if not _USUAL_NAME.fullmatch(value) and not all(
             _is_in_names(each) or (digits and each.isdecimal()) for each in value
         ):
-            fault("characters", f"must be {letters} and the punctuation of names")
+            fault("characters", f"must contain only {letters} and the punctuation used in names")
         return value if value.strip() else fault("characters", "must not be blank")
 
     no_letters = rf"!-%*+{':' if digits else '0'}-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}"
@@ -157,8 +157,8 @@ def _code(name: str, codes: Callable[[], frozenset[str]], kind: str, longest: in
 
 
 Country = {
-    2: _code("CountryAlpha2", partial(countries, 2), "country code of ISO 3166-1 alpha-2", 2, "DE"),
-    3: _code("CountryAlpha3", partial(countries, 3), "country code of ISO 3166-1 alpha-3", 3, "DEU"),
+    2: _code("CountryAlpha2", partial(countries, 2), "country code (ISO 3166-1 alpha-2)", 2, "DE"),
+    3: _code("CountryAlpha3", partial(countries, 3), "country code (ISO 3166-1 alpha-3)", 3, "DEU"),
 }
 """A country code of ISO 3166-1 in capitals: ``Country[2]`` is alpha-2, ``Country[3]`` alpha-3."""
 
@@ -196,7 +196,7 @@ def _web_address(value: str) -> str:
     with suppress(InvalidAddress):
         if _WEB_ADDRESS.fullmatch(value):
             return check_address(value, local=True)
-    return fault("value", "must be an http or https address with a host, without user information and fragment")
+    return fault("value", "must be an http or https URL with a host and without user information or fragment")
 
 
 Timestamp = Annotated[
@@ -227,8 +227,8 @@ else:
                 "format": "iban",
                 "minLength": 15,
                 "pattern": "^ *[A-Za-z] *[A-Za-z] *[0-9] *[0-9][A-Za-z0-9 ]*$",
-                "description": "An IBAN: its length, structure and check digits are those of its country; "
-                "small letters and spaces are taken too",
+                "description": "An IBAN with the length, structure and check digits of its country; "
+                "lower-case letters and spaces are accepted",
                 "examples": ["GB33BUKB20201555555555"],
             },
         ),
@@ -246,7 +246,7 @@ else:
             },
         ),
     ]
-    Currency = _code("Currency", currencies, "currency code of ISO 4217", 3, "EUR")
+    Currency = _code("Currency", currencies, "currency code (ISO 4217)", 3, "EUR")
     Day = Annotated[
         str,
         TextRule(
@@ -270,7 +270,7 @@ else:
             {
                 "format": "uri",
                 "pattern": f"^{_WEB_ADDRESS.pattern}$",
-                "description": "An absolute http or https address without user information and fragment",
+                "description": "An absolute http or https URL without user information or fragment",
                 "examples": ["https://tpp.example.com/callback"],
             },
         ),

@@ -53,7 +53,7 @@ def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Prob
 
 _REASONS: dict[str, tuple[Kind, str]] = {
     "missing": ("missing", "is required"),
-    "extra_forbidden": ("unknown", "is not known here"),
+    "extra_forbidden": ("unknown", "is not recognised"),
     "string_type": ("type", "must be a string"),
     "bool_type": ("type", "must be true or false"),
     "list_type": ("type", "must be a list"),
@@ -78,7 +78,7 @@ def _describe(entry: Any) -> tuple[Kind, str]:
         return "length", f"must have at least {context['min_length']} entry"
     if name in ("literal_error", "enum"):
         return "value", f"must be {context['expected']}"
-    return _REASONS.get(name, ("type", "is not of the right type"))
+    return _REASONS.get(name, ("type", "has the wrong type"))
 
 
 _BRANCH = re.compile(r"str|int|bool|none|constrained-str|(?:function-\w+|list|dict)\[.*\]", re.DOTALL)

@@ -60,18 +60,18 @@ def check_address(url: str, *, local: bool, length: int = 2048) -> str:
         InvalidAddress: saying what is wrong.
     """
     if not url or len(url) > length or not url.isprintable() or " " in url or not url.isascii():
-        raise InvalidAddress(f"must be an address of at most {length} printable ASCII characters without spaces")
+        raise InvalidAddress(f"must be a URL of at most {length} printable ASCII characters without spaces")
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise InvalidAddress("is not an address") from None
+        raise InvalidAddress("is not a valid URL") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise InvalidAddress("must begin with https:// (or http:// in the local stage) and name a host")
+        raise InvalidAddress("must begin with https:// (or http:// in the local stage) and have a host")
     if parts.username is not None or parts.fragment:
-        raise InvalidAddress("must have neither user information nor a fragment")
+        raise InvalidAddress("must not contain user information or a fragment")
     if not local and parts.scheme != "https":
-        raise InvalidAddress("must be https outside the local stage")
+        raise InvalidAddress("must use https outside the local stage")
     if not local:
         check_host(host)
     return url
@@ -91,10 +91,10 @@ def check_host(host: str) -> None:
     """
     is_address = _is_address(host)
     if not is_address and (not _NAME.fullmatch(host) or _ENDS_IN_A_NUMBER.fullmatch(host)):
-        raise InvalidAddress("must name its host as a name, as four decimal numbers, or as an IPv6 address")
+        raise InvalidAddress("must have a host that is a name, a dotted-decimal IPv4 address or an IPv6 address")
     public = is_public(host) if is_address else "." in host and not f".{host}".endswith(_PRIVATE_NAMES)
     if not public:
-        raise InvalidAddress("must not be a private address outside the local stage")
+        raise InvalidAddress("must not point to a private address outside the local stage")
 
 
 def may_be_public(host: str) -> bool:

@@ -27,7 +27,7 @@ class CircuitOpen(Exception):
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
-        super().__init__(f"not to be asked for {retry_after} s")
+        super().__init__(f"calls are paused for {retry_after} s")
 
 
 @dataclass(slots=True)

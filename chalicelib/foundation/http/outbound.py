@@ -176,7 +176,7 @@ def _read(raw: Any) -> bytes:
     while chunk := raw.read(_CHUNK, decode_content=False):
         content += chunk
         if len(content) > ANSWER_BYTES:
-            raise ResponseTooLarge(f"the answer is larger than {ANSWER_BYTES // 1_000_000} MB")
+            raise ResponseTooLarge(f"the response is larger than {ANSWER_BYTES // 1_000_000} MB")
     return bytes(content)
 
 
@@ -204,7 +204,7 @@ def _translate(error: BaseException, handled: BaseException | None) -> OutboundE
         return NotReached(_reason(causes))
     if any(isinstance(cause, ReadTimeoutError | TimeoutError) for cause in causes):
         return TimedOut("no answer came in time")
-    return ConnectionDropped("the connection broke before a whole answer had come")
+    return ConnectionDropped("the connection broke before the response was complete")
 
 
 def _reason(causes: list[BaseException]) -> str:
@@ -280,7 +280,7 @@ class _Response(http.client.HTTPResponse):
         super().begin()
         reader: Any = self.fp.raw
         if reader.ended:
-            raise http.client.RemoteDisconnected("the connection ended within the headers")
+            raise http.client.RemoteDisconnected("the connection ended before the headers were complete")
 
     def _read_status(self) -> tuple[str, int, str]:
         """The status line. Every interim answer is passed over as ``100 Continue`` is.
@@ -342,7 +342,7 @@ def _resolve(host: str, port: int, seconds: float) -> list[Any]:
     try:
         found = answers.get(timeout=seconds)
     except queue.Empty:
-        raise socket.gaierror("the name was not resolved in time") from None
+        raise socket.gaierror("the host name was not resolved in time") from None
     if isinstance(found, Exception):
         raise found
     addresses: list[Any] = found

@@ -32,7 +32,7 @@ class WrongMethod(Exception):
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self.allowed = ", ".join(allowed)
-        super().__init__(f"this address takes {self.allowed} only")
+        super().__init__(f"this URL accepts only {self.allowed}")
 
 
 class UnreadableBody(ValueError):
@@ -115,7 +115,7 @@ class Incoming:
         try:
             pairs = parse_qsl(self.body.decode("utf-8"), errors="strict", max_num_fields=100)
         except ValueError:
-            raise UnreadableBody("form", "the body is not a form in UTF-8") from None
+            raise UnreadableBody("form", "the body is not a UTF-8 form") from None
         try:
             return _once(pairs, repeatable)
         except UnreadableBody as error:
@@ -132,7 +132,7 @@ def _once(pairs: Iterable[tuple[str, str]], repeatable: Collection[str]) -> dict
         if name in repeatable:
             continue
         if name in members:
-            raise UnreadableBody("repeated", "a parameter is given twice")
+            raise UnreadableBody("repeated", "a parameter is present twice")
         members[name] = value
     return members
 

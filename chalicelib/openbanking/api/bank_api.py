@@ -33,7 +33,7 @@ def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: 
     answers.as_refusal(error)
     return openbanking.error_page(
         "Something went wrong here",
-        "You are on your way back from the bank, and the service failed to take you there.",
+        "The service failed while it was returning you from the bank.",
         "Nothing was approved. Load this page again in a moment.",
         status=500,
     )
@@ -106,9 +106,9 @@ def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incom
         )
     except UnknownCancelUrl:
         return openbanking.error_page(
-            "This address does not lead anywhere",
-            "It may be mistyped, or the authorization or the application that it belonged to is gone.",
-            "Go back to the application that you came from and start again.",
+            "Page not found",
+            "The address may be mistyped, or its authorization or application no longer exists.",
+            "Go back to the application you came from and start again.",
             status=404,
         )
 

@@ -31,9 +31,9 @@ def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: 
     refusal = answers.as_refusal(error)
     status = TPP_ERRORS.status(refusal)
     return openbanking.error_page(
-        "The authorization cannot begin",
+        "The authorization cannot start",
         refusal.message[:1].upper() + refusal.message[1:] + ".",
-        "Go back to the application that you came from; its makers need to know what this page says.",
+        "Go back to the application you came from, and report this message to its developers.",
         status=status if status >= 500 else 400,
     )
 
@@ -51,9 +51,9 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
     callback_url = pairs.get("redirect_uri") or client.callback_url
     if callback_url not in client.callback_urls:
         return openbanking.error_page(
-            "The authorization cannot begin",
-            "The redirect_uri is not a Callback URL that this client is registered with.",
-            "Nobody was sent anywhere, since the address could belong to somebody else.",
+            "The authorization cannot start",
+            "The redirect_uri is not one of this client's registered Callback URLs.",
+            "You were not redirected, because the address could belong to someone else.",
             status=400,
         )
     try:

@@ -22,7 +22,7 @@ def _british_account(value: object) -> str:
     if not isinstance(text, str):
         fault("type", "must be a string or a whole number")
     if read_account(text) is None:
-        fault("value", "must be an account number of 8 digits, or one with its sort code of 6")
+        fault("value", "must be an 8-digit account number, alone or with its 6-digit sort code")
     return text
 
 
@@ -31,9 +31,8 @@ _BRITISH_ACCOUNT: Mapping[str, Any] = {
     "pattern": "^(?:[0-9]{8}|[0-9]{6}[ /-]?[0-9]{8}|[0-9]{8}[ /-][0-9]{6})$",
     "minimum": 0,
     "maximum": 10**14 - 1,
-    "description": "An account number of 8 digits; or sort code and account number, in either order, with a space, a "
-    "hyphen or a slash between them; or 14 digits, sort code first. A whole number stands for its digits, with the "
-    "zeros in front that it has lost",
+    "description": "An 8-digit account number; or sort code and account number, in either order, separated by a space, "
+    "a hyphen or a slash; or 14 digits, sort code first. In a whole number, missing leading zeros are restored",
 }
 AccountNumbers = Annotated[
     list[Annotated[str, PlainValidator(_british_account), WithJsonSchema(dict(_BRITISH_ACCOUNT))]],

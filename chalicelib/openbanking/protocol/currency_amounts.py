@@ -21,5 +21,5 @@ class InCurrency(Message):
         written = len(str(self.amount).partition(".")[2].rstrip("0"))
         most = decimals()[self.currency] if written else 0
         if written > most:
-            fault("value", f"amount must have at most {most} decimals, as its currency has")
+            fault("value", f"amount must have at most {most} decimal places in this currency")
         return self

@@ -33,9 +33,9 @@ class AuthorizeRequest(Message):
     @model_validator(mode="after")
     def challenge_is_whole(self) -> Self:
         if (self.code_challenge is None) != (self.code_challenge_method is None):
-            fault("value", "code_challenge and code_challenge_method (S256) belong together")
+            fault("value", "code_challenge and code_challenge_method (S256) must be sent together")
         if self.code_challenge is not None and not _CHALLENGE.fullmatch(self.code_challenge):
-            fault("value", "code_challenge must be the base64url of a SHA-256, 43 characters (RFC 7636)")
+            fault("value", "code_challenge must be a base64url SHA-256 hash of 43 characters (RFC 7636)")
         return self
 
 
@@ -56,11 +56,11 @@ class TokenRequest(Message):
     def one_credential(self) -> Self:
         code = self.authorization_code or self.code
         if self.authorization_code and self.code and self.authorization_code != self.code:
-            fault("value", "authorization_code and code are two names of one value")
+            fault("value", "authorization_code and code are the same parameter and must not differ")
         if (code is None) == (self.refresh_token is None):
             fault("value", "one of authorization_code and refresh_token is required")
         if self.grant_type not in (None, "authorization_code" if code else "refresh_token"):
-            fault("value", "grant_type does not fit the credential that was sent")
+            fault("value", "grant_type does not match the credential in the request")
         return self
 
 

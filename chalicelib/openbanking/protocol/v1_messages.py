@@ -240,7 +240,7 @@ class Receiver(InCurrency):
         if self.receiver_iban is None and (self.receiver_account_number is None or self.receiver_sort_code is None):
             fault("value", "receiver_iban, or receiver_account_number and receiver_sort_code, is required")
         if contradicts(self.receiver_iban, self.receiver_account_number, self.receiver_sort_code):
-            fault("value", "receiver_iban names another account than receiver_account_number and receiver_sort_code")
+            fault("value", "receiver_iban is not the account of receiver_account_number and receiver_sort_code")
         return self
 
 
@@ -283,9 +283,9 @@ class BulkPayment(Message):
         stated = {total.currency: decimal(total.amount) for total in self.totals}
         found = sums_by_currency((item.currency, item.amount) for item in self.payments)
         if len(found) > 1:
-            fault("value", "payments must all have the currency of the sender's account")
+            fault("value", "all payments must be in the currency of the sender's account")
         if len(stated) < len(self.totals) or stated != found:
-            fault("value", "totals must have the sum of the payments' amounts, once per currency")
+            fault("value", "totals must contain the sum of the payments' amounts, once per currency")
         return self
 
 
@@ -348,9 +348,9 @@ def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> Fu
         return {"funds_available": said}
     asked = request["instructed_amount"]
     if answer.get("balance") is None or answer.get("currency") is None:
-        raise UnusableAnswer("the bank's answer has neither funds_available nor balance and currency")
+        raise UnusableAnswer("the bank's response has neither funds_available nor balance and currency")
     if answer["currency"] != asked["currency"]:
-        raise UnusableAnswer("the bank's balance is in another currency than was asked for")
+        raise UnusableAnswer("the bank's balance is not in the requested currency")
     try:
         held = _FundsAmounts.read({"balance": answer["balance"]})
     except InvalidMessage as error:

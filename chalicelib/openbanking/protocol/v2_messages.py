@@ -230,7 +230,7 @@ class PaymentAccount(Message):
         if self.iban is None and self.bban is None and (self.account_number is None or self.sort_code is None):
             fault("value", "must have iban, bban, or account_number with sort_code")
         if contradicts(self.iban, self.account_number, self.sort_code):
-            fault("value", "iban names another account than account_number and sort_code")
+            fault("value", "iban is not the account of account_number and sort_code")
         return self
 
 
@@ -294,7 +294,7 @@ class SinglePayment(DirectPayment):
     @model_validator(mode="after")
     def swift_names_the_bank(self) -> Self:
         if self.payment_scheme == "SWIFT" and self.creditor_bank is None:
-            fault("value", "creditor_bank is required with the payment_scheme SWIFT")
+            fault("value", "creditor_bank is required with payment_scheme SWIFT")
         return self
 
 
@@ -320,7 +320,7 @@ class BulkPayment(Message):
         stated = {self.instructed_totals.currency: decimal(self.instructed_totals.amount)}
         amounts = (item.instructed_amount for item in self.payments)
         if sums_by_currency((each.currency, each.amount) for each in amounts) != stated:
-            fault("value", "instructed_totals must have the currency and the sum of all payments")
+            fault("value", "instructed_totals must contain the currency and the sum of all payments")
         return self
 
 
@@ -335,7 +335,7 @@ class InitiationAnswer(OpenMessage):
 def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     """The response, with its status validated. Raises: UnusableAnswer."""
     if answer["status"] not in CODES.meanings:
-        raise UnusableAnswer("the bank's answer has a status that no payment has")
+        raise UnusableAnswer("the bank's response has an unknown payment status")
     return answer
 
 

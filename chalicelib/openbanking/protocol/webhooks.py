@@ -122,7 +122,7 @@ class Webhook:
         if self.scope is not None:
             return self.scope.service
         if self.part_of is None:
-            raise LookupError(f"{self.path} has neither a scope nor what else it is counted under")
+            raise LookupError(f"{self.path} has neither a scope nor another category to be counted under")
         return self.part_of
 
 

@@ -36,7 +36,7 @@ class StateUsed(Exception):
 
     def __init__(self, authorization: AuthorizationRequest) -> None:
         self.authorization = authorization
-        super().__init__("the state was used before")
+        super().__init__("the state has already been used")
 
 
 @dataclass(frozen=True, slots=True)

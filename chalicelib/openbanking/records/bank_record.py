@@ -128,7 +128,7 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         raise InvalidBank(f"api_version must be {' or '.join(map(str, VERSIONS))}")
     version = VERSIONS[new.api_version]
     if len(new.country) != 2 or not new.country.isalpha() or not new.country.isascii():
-        raise InvalidBank("country must be a code of two letters (ISO 3166-1)")
+        raise InvalidBank("country must be a two-letter code (ISO 3166-1)")
     if not 1 <= len(new.name.strip()) <= 128 or not new.name.isprintable():
         raise InvalidBank("name must be 1 to 128 printable characters")
     if not 1 <= new.consent_days <= LONGEST_CONSENT_DAYS:
@@ -138,7 +138,7 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
     if len(keys) > KEYS_KEPT:
         raise InvalidBank(f"at most {KEYS_KEPT} public keys can be active: remove one first")
     if required and not keys:
-        raise InvalidBank("a bank that has to sign needs a public key")
+        raise InvalidBank("a bank that must sign its calls needs a public key")
     return Bank(
         bic=bic,
         name=new.name.strip(),
@@ -186,5 +186,5 @@ def _public_key(pem: str) -> str:
 
 def _subset(member: str, chosen: Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
     if unknown := set(chosen) - set(known):
-        raise InvalidBank(f"{member}: {', '.join(sorted(unknown))} does not exist in the bank's version")
+        raise InvalidBank(f"{member} not available in the bank's version: {', '.join(sorted(unknown))}")
     return tuple(name for name in known if not chosen or name in chosen)

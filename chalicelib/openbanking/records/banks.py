@@ -110,7 +110,7 @@ class Banks:
                 TABLE, replace(bank, api_keys=(entry,), registered_at=self._clock.time()).to_item(), absent("bic")
             )
         except ConditionFailed:
-            raise BankExists(f"{bank.bic} is registered already") from None
+            raise BankExists(f"{bank.bic} is already registered") from None
         return self._read_again(bank.bic), key
 
     def get(self, bic: str) -> Bank:
@@ -213,7 +213,7 @@ class Banks:
         except ConditionFailed as failure:
             if failure.item is None:
                 raise _unknown_bank(bank.bic) from None
-            raise InvalidBank("somebody else changed the bank at the same time: try again") from None
+            raise InvalidBank("the bank was changed concurrently: try again") from None
         return self._read_again(bank.bic)
 
     def _new_api_key(self, bic: str, overlap: int) -> tuple[Item, str]:

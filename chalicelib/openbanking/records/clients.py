@@ -130,7 +130,7 @@ class Clients:
         try:
             self._store.put(TABLE, client.as_item(), absent("client_id"))
         except ConditionFailed as failure:
-            assert failure.item is not None, "something stands there"
+            assert failure.item is not None, "a client with this id exists"
             return self._made_before(Client.from_item(failure.item), owner, itself)
         return Registered(client, plain, itself.events_secret if client.events_url else None)
 
@@ -274,7 +274,7 @@ class Clients:
     def _check_recent(self, made_at: int) -> None:
         """Check that a secret is recent enough to be shown again. Raises: InvalidClient."""
         if self._clock.time() - made_at >= _REPEATED_SECONDS:
-            raise InvalidClient("secret", "this secret was made already, and is not shown again")
+            raise InvalidClient("secret", "this secret has already been created and cannot be shown again")
 
     def _seal_secret(self, client_id: str, plain: str) -> EventSecret:
         return event_signing.new_event_secret(self._vault, plain, _context(client_id))
@@ -316,7 +316,7 @@ class Clients:
                 if failure.item and Client.from_item(failure.item) == made.client:
                     return made
                 self._store.wait(attempt)
-        raise Conflict("others changed the client at every attempt")
+        raise Conflict("the client was changed concurrently at every attempt")
 
     def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
         """The writes of a change; they fail if the client has changed since ``before`` was read."""
@@ -347,8 +347,8 @@ class Clients:
             if getattr(client, member) != getattr(updated, member):
                 raise InvalidClient(
                     member,
-                    f"the {name} of an active client can be changed by the operator only: ask the operator, or "
-                    "deactivate the client, change it, and have the operator activate it again",
+                    f"only the operator can change the {name} of an active client: ask the operator, or deactivate "
+                    "the client, make the change, and have the operator reactivate it",
                 )
 
     def _callback_urls(self, urls: Sequence[str]) -> tuple[str, ...]:
@@ -357,7 +357,9 @@ class Clients:
             self._check_address("callback_url", url, "callback_urls") for url in urls or [self.default_callback]
         )
         if len(checked) > MOST_CALLBACK_URLS or len(set(checked)) < len(checked):
-            raise InvalidClient("callback_urls", f"callback_urls must be at most {MOST_CALLBACK_URLS}, all different")
+            raise InvalidClient(
+                "callback_urls", f"callback_urls must contain at most {MOST_CALLBACK_URLS} different URLs"
+            )
         return checked
 
     def _check_address(self, name: str, url: str, member: str = "") -> str:

@@ -46,7 +46,7 @@ def data(keys: CardKeys) -> CardData:
 
 
 def test_missing_keys_say_which_command_makes_them(secrets: FakeSecrets) -> None:
-    with pytest.raises(NoKeys, match=r"holds no keys yet: run `.venv/bin/python -m infra\.admin keys init`"):
+    with pytest.raises(NoKeys, match=r"contains no keys yet: run `.venv/bin/python -m infra\.admin keys init`"):
         CardKeys(secrets, FakeKms(), NAME, ManualClock(START)).current()
 
 

@@ -136,7 +136,7 @@ CURVE = ec.generate_private_key(ec.SECP256R1()).public_key()
 @pytest.mark.parametrize(
     ("pem", "reason"),
     [
-        (signatures.public_pem(SHORT.public_key()), "has 2048 bits; at least 3072 are needed"),
+        (signatures.public_pem(SHORT.public_key()), "has 2048 bits; at least 3072 are required"),
         (
             CURVE.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode(),
             "RSA",

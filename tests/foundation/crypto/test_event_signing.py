@@ -77,5 +77,5 @@ def test_an_old_attempt_cannot_be_replayed() -> None:
 
 
 def test_an_event_is_never_sent_unsigned() -> None:
-    with pytest.raises(ValueError, match="needs a secret"):
+    with pytest.raises(ValueError, match="requires at least one secret"):
         headers()

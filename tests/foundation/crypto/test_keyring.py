@@ -68,7 +68,7 @@ def signing(keyring: Keyring) -> str:
 
 
 def test_before_it_is_initialised_it_says_what_to_do(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> None:
-    with pytest.raises(NoKeys, match=r"holds no keys yet: run `.venv/bin/python -m infra\.admin"):
+    with pytest.raises(NoKeys, match=r"contains no keys yet: run `.venv/bin/python -m infra\.admin"):
         Keyring(secrets, kms, NAME, clock).signing_key()
 
 

@@ -105,7 +105,7 @@ def test_weak_rsa_keys_are_refused() -> None:
 
     with pytest.raises(signatures.InvalidKey, match="must be RSA with at least 2048 bits"):
         signatures.load_private_key(private)
-    with pytest.raises(signatures.InvalidKey, match="has 1024 bits; at least 2048 are needed"):
+    with pytest.raises(signatures.InvalidKey, match="has 1024 bits; at least 2048 are required"):
         signatures.load_public_key(public)
 
 

@@ -44,7 +44,7 @@ def test_a_sealed_value_shows_nothing_and_never_repeats() -> None:
 def test_a_value_moved_to_another_place_does_not_open() -> None:
     sealed = VAULT.seal("text", "banks/ALPHGB21/api_key")
 
-    with pytest.raises(Unsealable, match="banks/BETADEF1/api_key cannot be opened"):
+    with pytest.raises(Unsealable, match="banks/BETADEF1/api_key cannot be decrypted"):
         VAULT.unseal(sealed, "banks/BETADEF1/api_key")
 
 

@@ -229,22 +229,26 @@ def test_ibans_and_bics_are_brought_into_one_spelling(model: type[Message], valu
         (Institution, "DEUTDEFF5", ("value", "is not a BIC of 8 or 11 characters")),
         (Institution, "DEUT00FF", ("value", "is not a BIC of 8 or 11 characters")),
         (Money, "EURO", ("length", "must have at most 3 characters")),
-        (Money, "XYZ", ("value", "is not a currency code of ISO 4217")),
-        (Money, "XXX", ("value", "is not a currency code of ISO 4217")),
-        (Money, "XAU", ("value", "is not a currency code of ISO 4217")),
-        (Money, "eur", ("value", "is not a currency code of ISO 4217")),
+        (Money, "XYZ", ("value", "is not a currency code (ISO 4217)")),
+        (Money, "XXX", ("value", "is not a currency code (ISO 4217)")),
+        (Money, "XAU", ("value", "is not a currency code (ISO 4217)")),
+        (Money, "eur", ("value", "is not a currency code (ISO 4217)")),
         (Account, "GB33-BUKB-2020-1555-5555-55", ("value", "is not a valid IBAN")),
         (Account, "\u0131e29aibk93115212345678", ("value", "is not a valid IBAN")),
         (Institution, "deutdef\u017f", ("value", "is not a BIC of 8 or 11 characters")),
         (Person, "", ("length", "must not be empty")),
         (Person, "  ", ("characters", "must not be blank")),
-        (Person, "Anna 2", ("characters", "must be letters, spaces and the punctuation of names")),
-        (Person, "Anna ٢", ("characters", "must be letters, spaces and the punctuation of names")),
-        (Person, "Anna Ⅷ", ("characters", "must be letters, spaces and the punctuation of names")),
-        (Person, "Anna_Ruiz", ("characters", "must be letters, spaces and the punctuation of names")),
-        (Person, "Anna\n", ("characters", "must be letters, spaces and the punctuation of names")),
-        (Person, "Anna\u00a0Ruiz", ("characters", "must be letters, spaces and the punctuation of names")),
-        (Person, "Anna\u202e", ("characters", "must be letters, spaces and the punctuation of names")),
+        (Person, "Anna 2", ("characters", "must contain only letters, spaces and the punctuation used in names")),
+        (Person, "Anna ٢", ("characters", "must contain only letters, spaces and the punctuation used in names")),
+        (Person, "Anna Ⅷ", ("characters", "must contain only letters, spaces and the punctuation used in names")),
+        (Person, "Anna_Ruiz", ("characters", "must contain only letters, spaces and the punctuation used in names")),
+        (Person, "Anna\n", ("characters", "must contain only letters, spaces and the punctuation used in names")),
+        (
+            Person,
+            "Anna\u00a0Ruiz",
+            ("characters", "must contain only letters, spaces and the punctuation used in names"),
+        ),
+        (Person, "Anna\u202e", ("characters", "must contain only letters, spaces and the punctuation used in names")),
         (Person, "Anna Maria Ruiz", ("length", "must have at most 12 characters")),
         (Person, 5, ("type", "must be a string")),
         (AccountNumber, "", ("length", "must not be empty")),
@@ -259,20 +263,20 @@ def test_ibans_and_bics_are_brought_into_one_spelling(model: type[Message], valu
         (AccountNumber, None, ("type", "must be digits")),
         (AccountNumber, Decimal("1.0"), ("type", "must be digits")),
         (AccountNumber, 1.0, ("type", "must be digits")),
-        (Price, "", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, "-1", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, -1, ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, "+1", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, ".5", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, "5.", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, "1,50", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, "1 000", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, "1e3", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, "١٢", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, "1\n", ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, Written("1e3"), ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, Decimal("1E+999999999"), ("value", "must be an amount: digits, with a decimal dot where needed")),
-        (Price, Decimal("NaN"), ("value", "must be an amount: digits, with a decimal dot where needed")),
+        (Price, "", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, "-1", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, -1, ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, "+1", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, ".5", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, "5.", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, "1,50", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, "1 000", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, "1e3", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, "١٢", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, "1\n", ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, Written("1e3"), ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, Decimal("1E+999999999"), ("value", "must be an amount: digits with an optional decimal point")),
+        (Price, Decimal("NaN"), ("value", "must be an amount: digits with an optional decimal point")),
         (Price, "12345678901", ("length", "must have at most 10 digits")),
         (Price, 12345678901, ("length", "must have at most 10 digits")),
         (Price, "123456789.01", ("length", "must have at most 10 digits")),
@@ -295,10 +299,10 @@ def test_ibans_and_bics_are_brought_into_one_spelling(model: type[Message], valu
         (Birthday, "2024-02-29T00:00:00", ("date", "must be a date, YYYY-MM-DD")),
         (Birthday, "٢٠٢٤-02-29", ("date", "must be a date, YYYY-MM-DD")),
         (Birthday, 20240229, ("type", "must be a string")),
-        (Place, "de", ("value", "is not a country code of ISO 3166-1 alpha-2")),
-        (Place, "XX", ("value", "is not a country code of ISO 3166-1 alpha-2")),
+        (Place, "de", ("value", "is not a country code (ISO 3166-1 alpha-2)")),
+        (Place, "XX", ("value", "is not a country code (ISO 3166-1 alpha-2)")),
         (Place, "DEU", ("length", "must have at most 2 characters")),
-        (PlaceOfThree, "DE", ("value", "is not a country code of ISO 3166-1 alpha-3")),
+        (PlaceOfThree, "DE", ("value", "is not a country code (ISO 3166-1 alpha-3)")),
         (Link, "", ("length", "must not be empty")),
         (Link, "https://tpp.example.com/" + "a" * 2048, ("length", "must have at most 2048 characters")),
         (Link, 5, ("type", "must be a string")),
@@ -338,7 +342,7 @@ def test_a_wrong_value_is_refused_with_its_rule(model: type[Message], value: obj
 def test_an_address_that_a_browser_could_not_be_sent_to_is_refused(address: str) -> None:
     assert refused(Link, address) == (
         "value",
-        "must be an http or https address with a host, without user information and fragment",
+        "must be an http or https URL with a host and without user information or fragment",
     )
 
 
@@ -442,7 +446,7 @@ def test_every_problem_is_named_in_the_order_of_the_members() -> None:
         ("entries.1.note", "type", "must be a string"),
         ("entries.2", "type", "must be an object"),
         ("extra", "type", "must be a list"),
-        ("colour", "unknown", "is not known here"),
+        ("colour", "unknown", "is not recognised"),
     ]
 
 
@@ -506,7 +510,7 @@ def test_a_message_is_an_object(value: object) -> None:
 
 @pytest.mark.parametrize("name", ["street", "string", "str", "list[int]", "function-after", "constrained", "0", ""])
 def test_an_unknown_member_is_named_whatever_it_is_called(name: str) -> None:
-    assert problems(Text, {"value": "a", name: 1}) == [Problem(name, "unknown", "is not known here")]
+    assert problems(Text, {"value": "a", name: 1}) == [Problem(name, "unknown", "is not recognised")]
 
 
 def test_an_unknown_member_is_shown_shortened_and_printable() -> None:

@@ -98,7 +98,7 @@ def test_a_given_request_id_is_kept_and_a_bad_or_absent_one_is_replaced() -> Non
 def test_query_parameters_are_members_and_a_repeated_one_is_refused() -> None:
     assert incoming(query={"page": ["1"], "limit": ["20"]}).parameters() == {"page": "1", "limit": "20"}
     assert incoming().parameters() == {}
-    assert refused(incoming(query={"page": ["1", "2"]}).parameters) == ("repeated", "a parameter is given twice")
+    assert refused(incoming(query={"page": ["1", "2"]}).parameters) == ("repeated", "a parameter is present twice")
     assert refused(incoming(query={"page": ["1", "1"]}).parameters)[0] == "repeated"
 
 
@@ -140,10 +140,10 @@ def test_a_form_is_read_and_members_without_a_value_count_as_absent() -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"a=1&a=2", "a parameter is given twice"),
-        (b"a=\xff", "the body is not a form in UTF-8"),
-        (b"a=%ff", "the body is not a form in UTF-8"),
-        (b"&".join(b"a%d=1" % number for number in range(101)), "the body is not a form in UTF-8"),
+        (b"a=1&a=2", "a parameter is present twice"),
+        (b"a=\xff", "the body is not a UTF-8 form"),
+        (b"a=%ff", "the body is not a UTF-8 form"),
+        (b"&".join(b"a%d=1" % number for number in range(101)), "the body is not a UTF-8 form"),
     ],
 )
 def test_a_form_that_cannot_be_read_in_one_way_is_refused(body: bytes, reason: str) -> None:

@@ -363,17 +363,17 @@ def test_an_unknown_bank_is_refused(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        (["--country", "GBR"], "country must be a code of two letters"),
+        (["--country", "GBR"], "country must be a two-letter code"),
         (["--api-version", "3"], "api_version must be 1 or 2"),
         (["--name", ""], "name must be 1 to 128 printable characters"),
         (["--domain", "ftp://bank.example.com"], "domain must begin with https://"),
-        (["--authorization-url", "https://user@bank.example.com"], "authorization_url must have neither user"),
-        (["--scheme", "CASH"], "schemes: CASH does not exist in the bank's version"),
-        (["--scope", "everything"], "scopes: everything does not exist in the bank's version"),
+        (["--authorization-url", "https://user@bank.example.com"], "authorization_url must not contain user"),
+        (["--scheme", "CASH"], "schemes not available in the bank's version: CASH"),
+        (["--scope", "everything"], "scopes not available in the bank's version: everything"),
         (["--consent-days", "0"], "consent_days must be from 1 to 365"),
         (["--consent-days", "366"], "consent_days must be from 1 to 365"),
-        (["--signature-required"], "a bank that has to sign needs a public key"),
-        (["--api-version", "2"], "a bank that has to sign needs a public key"),
+        (["--signature-required"], "a bank that must sign its calls needs a public key"),
+        (["--api-version", "2"], "a bank that must sign its calls needs a public key"),
         (["--public-key", "no-such-file.pem"], "no-such-file.pem cannot be read: No such file or directory"),
     ],
 )
@@ -390,17 +390,17 @@ def test_a_bad_bic_is_refused(bad: str) -> None:
 def test_a_bank_is_registered_once(bic: str) -> None:
     done(*new_bank(bic))
 
-    assert refused(*new_bank(bic)) == f"{bic} is registered already"
+    assert refused(*new_bank(bic)) == f"{bic} is already registered"
 
 
 @pytest.mark.parametrize(
     ("domain", "reason"),
     [
-        ("http://bank.example.com", "domain must be https outside the local stage"),
-        ("https://127.0.0.1", "domain must not be a private address outside the local stage"),
-        ("https://10.0.0.1", "domain must not be a private address outside the local stage"),
-        ("https://localhost", "domain must not be a private address outside the local stage"),
-        ("https://[::1]", "domain must not be a private address outside the local stage"),
+        ("http://bank.example.com", "domain must use https outside the local stage"),
+        ("https://127.0.0.1", "domain must not point to a private address outside the local stage"),
+        ("https://10.0.0.1", "domain must not point to a private address outside the local stage"),
+        ("https://localhost", "domain must not point to a private address outside the local stage"),
+        ("https://[::1]", "domain must not point to a private address outside the local stage"),
     ],
 )
 @pytest.mark.usefixtures("elsewhere")
@@ -422,7 +422,7 @@ def test_unusable_key_files_are_refused(bic: str, tmp_path: Path, key_pair: tupl
     weak = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # noqa: S505 - weak on purpose
     file = tmp_path / "key.pem"
     cases: list[tuple[bytes, str]] = [
-        (pem(weak), "the public key has 1024 bits; at least 2048 are needed"),
+        (pem(weak), "the public key has 1024 bits; at least 2048 are required"),
         (pem(ec.generate_private_key(ec.SECP256R1())), "the public key must be an RSA key"),
         (b"", "this is not a PEM public key"),
         (b"garbage", "this is not a PEM public key"),
@@ -1004,7 +1004,7 @@ def test_an_unknown_consent_is_refused(command: str) -> None:
 
 @pytest.mark.usefixtures("fresh")
 def test_keys_are_made_once_and_shown_without_their_private_half() -> None:
-    assert refused("keys", "show").endswith("holds no keys yet: run `.venv/bin/python -m infra.admin keys init`")
+    assert refused("keys", "show").endswith("contains no keys yet: run `.venv/bin/python -m infra.admin keys init`")
     made = done("keys", "init")
     assert made["made"] is True
     assert run("keys", "init").stdout == "There are keys already: nothing was changed.\n"
@@ -1045,7 +1045,9 @@ def test_a_data_key_is_rotated(fresh: bootstrap.Hub) -> None:
 
 
 def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: bootstrap.Hub) -> None:
-    assert refused("keys", "rotate-card").endswith("holds no keys yet: run `.venv/bin/python -m infra.admin keys init`")
+    assert refused("keys", "rotate-card").endswith(
+        "contains no keys yet: run `.venv/bin/python -m infra.admin keys init`"
+    )
     done("keys", "init")
 
     assert done("keys", "rotate-card") == {"card_keys": 2}

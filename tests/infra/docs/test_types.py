@@ -40,7 +40,7 @@ def test_a_schema_is_written_in_a_few_words(schema: dict[str, Any], notation: st
         ("At most 8 digits; a string keeps leading zeros", {}, "", "digits 8"),
         ("The account's name. Printable text", {"maxLength": 70}, "The account's name", "text 70"),
         ("Which bank. A BIC of 8 or 11 characters", {}, "Which bank", "BIC"),
-        ("A number of at most 3 digits, with a dot as decimal separator. `1`: Yes", {}, "`1`: Yes", "number 3"),
+        ("A number of at most 3 digits, with a decimal point if needed. `1`: Yes", {}, "`1`: Yes", "number 3"),
         ("The reference", {}, "The reference", None),
     ],
 )

@@ -311,7 +311,7 @@ ELLIPTIC = ec.generate_private_key(ec.SECP256R1()).public_key()
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        (public_key(2048), "the public key has 2048 bits; at least 3072 are needed"),
+        (public_key(2048), "the public key has 2048 bits; at least 3072 are required"),
         (SECRET, "this is not a PEM public key"),
         ("", "this is not a PEM public key"),
         (signatures.generate_private_pem(), "this is not a PEM public key"),

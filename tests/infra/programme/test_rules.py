@@ -303,13 +303,13 @@ def test_an_events_url_may_be_left_out_or_be_https(stage: Any) -> None:
     ("url", "stage", "said"),
     [
         ("http://127.0.0.1:9700/events", "local", None),
-        ("http://127.0.0.1:9700/events", "dev", "must be https outside the local stage"),
-        ("http://pm.example.com/events", "prod", "must be https outside the local stage"),
-        ("https://127.0.0.1/events", "dev", "must not be a private address outside the local stage"),
-        ("https://intranet/events", "prod", "must not be a private address outside the local stage"),
-        ("", "local", "must be an address of at most 2048 printable ASCII characters without spaces"),
-        ("pm.example.com", "local", "must begin with https:// (or http:// in the local stage) and name a host"),
-        ("https://user:pass@pm.example.com/", "local", "must have neither user information nor a fragment"),
+        ("http://127.0.0.1:9700/events", "dev", "must use https outside the local stage"),
+        ("http://pm.example.com/events", "prod", "must use https outside the local stage"),
+        ("https://127.0.0.1/events", "dev", "must not point to a private address outside the local stage"),
+        ("https://intranet/events", "prod", "must not point to a private address outside the local stage"),
+        ("", "local", "must be a URL of at most 2048 printable ASCII characters without spaces"),
+        ("pm.example.com", "local", "must begin with https:// (or http:// in the local stage) and have a host"),
+        ("https://user:pass@pm.example.com/", "local", "must not contain user information or a fragment"),
     ],
 )
 def test_an_events_url_is_held_to_the_same_as_a_clients(url: str, stage: Any, said: str | None) -> None:
@@ -325,7 +325,7 @@ def test_an_events_url_is_held_to_the_same_as_a_clients(url: str, stage: Any, sa
 
 @pytest.mark.parametrize("host", host_spellings.REFUSED)
 def test_no_events_url_is_private_in_any_spelling_outside_the_local_stage(host: str) -> None:
-    with pytest.raises(InvalidProgramme, match=r"events_url (must|is not an address)"):
+    with pytest.raises(InvalidProgramme, match=r"events_url (must|is not a valid URL)"):
         file.read_programmes(written(manager(events_url=f"https://{host}/events")), "dev")
 
 

@@ -300,7 +300,7 @@ def test_a_wrong_signature_in_a_sandbox_is_told_which_keys_were_tried_and_which_
 
     said = answer.body["message" if version == 1 else "title"]
     assert signatures.key_id(world.banks[version].key.public_key()) in said
-    assert f"{len(body)} bytes with the SHA-256 {hashlib.sha256(body).hexdigest()}" in said
+    assert f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}" in said
     assert "what the bank sent" not in answer.text
 
 

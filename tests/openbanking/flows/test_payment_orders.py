@@ -200,7 +200,7 @@ def test_a_british_iban_agrees_with_the_sort_code_and_number_beside_it(
     if agrees:
         accepted(stage, row, order)
     else:
-        refused(stage, row, order, "names another account")
+        refused(stage, row, order, "is not the account of")
 
 
 @pytest.mark.parametrize("place", ["debtor_account", "creditor_account"])
@@ -303,7 +303,7 @@ def over(row: Row, amount: Any, currency: str) -> Json:
 @IN_CURRENCIES
 @pytest.mark.parametrize(("amount", "currency"), TOO_FINE.values(), ids=TOO_FINE)
 def test_an_amount_has_no_more_decimals_than_its_currency(stage: Stage, row: Row, amount: Any, currency: str) -> None:
-    refused(stage, row, over(row, amount, currency), f"at most {DECIMALS[currency]} decimals")
+    refused(stage, row, over(row, amount, currency), f"at most {DECIMALS[currency]} decimal places")
 
 
 @IN_CURRENCIES

@@ -100,7 +100,7 @@ def test_a_version_2_account_is_not_named_by_its_iban(stage: Stage, webhook: str
 
     status, code, additional = error_of(answer)
     assert (status, code) == (400, "PARAMETER_NOT_CONSISTENT")
-    assert ("EXTRA_FIELDS_PROVIDED", "iban is not known here") in [
+    assert ("EXTRA_FIELDS_PROVIDED", "iban is not recognised") in [
         (each["code"], each["details"]) for each in additional
     ]
     assert stage.received(row) == []

@@ -248,7 +248,7 @@ def test_another_clients_bearer_is_no_bearer(world: World) -> None:
 
 FAILURES: dict[str, tuple[Any, str]] = {
     "refused": (NotReached("no connection could be made"), "no connection"),
-    "dropped": (ConnectionDropped("the connection broke before a whole answer had come"), "connection broke"),
+    "dropped": (ConnectionDropped("the connection broke before the response was complete"), "connection broke"),
     "timed out": (TimedOut("no answer came in time"), "in time"),
     "too large": (ResponseTooLarge("the answer is larger than 5 MB"), "5 MB"),
     "html": (Reply(200, b"<html>down</html>", {}, 0), "invalid JSON"),

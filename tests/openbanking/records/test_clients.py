@@ -136,11 +136,11 @@ def test_no_address_of_a_client_is_private_in_any_spelling_outside_the_local_sta
     clients = world.another_process(replace(world.hub.settings, stage="dev")).openbanking.clients
     url = f"https://{host}/"
 
-    with pytest.raises(InvalidClient, match=r"callback_url (must|is not an address)"):
+    with pytest.raises(InvalidClient, match=r"callback_url (must|is not a valid URL)"):
         clients.create(owner="a@example.com", title="Lured", callback_urls=[url])
-    with pytest.raises(InvalidClient, match=r"events_url (must|is not an address)"):
+    with pytest.raises(InvalidClient, match=r"events_url (must|is not a valid URL)"):
         clients.create(owner="a@example.com", title="Lured", callback_urls=[URL], events_url=url)
-    with pytest.raises(InvalidClient, match=r"events_url (must|is not an address)"):
+    with pytest.raises(InvalidClient, match=r"events_url (must|is not a valid URL)"):
         clients.update(world.client.client_id, events_url=url)
 
 

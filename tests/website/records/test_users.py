@@ -131,7 +131,7 @@ def test_a_password_has_10_to_256_characters(world: World, email: str, password:
 
 
 def test_the_email_is_no_password(world: World, email: str) -> None:
-    with pytest.raises(InvalidUser, match="password must not be the email"):
+    with pytest.raises(InvalidUser, match="password must not be the email address"):
         register(world, email, email.upper())
 
 
