@@ -1,7 +1,7 @@
-"""Identifiers, secrets, and credentials that carry both.
+"""Identifiers, secrets, and credentials that combine them.
 
-A credential reads ``<id>[~<id>…].<secret>``: the identifiers name the records, the secret (256 bits) proves the right
-to them. A secret that only has to be recognised is stored as a digest.
+A credential has the form ``<id>[~<id>…].<secret>``: the identifiers locate the records, and the secret (256 bits)
+grants access to them. A secret that only needs to be recognised is stored as a digest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class OpaqueToken:
 
     @classmethod
     def parse(cls, text: str, parts: int) -> OpaqueToken | None:
-        """Parse a credential of ``parts`` identifiers; ``None`` if it has another shape."""
+        """Parse a credential with exactly ``parts`` identifiers; ``None`` if the format does not match."""
         if not _CREDENTIAL.fullmatch(text):
             return None
         ids, _, secret = text.partition(".")
@@ -35,18 +35,18 @@ class OpaqueToken:
         return cls(found, digest(secret)) if len(found) == parts else None
 
     def matches(self, stored: object) -> bool:
-        """Whether the secret matches a stored digest; in constant time."""
+        """Whether the secret matches a stored digest, compared in constant time."""
         return isinstance(stored, str) and hmac.compare_digest(self.digest, stored)
 
 
 def new_credential(*ids: str) -> tuple[str, str]:
-    """Make a credential for ``ids``; answers its text and the digest to store."""
+    """Create a credential for ``ids``; returns its text and the digest to store."""
     secret = new_secret()
     return f"{'~'.join(ids)}.{secret}", digest(secret)
 
 
 def new_id() -> str:
-    """A unique random identifier of 22 URL-safe characters."""
+    """A random identifier of 22 hexadecimal digits."""
     return secrets.token_hex(11)
 
 
@@ -60,7 +60,7 @@ def new_uuid() -> str:
 
 
 def is_uuid(text: str) -> bool:
-    """Whether ``text`` is a UUID in its usual hyphenated form."""
+    """Whether ``text`` is a UUID in hyphenated form."""
     try:
         return len(text) == 36 and str(uuid.UUID(text)) == text.lower()
     except ValueError:
@@ -68,10 +68,10 @@ def is_uuid(text: str) -> bool:
 
 
 def digest(content: str | bytes) -> str:
-    """SHA-256 of text or bytes, in hexadecimal digits."""
+    """The SHA-256 of text or bytes, in hexadecimal."""
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
 def matches(secret: str, stored: str) -> bool:
-    """Whether ``stored`` is the digest of ``secret``; in constant time."""
+    """Whether ``stored`` is the digest of ``secret``, compared in constant time."""
     return hmac.compare_digest(digest(secret), stored)

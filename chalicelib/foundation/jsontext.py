@@ -1,8 +1,8 @@
-"""Lossless, strict JSON: digits stay as written, and only valid JSON is accepted.
+"""Lossless, strict JSON: numbers keep their digits, and only valid JSON is accepted.
 
-Numbers with a fraction or an exponent become a ``Decimal`` that is written again as it was read. ``NaN`` and
-``Infinity`` are refused, as are repeated members (two readers could take different ones) and nesting deeper than the
-interpreter can follow.
+Numbers with a fraction or an exponent become a ``Decimal`` that is serialised in its original notation. ``NaN`` and
+``Infinity`` are refused, as are duplicate members (parsers disagree on which one counts) and nesting deeper than
+``DEPTH``.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from typing import Any, NoReturn
 import simplejson
 
 DEPTH = 100
-"""The greatest nesting of lists and objects."""
+"""The maximum nesting depth of lists and objects."""
 
 _CONTAINERS = frozenset((dict, list))
 
 
 class InvalidJson(ValueError):
-    """The text is not JSON that can be read without loss; the message says why, without quoting it."""
+    """The text is not valid JSON or cannot be parsed without loss; the message gives the reason without quoting the
+    text.
+    """
 
 
 class Number(Decimal):
-    """A decimal number that keeps its spelling: ``1e5`` and ``0.0000001`` stay as written."""
+    """A decimal number that keeps its original notation, for example ``1e5`` or ``0.0000001``."""
 
     __slots__ = ("text",)
     text: str
@@ -39,7 +41,7 @@ class Number(Decimal):
 
 
 def loads(text: str | bytes) -> Any:
-    """Raises: InvalidJson."""
+    """Parse JSON. Raises: InvalidJson."""
     try:
         value = _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
     except InvalidJson:
@@ -58,13 +60,13 @@ def loads(text: str | bytes) -> Any:
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON, which can be written in UTF-8; ``Decimal`` keeps its digits."""
+    """Compact JSON that can be encoded as UTF-8; ``Decimal`` values keep their digits."""
     text: str = _ENCODER.encode(value)
     return text if _is_utf_8(text) else str(_ESCAPING.encode(value))
 
 
 def _is_utf_8(text: str) -> bool:
-    """Whether ``text`` can be encoded in UTF-8: JSON may have an escaped lone surrogate, which cannot."""
+    """Whether UTF-8 can encode ``text``; it cannot encode lone surrogates, which JSON allows as escapes."""
     try:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
@@ -72,7 +74,7 @@ def _is_utf_8(text: str) -> bool:
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
-    """Whether lists and objects are nested deeper than ``depth``; level by level, without recursion."""
+    """Whether lists and objects are nested deeper than ``depth``, checked without recursion."""
     level: list[Any] = [[value]]
     for _ in range(depth + 1):
         level = [

@@ -9,19 +9,19 @@ from urllib.parse import urlsplit
 
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
 _ENDS_IN_A_NUMBER = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)")
-"""Such a host is read as an IPv4 address by browsers and by the C library, however its parts are written."""
+"""Browsers and the C library parse such a host as an IPv4 address, whatever the notation of its parts."""
 _PRIVATE_NAMES = (".localhost", ".local", ".internal", ".home.arpa", ".localdomain")
 
 _NOT_PUBLIC = (
     "0.0.0.0/8",  # this network
     "10.0.0.0/8",  # private use
-    "100.64.0.0/10",  # shared by a provider's customers
-    "127.0.0.0/8",  # this machine
-    "169.254.0.0/16",  # link-local, metadata services among them
+    "100.64.0.0/10",  # shared address space of providers
+    "127.0.0.0/8",  # loopback
+    "169.254.0.0/16",  # link-local, including metadata services
     "172.16.0.0/12",  # private use
     "192.0.0.0/24",  # protocol assignments
     "192.0.2.0/24",  # documentation
-    "192.88.99.0/24",  # relays of 6to4, given up
+    "192.88.99.0/24",  # 6to4 relays, deprecated
     "192.168.0.0/16",  # private use
     "198.18.0.0/15",  # benchmarks
     "198.51.100.0/24",  # documentation
@@ -41,23 +41,23 @@ _ENDS_IN_IPV4 = tuple(
         "::/96",  # IPv4-compatible
         "::ffff:0:0/96",  # IPv4-mapped
         "64:ff9b::/96",  # NAT64
-        "64:ff9b:1::/96",  # NAT64 of a network's own; elsewhere in 64:ff9b:1::/48 nothing is public
+        "64:ff9b:1::/96",  # local-use NAT64; the rest of 64:ff9b:1::/48 is not public
     )
 )
 
 
 class InvalidAddress(ValueError):
-    """An address that cannot be used; the message says why."""
+    """An unusable address; the message gives the reason."""
 
 
 def check_address(url: str, *, local: bool, length: int = 2048) -> str:
-    """Accept an absolute http(s) address without user information or fragment; outside the local stage only https
-    to a host that ``check_host`` accepts.
+    """Accept an absolute http(s) URL without user information or fragment, and return it unchanged.
 
-    A name that resolves to a private address is refused at the connection (see ``outbound``).
+    Outside the local stage it must use https and a host that ``check_host`` accepts. A name that resolves to a private
+    address is refused when connecting (see ``outbound``).
 
     Raises:
-        InvalidAddress: saying what is wrong.
+        InvalidAddress: with the reason.
     """
     if not url or len(url) > length or not url.isprintable() or " " in url or not url.isascii():
         raise InvalidAddress(f"must be a URL of at most {length} printable ASCII characters without spaces")
@@ -78,16 +78,16 @@ def check_address(url: str, *, local: bool, length: int = 2048) -> str:
 
 
 def check_host(host: str) -> None:
-    """Accept a host name that is not plainly private, or a public IP address in its usual spelling.
+    """Accept a host name that is not obviously private, or a public IP address in standard notation.
 
-    ``127.1``, ``0177.0.0.1`` and ``2130706433`` are addresses too, but browsers, resolvers and libraries read them
-    differently: IPv4 is four decimal numbers without leading zeros, and nothing ends in a dot.
+    ``127.1``, ``0177.0.0.1`` and ``2130706433`` are also addresses, but browsers, resolvers and libraries read them
+    differently. IPv4 must be four decimal numbers without leading zeros, and a host must not end in a dot.
 
     Args:
-        host: in lower case, an IPv6 address without its brackets.
+        host: in lower case; an IPv6 address without brackets.
 
     Raises:
-        InvalidAddress: saying what is wrong.
+        InvalidAddress: with the reason.
     """
     is_address = _is_address(host)
     if not is_address and (not _NAME.fullmatch(host) or _ENDS_IN_A_NUMBER.fullmatch(host)):
@@ -98,7 +98,7 @@ def check_host(host: str) -> None:
 
 
 def may_be_public(host: str) -> bool:
-    """Whether ``check_host`` accepts a host."""
+    """Whether ``check_host`` accepts ``host``."""
     try:
         check_host(host)
     except InvalidAddress:
@@ -107,7 +107,7 @@ def may_be_public(host: str) -> bool:
 
 
 def _is_address(host: str) -> bool:
-    """Whether a host is an IP address without a zone (``%eth0``), which means something on one machine only."""
+    """Whether ``host`` is an IP address without a zone (``%eth0``), which is valid on a single machine only."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -116,10 +116,10 @@ def _is_address(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is reachable from the whole internet; IPv4 inside IPv6 is judged as IPv4.
+    """Whether an IP address is reachable from the whole internet; embedded IPv4 addresses are judged as IPv4.
 
     Raises:
-        ValueError: the text is no IP address.
+        ValueError: ``address`` is not an IP address.
     """
     parsed = ipaddress.ip_address(address)
     if isinstance(parsed, IPv4Address):
@@ -130,7 +130,7 @@ def is_public(address: str) -> bool:
 
 
 def _embedded_ipv4_addresses(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses that packets to an IPv6 address end at, or pass."""
+    """The IPv4 addresses to or through which packets to an IPv6 address are routed."""
     if any(address in block for block in _ENDS_IN_IPV4):
         return (IPv4Address(int(address) & 0xFFFFFFFF),)
     if address.sixtofour:

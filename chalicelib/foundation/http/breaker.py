@@ -1,7 +1,7 @@
-"""Circuit breaker: a party that keeps failing is left alone for a while, and then asked by a single call first.
+"""Circuit breaker: pauses calls to a party that keeps failing, then admits a single call as a probe.
 
-Per process: nothing is shared, so that a party is asked once more by every process before all of them know better. It
-goes by the clock's time, which runs on while an instance of a function is frozen.
+State is kept per process, so each process has to see the failures itself. Times come from the clock, which keeps
+running while a Lambda instance is frozen.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 FAILURES = 5
 """Consecutive failures that open a circuit."""
 OPEN_SECONDS = 30
-"""Seconds that a circuit stays open, and that its probe may take: longer than any call, so a report during a probe
-comes from the probe."""
+"""How long a circuit stays open, and how long a probe may take. This is longer than any call, so a report received
+during a probe comes from that probe.
+"""
 
 
 class CircuitOpen(Exception):
     """Calls to the party are paused.
 
     Attributes:
-        retry_after: whole seconds, at least 1, after which asking may be possible again.
+        retry_after: whole seconds, at least 1, until a call may be admitted again.
     """
 
     def __init__(self, retry_after: int) -> None:
@@ -32,7 +33,7 @@ class CircuitOpen(Exception):
 
 @dataclass(slots=True)
 class _Circuit:
-    """A party that has failed; its circuit is open, or its probe under way, until ``until``."""
+    """The recent failures of a party; ``until`` (Unix seconds) ends the open period or the running probe."""
 
     failures: int = 0
     until: int = 0
@@ -40,10 +41,10 @@ class _Circuit:
 
 
 class Breaker:
-    """Admits calls to parties, by key; safe to be used by many threads.
+    """Admits calls to parties, by key; thread-safe.
 
-    The caller then reports with ``record_success`` or ``record_failure``. After ``OPEN_SECONDS`` an open circuit admits
-    one call, the probe. A probe that does not report in as long a time gives way to another.
+    The caller reports each admitted call with ``record_success`` or ``record_failure``. After ``OPEN_SECONDS`` an open
+    circuit admits one call, the probe. If the probe does not report within ``OPEN_SECONDS``, another is admitted.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -52,26 +53,26 @@ class Breaker:
         self._lock = threading.Lock()
 
     def admit(self, key: str) -> None:
-        """Let a call to ``key`` begin. Raises: CircuitOpen."""
+        """Admit a call to ``key``. Raises: CircuitOpen."""
         with self._lock:
             circuit = self._find_probed(key)
             if circuit is not None:
                 circuit.probing, circuit.until = True, self._clock.time() + OPEN_SECONDS
 
     def require_closed(self, key: str) -> None:
-        """Whether ``admit`` would let a call begin now; unlike it, this is not yet the probe. Raises: CircuitOpen."""
+        """Check that ``admit`` would succeed now, without starting a probe. Raises: CircuitOpen."""
         with self._lock:
             self._find_probed(key)
 
     def record_success(self, key: str) -> None:
-        """A call brought an answer: the circuit is closed and its failures are forgotten."""
+        """Record a successful call: close the circuit and reset its failure count."""
         with self._lock:
             self._circuits.pop(key, None)
 
     def record_failure(self, key: str) -> bool:
-        """A call failed; answers whether that has opened the circuit, again after a probe.
+        """Record a failed call; returns whether it opened the circuit or, as a probe, reopened it.
 
-        Calls that began before the circuit opened do not keep it open any longer.
+        Calls that began before the circuit opened do not extend the open period.
         """
         with self._lock:
             circuit = self._circuits.setdefault(key, _Circuit())
@@ -82,7 +83,7 @@ class Breaker:
             return False
 
     def _find_probed(self, key: str) -> _Circuit | None:
-        """The open circuit that a probe may pass now; ``None`` when it is closed. Raises: CircuitOpen."""
+        """The open circuit if it can admit a probe now; ``None`` if it is closed. Raises: CircuitOpen."""
         circuit = self._circuits.get(key)
         if circuit is None or circuit.failures < FAILURES:
             return None

@@ -1,7 +1,7 @@
-"""The headers of a call to another party, captured by the caller for whoever started the capture.
+"""Captures the headers of calls to other parties.
 
-Outcomes are translated on the way back, and a defect may end the call anywhere, so passing the headers along would lose
-them when they matter. Without a capture nothing is kept.
+Errors are translated on their way to the caller, and a defect can end a call at any point, so headers passed along
+with results would be lost when they are needed most. Outside a capture, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(slots=True)
 class CapturedHeaders:
-    """The latest call's headers in clear: do not log or store them as they are.
+    """The headers of the latest call, unredacted: do not log or store them as they are.
 
     Attributes:
-        sent: the headers of the request, as soon as its first byte was sent.
-        received: those of the answer, even if the rest of it never came.
+        sent: the request headers, set when the first byte is sent.
+        received: the response headers, even if the body is incomplete.
     """
 
     sent: Mapping[str, str] | None = field(default=None, repr=False)
@@ -32,7 +32,7 @@ _looking_on: ContextVar[CapturedHeaders | None] = ContextVar("looking_on", defau
 
 @contextmanager
 def capture_headers(exchange: CapturedHeaders) -> Iterator[None]:
-    """Has the calls that are made inside, in this thread, note their headers in ``exchange``."""
+    """Record the headers of this thread's calls in ``exchange`` during the ``with`` block."""
     before = _looking_on.set(exchange)
     try:
         yield
@@ -41,12 +41,12 @@ def capture_headers(exchange: CapturedHeaders) -> Iterator[None]:
 
 
 def record_sent(headers: Mapping[str, str]) -> None:
-    """Note that a request is on its way, which has no answer yet."""
+    """Record the headers of a request and clear those of any earlier response."""
     if (exchange := _looking_on.get()) is not None:
         exchange.sent, exchange.received = headers, None
 
 
 def record_received(headers: Mapping[str, str]) -> None:
-    """Note that an answer has begun."""
+    """Record the headers of a response."""
     if (exchange := _looking_on.get()) is not None:
         exchange.received = headers

@@ -1,10 +1,10 @@
-"""Calls to parties outside, with limits that hold against a party that trickles, floods or lures.
+"""Calls to other parties, with limits that protect against slow, oversized and misleading responses.
 
-3 s to connect, 20 s in all, 5 MB of answer, no redirects. The whole exchange has one deadline, checked before every
-read of the socket, so bytes that come one a second do not prolong it. Outside the local stage the address that is
-connected to must be public: it is checked after the name was resolved, and that very address is connected to.
+3 s to connect, 20 s in total, responses of at most 5 MB, no redirects. The whole exchange has one deadline, checked
+before every socket read, so a party that sends one byte a second cannot prolong it. Outside the local stage, the
+party's address must be public: it is checked after name resolution, and the same address is used for the connection.
 
-Whether a call never reached the other party is not guessed from an error: it is noted when the first byte is sent.
+Whether a request may have reached the other party is recorded when its first byte is sent, not inferred from errors.
 """
 
 from __future__ import annotations
@@ -51,28 +51,28 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-A
 
 
 class OutboundError(Exception):
-    """A call that brought no answer. The message is for people and holds nothing of the request."""
+    """A call without a complete response. The message is for people and contains nothing from the request."""
 
 
 class NotReached(OutboundError):
-    """Nothing of the request was sent: the other party provably never saw it."""
+    """Nothing was sent, so the other party cannot have seen the request."""
 
 
 class ConnectionDropped(OutboundError):
-    """The connection ended before a whole answer had come."""
+    """The connection was lost before the response was complete."""
 
 
 class TimedOut(OutboundError):
-    """The time for the call is over."""
+    """The call exceeded its time limit."""
 
 
 class ResponseTooLarge(OutboundError):
-    """The answer is larger than it may be."""
+    """The response is larger than ``ANSWER_BYTES``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer; ``seconds`` is the time from sending to the last byte."""
+    """A complete response; ``seconds`` is the duration of the exchange, including connecting."""
 
     status: int
     body: bytes
@@ -80,9 +80,9 @@ class Reply:
     seconds: float
 
     def retry_after(self, now: int) -> int | None:
-        """The seconds of a ``Retry-After`` (RFC 9110, 10.2.3), or ``None``.
+        """The seconds in ``Retry-After`` (RFC 9110, 10.2.3), or ``None`` if it is missing or invalid.
 
-        ``now`` is in Unix seconds, since the header may be a date; a past date is 0 seconds.
+        The header may contain a date, which is compared with ``now`` (Unix seconds); a past date gives 0.
         """
         value = next((value for name, value in self.headers.items() if name.lower() == "retry-after"), "").strip()
         try:
@@ -94,14 +94,16 @@ class Reply:
         return max(int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()) - now, 0)
 
 
-_call = threading.local()  # the call under way: its last ``moment``, ``public_only``, and whether anything was ``sent``
+_call = (
+    threading.local()
+)  # the current call: its deadline ``moment``, ``public_only``, and whether anything was ``sent``
 
 
 class Outbound:
-    """Posts to other parties over kept-alive connections, or over one that serves a single request.
+    """Sends POST requests over kept-alive connections, or over a new connection for a single request.
 
     Args:
-        public_only: whether private addresses are refused (all stages but the local one).
+        public_only: refuse private addresses (all stages except the local one).
     """
 
     def __init__(self, *, public_only: bool, total_seconds: float = TOTAL_SECONDS) -> None:
@@ -113,10 +115,10 @@ class Outbound:
         self._fresh.pool_classes_by_scheme = {"http": _FreshPool, "https": _FreshTlsPool}
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
-        """POST ``body``; once more, with ``repeat``, when the connection was refused or dropped.
+        """POST ``body``; with ``repeat``, retry once after ``NotReached`` or ``ConnectionDropped``.
 
-        With ``fresh`` the request has a connection of its own. A kept-alive one may have died in a frozen process,
-        which leaves it unknown whether the request arrived.
+        With ``fresh``, the request gets a new connection. A kept-alive connection may have died while the process was
+        frozen, and it would be unknown whether the request arrived.
 
         Raises:
             OutboundError: see its subclasses.
@@ -133,7 +135,7 @@ class Outbound:
             try:
                 return self._exchange(url, body, headers, fresh)
             except NotReached:
-                raise first from None  # which may have been seen
+                raise first from None  # the first request may have been seen
 
     def _exchange(self, url: str, body: bytes, headers: Mapping[str, str], fresh: bool) -> Reply:
         started = time.monotonic()
@@ -166,7 +168,7 @@ class Outbound:
 
 
 def _headers_in(head: bytes) -> dict[str, str]:
-    """The headers of a request, from the bytes that it begins with."""
+    """Parse the headers from the first bytes of a request."""
     lines = head.decode("latin-1").split("\r\n")[1:]
     return {name: value for name, _, value in (line.partition(": ") for line in lines) if name}
 
@@ -198,7 +200,7 @@ def _remaining() -> float:
 
 
 def _translate(error: BaseException, handled: BaseException | None) -> OutboundError:
-    """The meaning of an error; ``handled`` is an error that the caller was handling before, which is ignored."""
+    """Convert an error to an ``OutboundError``, ignoring ``handled``, an error that the caller was already handling."""
     causes = list(_chain(error, handled))
     if not _call.sent:
         return NotReached(_reason(causes))
@@ -230,15 +232,15 @@ def _chain(error: BaseException, handled: BaseException | None) -> Iterator[Base
 
 
 class _Refused(OSError):
-    """The address that a name resolved to is not public."""
+    """The host has no public address."""
 
 
 class _Untrusted(NewConnectionError):
-    """The TLS handshake failed, so nothing of the request was sent."""
+    """The TLS handshake failed before any of the request was sent."""
 
 
 class _DeadlineReader(io.RawIOBase):
-    """Reads a socket; every read has only the rest of the call's time."""
+    """Reads from a socket; each read may take the rest of the call's time."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -260,7 +262,7 @@ class _DeadlineReader(io.RawIOBase):
 
 
 class _DeadlineSocket:
-    """What ``http.client`` asks a socket for when it makes a response."""
+    """The part of the socket interface that ``http.client`` needs for a response."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -270,30 +272,30 @@ class _DeadlineSocket:
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer with a deadline, read more strictly than by the standard library."""
+    """A response with a deadline, parsed more strictly than by the standard library."""
 
     def __init__(self, sock: Any, *arguments: Any, **options: Any) -> None:
         super().__init__(_DeadlineSocket(sock), *arguments, **options)  # type: ignore[arg-type]
 
     def begin(self) -> None:
-        """Read up to the body. Headers that break off are not taken for all headers of an answer without a body."""
+        """Read the status line and headers. Truncated headers raise an error instead of passing for complete ones."""
         super().begin()
         reader: Any = self.fp.raw
         if reader.ended:
             raise http.client.RemoteDisconnected("the connection ended before the headers were complete")
 
     def _read_status(self) -> tuple[str, int, str]:
-        """The status line. Every interim answer is passed over as ``100 Continue`` is.
+        """Read the status line, treating every interim response (1xx) as ``100 Continue``, which is skipped.
 
-        Otherwise it would count as the answer, and the one that follows it as the answer to the connection's next
-        request.
+        Otherwise it would count as the final response, and the actual final response would be taken for the response to
+        the connection's next request.
         """
         version, status, reason = super()._read_status()  # type: ignore[misc]
         return version, http.client.CONTINUE if status < http.client.OK else status, reason
 
 
 class _Connecting:
-    """Connects to the addresses of a name one after the other, within one time limit; notes when it sends."""
+    """Tries a host's addresses in turn within one time limit, and records when the request is sent."""
 
     host: str
     port: int
@@ -329,7 +331,7 @@ class _Connecting:
 
 
 def _resolve(host: str, port: int, seconds: float) -> list[Any]:
-    """The addresses of a name. A resolver has no time limit of its own: a thread waits for it. Raises: OSError."""
+    """Resolve a name in a thread, because the system resolver has no timeout. Raises: OSError."""
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def ask() -> None:
@@ -366,7 +368,7 @@ class _Https(_Connecting, HTTPSConnection):
 
 @cache
 def _trust(authorities: str) -> ssl.SSLContext:
-    """What a certificate must satisfy; reading the file of authorities takes longer than a handshake."""
+    """The TLS context and its trusted authorities; cached, because loading them takes longer than a handshake."""
     context = create_urllib3_context()
     context.load_verify_locations(authorities)
     return context
@@ -381,7 +383,7 @@ class _TlsPool(HTTPSConnectionPool):
 
 
 class _UnpooledManager(HTTPConnectionPool):
-    """Closes what other pools keep, so that every request gets a new connection."""
+    """Closes connections instead of keeping them, so that every request gets a new one."""
 
     def _put_conn(self, conn: Any) -> None:
         if conn is not None:
