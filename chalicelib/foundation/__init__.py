@@ -1,1 +1,1 @@
-"""The foundation of all rooms: settings, storage, keys, time, fields and HTTP. Knows nothing of banking."""
+"""The foundation of all packages: settings, storage, keys, time, fields and HTTP. Contains no banking logic."""

@@ -21,9 +21,9 @@ _CONFIG = Config(
     connect_timeout=2,
     read_timeout=6,
     max_pool_connections=64,
-    retries={"mode": "standard", "total_max_attempts": 2},  # the store sends again by itself
+    retries={"mode": "standard", "total_max_attempts": 2},  # the store has its own retries
     tcp_keepalive=True,
-    parameter_validation=False,  # the store's own types are stricter, and DynamoDB checks again
+    parameter_validation=False,  # the store's own types are stricter, and DynamoDB validates requests anyway
     user_agent="causeway",  # botocore would assemble and clean a long one for every call
 )
 _HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))

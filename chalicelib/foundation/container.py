@@ -1,4 +1,4 @@
-"""Shared infrastructure of all rooms: settings, clock, storage, keys, and outbound clients."""
+"""Infrastructure shared by all packages: settings, clock, storage, keys, and outbound clients."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 _MISSING = object()
-"""In place of an argument whose default a factory makes."""
+"""Marks an argument whose default comes from a factory."""
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414 - exported
@@ -49,7 +49,9 @@ def _stub(made: type, name: str, frozen: bool) -> Callable[..., Any]:
 
 
 def _generate_init(made: Any) -> Any:
-    """Generate ``__init__`` alone, which every used class needs: the standard decorator adds two methods if frozen."""
+    """Generate only ``__init__``, which every class in use needs; for frozen classes the standard decorator adds two
+    methods.
+    """
     known: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
     positional, keywords, lines = ["self"], ["*"], []
     for field in dataclasses.fields(made):
@@ -76,11 +78,11 @@ def _generate_init(made: Any) -> Any:
 
 
 def _generate(made: type, name: str, frozen: bool) -> Any:
-    """Have the standard decorator generate a method for a class with the same fields."""
+    """Generate a method with the standard decorator, on a class with the same fields."""
     fields = {field.name: field for field in dataclasses.fields(made)}
     members: dict[str, Any] = {"__module__": made.__module__, "__qualname__": made.__qualname__, **fields}
     members["__annotations__"] = {name: field.type for name, field in fields.items()}
-    members["__doc__"] = made.__name__  # without one, the decorator would write the signature into it
+    members["__doc__"] = made.__name__  # otherwise the decorator would generate one from the signature
     wanted = {"init": False, "repr": name == "__repr__", "eq": name in ("__eq__", "__hash__")}
     same: Any = dataclasses.dataclass(frozen=frozen, **wanted)(type(made.__name__, (), members))
     return vars(same)[name]

@@ -1,7 +1,7 @@
-"""Structured logs: one JSON object a line, each with the request's id, none with a secret.
+"""Structured logs: one JSON object per line, with the request's id and without secrets.
 
-A line is written with named members that the caller chooses one by one; no line ever takes a whole request, answer,
-header set or address (addresses carry codes and cancel secrets).
+Callers choose and name each member of a line. Never log a whole request, response, set of headers or URL (URLs
+contain codes and cancel secrets).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _NAME = "causeway"
 
 
 class _Formatter(LambdaPowertoolsFormatter):
-    """Writes exceptions as code lines and types, since their messages may quote secrets."""
+    """Formats exceptions as code lines and types, because their messages may quote secrets."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is the standard library's
         return format_exception(ei)
 
 
 def format_exception(ei: Any) -> str:
-    """Code lines and types of an exception and its causes, without messages; ``ei`` is as ``sys.exc_info`` has it."""
+    """The code lines and types of an exception and its causes, without messages; ``ei`` is from ``sys.exc_info``."""
     lines: list[str] = []
     error: BaseException | None = ei[1]
     seen: set[int] = set()
@@ -40,7 +40,7 @@ def format_exception(ei: Any) -> str:
 def logger() -> Logger:
     formatter = _Formatter(utc=True, serialize_stacktrace=False)
     made = Logger(service=_NAME, logger_formatter=formatter, log_uncaught_exceptions=False)
-    made.remove_keys(["location"])  # it would name this module
+    made.remove_keys(["location"])  # it would always be this module
     return made
 
 
@@ -50,7 +50,7 @@ def set_level(level: str) -> None:
 
 
 def bind(**members: Any) -> None:
-    """Add members to every following line of this request."""
+    """Add members to all later lines of this request."""
     logger().thread_safe_append_keys(**members)
 
 
@@ -73,16 +73,16 @@ def warning(event: str, **members: Any) -> None:
 
 
 def audit(event: str, **members: Any) -> None:
-    """Write a line regardless of the level."""
+    """Write a line regardless of the log level."""
     line = logging.getLogger(_NAME)
     line.handle(line.makeRecord(_NAME, logging.INFO, "", 0, event, (), None, extra=members))
 
 
 def exception(event: str, **members: Any) -> None:
-    """Log the exception being handled; its traceback has code lines, no values."""
+    """Log the exception being handled; its traceback contains code lines, but no values."""
     logger().exception(event, extra=members)
 
 
 def defect(event: str, error: BaseException, **members: Any) -> None:
-    """Log an exception that was handled before, in the same form."""
+    """Log an exception that was handled earlier, in the same format as ``exception``."""
     logger().error(event, exc_info=error, extra=members)

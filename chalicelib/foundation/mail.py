@@ -1,4 +1,4 @@
-"""Mails to people: through Amazon SES, or, on one machine, into files."""
+"""Emails to people, sent through Amazon SES or, in the local stage, written to files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from chalicelib.foundation import aws, log
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _FINAL = {"BadRequestException", "MessageRejected"}
-"""Errors of SES that concern this mail; all others may be temporary."""
+"""SES errors that concern a single email; all others may be temporary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A mail in plain text to one address."""
+    """A plain-text email to one address."""
 
     to: str
     subject: str
@@ -25,7 +25,7 @@ class Mail:
 
 
 class MailFailed(Exception):
-    """A mail was not accepted; ``final`` if a repeat is useless. The message names no address."""
+    """An email was not accepted; ``final`` if a retry is pointless. The message contains no address."""
 
     def __init__(self, reason: str, *, final: bool = False) -> None:
         self.final = final
@@ -33,14 +33,14 @@ class MailFailed(Exception):
 
 
 class Mailer(Protocol):
-    """Sends mails."""
+    """Sends emails."""
 
     def send(self, mail: Mail, mail_id: str) -> None:
-        """Send a mail; a repeat has the same ``mail_id``. Raises: MailFailed."""
+        """Send an email; a retry uses the same ``mail_id``. Raises: MailFailed."""
 
 
 class SesMailer:
-    """Sends through Amazon SES, version 2 of its API; the client is made on first use."""
+    """Sends emails through version 2 of the Amazon SES API; the client is created on first use."""
 
     def __init__(self, sender: str) -> None:
         self._sender = sender
@@ -66,7 +66,7 @@ class SesMailer:
 
 
 class FileMailer:
-    """Writes each mail to a file of a folder, readable by its owner only, and a line about it to the log."""
+    """Writes each email to a file that only its owner can read, and logs a line about it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,6 +1,6 @@
-"""Metrics for CloudWatch: log lines in the embedded metric format (EMF).
+"""CloudWatch metrics, written as log lines in the embedded metric format (EMF).
 
-A metric is counted for the stage, and once more for its dimensions: a bank, a service, a function.
+Each metric is recorded for the stage and again for its other dimensions, such as a bank, a service or a function.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NAMESPACE = "Causeway"
 _TOGETHER = 100
-"""The longest list of values of one metric in one line."""
+"""The maximum number of values per metric in one line."""
 
 
 def _print_line(line: str) -> None:
-    print(f"{line}\n", end="", flush=True)  # in one piece, also beside other threads
+    print(f"{line}\n", end="", flush=True)  # one write, so that lines of parallel threads do not mix
 
 
 _output: Callable[[str], None] = _print_line
 
 
 def set_output(output: Callable[[str], None]) -> None:
-    """Write metric lines to ``output`` instead of standard output, where CloudWatch reads them."""
+    """Write metric lines to ``output`` instead of standard output, from which CloudWatch receives them."""
     global _output
     _output = output
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Writes the metrics of a stage."""
+    """Writes a stage's metrics."""
 
     stage: str
 
@@ -42,13 +42,13 @@ class Metrics:
         at: int | None = None,
         **about: str,
     ) -> None:
-        """Write a set of at most 100 metrics.
+        """Write up to 100 metrics.
 
         Args:
-            counts: numbers by the metric's name.
-            durations: lists of milliseconds by the metric's name.
-            at: their Unix second; now if left out.
-            about: their dimensions: ``Bank="DEMOGB21"``.
+            counts: counts by metric name.
+            durations: lists of durations in milliseconds by metric name.
+            at: the time of the metrics in Unix seconds, by default now.
+            about: other dimensions, for example ``Bank="DEMOGB21"``.
         """
         from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
 

@@ -1,4 +1,4 @@
-"""Parallel calls: a batch takes as long as one call."""
+"""Parallel calls: a batch takes only as long as its slowest call."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import TypeVar
 T = TypeVar("T")
 
 WIDTH = 32
-"""The most parallel calls; the clients of ``aws`` have as many connections."""
+"""The maximum number of parallel calls; the clients in ``aws`` have connections for all of them."""
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """The results of ``calls``, in order. All are made; the first failure is raised at the end.
+    """Run ``calls`` in parallel and return their results in order. If any fail, the first failure is raised at the end.
 
-    A call must not make others in this way: it would wait for the place that it takes itself.
+    Calls must not use ``together`` themselves: a nested call could wait forever for the thread it is running in.
     """
     if len(calls) == 1 or WIDTH == 1:
         return [call() for call in calls]
-    made = [_pool().submit(copy_context().run, call) for call in calls]  # log lines name the request in there, too
+    made = [_pool().submit(copy_context().run, call) for call in calls]  # keeps the request id in log lines
     failures = [failure for each in made if (failure := each.exception()) is not None]
     if failures:
         raise failures[0]

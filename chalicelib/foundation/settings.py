@@ -1,4 +1,4 @@
-"""Settings: read from the environment once, in one place."""
+"""Settings, read from the environment once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
 
 
 class InvalidSetting(Exception):
-    """An environment variable has an invalid value; the message names it."""
+    """An environment variable has an invalid value; the message names the variable."""
 
     def __init__(self, variable: str, reason: str) -> None:
         self.variable = variable
@@ -28,8 +28,8 @@ class InvalidSetting(Exception):
 class Settings:
     """The settings of one stage.
 
-    ``public_url`` and ``bank_api_url`` have no trailing slash; all addresses that leave the service are
-    built from them, never from a request. Lifetimes are in seconds.
+    ``public_url`` and ``bank_api_url`` have no trailing slash. All URLs that the service sends out are built from them,
+    never from a request. Lifetimes are in seconds.
     """
 
     stage: Stage
@@ -47,13 +47,13 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
-        """Read every setting from ``environ``.
+        """Read all settings from ``environ``.
 
-        Without ``STAGE`` the stage is ``local``, which trusts the machine. In AWS Lambda ``STAGE`` must name a deployed
-        stage.
+        Without ``STAGE``, the stage is ``local``, which trusts the machine it runs on. In AWS Lambda, ``STAGE`` must
+        name a deployed stage.
 
         Raises:
-            InvalidSetting: with the variable and its problem.
+            InvalidSetting: with the variable and the reason.
         """
         in_lambda = _LAMBDA in environ
         stage = _read(environ, "STAGE", _stage(in_lambda), "" if in_lambda else "local")
@@ -82,27 +82,29 @@ class Settings:
 
     @property
     def is_https(self) -> bool:
-        """Whether browsers reach the service by https."""
+        """Whether browsers use https to reach the service."""
         return self.public_url.startswith("https://")
 
     @property
     def public_path(self) -> str:
-        """The path prefix of the service's addresses: a stage's name, usually empty."""
+        """The path of ``public_url``: the name of an API stage, but usually empty."""
         return urlsplit(self.public_url).path
 
     @property
     def is_sandbox(self) -> bool:
-        """Whether there are demonstration banks, and TPPs need no approval."""
+        """Whether the stage has demonstration banks and TPPs need no approval."""
         return self.stage != "prod"
 
     @property
     def confirms_addresses(self) -> bool:
-        """Whether a user's address is confirmed by a mail before the first sign-in."""
+        """Whether users must confirm their email address before they first sign in."""
         return not self.is_sandbox
 
     @property
     def code_lifetime(self) -> int:
-        """Seconds that an authorization code is valid: longer in the local stage, where people copy it by hand."""
+        """The lifetime of an authorization code in seconds: longer in the local stage, where people copy codes
+        manually.
+        """
         return 600 if self.is_local else 60
 
 

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 LENGTH = (10, 256)
 _ESTIMATED = 32
-"""The number of characters that are judged: more take seconds and only make a password better."""
+"""The number of characters whose strength is estimated; longer input takes seconds and would only raise the score."""
 _LONGEST = 4 * LENGTH[1]
-"""The number of typed characters that are compared: more than any password has."""
+"""The number of input characters that are used; no valid password is longer."""
 _GUESSABLE = 2
 """The lowest accepted zxcvbn score: more than a million guesses."""
 
@@ -43,7 +43,7 @@ def verify(known: str | None, password: str) -> bool:
     """Whether a password matches a stored hash; without a hash, ``False`` after the same time."""
     from argon2.exceptions import VerifyMismatchError
 
-    nobodys = _nobodys_hash()  # made by whoever comes first, so that its making tells nothing
+    nobodys = _nobodys_hash()  # created by the first call of any kind, so that timing reveals nothing
     try:
         return _hasher().verify(known or nobodys, _normalise(password)) and known is not None
     except VerifyMismatchError:

@@ -62,13 +62,13 @@ class SecretKeys(ABC):
         self._plain: dict[str, bytes] = {}
 
     def initialise(self) -> bool:
-        """Create the first keys unless there are some; returns whether it created them."""
+        """Create the first keys unless keys exist; returns whether it created them."""
         state = self._secrets.get(self._name)
         if state.get(self.always_there):
             return False
         try:
             self._save(self._first(), replacing=state)
-        except SecretChanged:  # by another initialiser
+        except SecretChanged:  # another process initialised it
             return False
         return True
 
@@ -90,7 +90,7 @@ class SecretKeys(ABC):
     def _entry(self, member: str, number: int) -> dict[str, Any]:
         """The entry with the id ``number`` in the list ``member``. Raises: KeyError."""
         found = self._find(member, number)
-        if found is None:  # met through a process that has seen a rotation which this one has not
+        if found is None:  # another process may already use a key from a rotation that this one has not loaded
             self._state = {}
             found = self._find(member, number)
         if found is None:
@@ -109,7 +109,7 @@ class SecretKeys(ABC):
             except Exception:
                 if not state:
                     raise
-                log.exception("keys not reloaded")  # what was read before goes on for as long again
+                log.exception("keys not reloaded")  # the cached state stays in use for another period
             if not state.get(self.always_there):
                 raise NoKeys(
                     f"the secret {self._name} contains no keys yet: run `.venv/bin/python -m infra.admin keys init`"

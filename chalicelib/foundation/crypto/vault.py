@@ -1,7 +1,7 @@
-"""The vault: stores values that must be sent again as ciphertext, bound to their record.
+"""The vault: encrypts stored values that are needed again in plaintext, and binds each to its record.
 
-A sealed value is ``version (1 byte) | data key id (4) | nonce (12) | AES-256-GCM ciphertext``; the additional data are
-the header and the context, so a value moved to another record or attribute does not open.
+A sealed value is ``version (1 byte) | data key id (4) | nonce (12) | AES-256-GCM ciphertext``. The additional
+authenticated data are the header and the context, so a value moved to another record or attribute cannot be opened.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ _NONCE = 12
 
 
 class Unsealable(Exception):
-    """A sealed value was altered, moved to another record, or its key is gone."""
+    """A sealed value was altered or moved to another record, or its key no longer exists."""
 
 
 class DataKeys(Protocol):
-    """The source of the keys; see ``keyring``."""
+    """The source of the data keys; see ``keyring``."""
 
     def current_data_key(self) -> tuple[int, AESGCM]:
-        """The id and cipher to seal with."""
+        """The id and the cipher of the data key that seals new values."""
 
     def data_key(self, number: int) -> AESGCM:
-        """The cipher of one data key. Raises: KeyError."""
+        """The cipher of the data key with the id ``number``. Raises: KeyError."""
 
 
 class Vault:
-    """Seals and opens text."""
+    """Seals and unseals text."""
 
     def __init__(self, keys: DataKeys) -> None:
         self._keys = keys
 
     def seal(self, text: str, context: str) -> bytes:
-        """Encrypt ``text`` for the place named by ``context``, for example ``banks/DEMOGB21/api_key``."""
+        """Encrypt ``text`` for the location named by ``context``, for example ``banks/DEMOGB21/api_key``."""
         number, cipher = self._keys.current_data_key()
         header = _HEADER.pack(_VERSION, number)
         nonce = secrets.token_bytes(_NONCE)
         return header + nonce + cipher.encrypt(nonce, text.encode(), header + context.encode())
 
     def unseal(self, sealed: bytes, context: str) -> str:
-        """Decrypt what ``seal`` made for the same ``context``. Raises: Unsealable."""
+        """Decrypt a value that was sealed for the same ``context``. Raises: Unsealable."""
         header, rest = sealed[: _HEADER.size], sealed[_HEADER.size :]
         try:
             version, number = _HEADER.unpack(header)
