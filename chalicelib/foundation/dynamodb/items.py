@@ -12,7 +12,7 @@ Item = dict[str, Any]
 
 
 class _Deserializer(TypeDeserializer):  # type: ignore[misc]
-    """Whole numbers come back as ``int``, binary values as ``bytes``."""
+    """Converts whole numbers to ``int`` and binary values to ``bytes``."""
 
     def _deserialize_n(self, value: str) -> int | Decimal:
         return int(value) if value.lstrip("-").isdigit() else Decimal(value)

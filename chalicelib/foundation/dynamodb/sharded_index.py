@@ -39,9 +39,9 @@ class ShardedIndex:
         limit: int | None = None,
         newest_first: bool = False,
     ) -> list[Item]:
-        """The rows from one Unix second to another, both included, in order of time; at most ``limit``.
+        """The rows between two Unix seconds (inclusive) in order of time; at most ``limit``.
 
-        All shards are queried in parallel, and those with more again in parallel.
+        All shards are queried in parallel; shards with more rows are queried again, also in parallel.
         """
         rows: list[Item] = []
         places: list[tuple[int, Item | None]] = [(shard, None) for shard in range(SHARDS)]

@@ -1,21 +1,21 @@
-"""The DynamoDB store: strongly consistent reads, conditional writes, transactions, queries with continuation.
+"""The DynamoDB store: strongly consistent reads, conditional writes, transactions and paginated queries.
 
 Callers use short table names (``clients``); this module adds the stage's prefix. Items are plain dictionaries of
-strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; a float is refused.
+strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; floats are refused.
 
-A lost answer is repaired here: the call is sent once more after a failure of the transport or of DynamoDB itself.
+If the response is lost, in transport or by a DynamoDB failure, the call is retried once where this is safe:
 
-- Reads, and puts and deletes without a condition: doing them twice is doing them once. What somebody else wrote in
-  between is replaced, as if the call had come after it.
-- Conditional puts: if the first was applied, the condition of the second fails. That counts as success because the item
-  that stands there equals the one to be written; so it does at once, since botocore repeats too.
-- Transactions: DynamoDB knows the second by its client request token and applies it once. For an emulator that does
-  not, a condition that fails on the second counts as success when the item of a conditional put stands there.
-- Updates and conditional deletes are not sent again. They have no token, and what they leave does not tell who did it:
-  a number added twice is wrong, a deleted item may have been deleted by anybody. A flow that has to know puts them into
-  a transaction.
+- Reads, and puts and deletes without a condition, are idempotent. The retry overwrites any write made in between,
+  as if the call had come later.
+- Conditional puts: if the first attempt was applied, the retry's condition fails. A failed condition counts as
+  success if the stored item equals the new one, even on the first attempt, because botocore also retries.
+- Transactions: DynamoDB recognises the retry by its client request token and applies it once. Some emulators do not,
+  so a condition that fails in a retry counts as success if the item of a conditional put is stored.
+- Updates and conditional deletes are not retried. They have no token, and their result does not identify the
+  writer: a number could be added twice, and another caller may have deleted the item. Use a transaction if the
+  outcome must be known.
 
-And a conflict with another transaction is tried again, with jitter, before it is reported.
+Conflicts with other transactions are retried, with jitter, before they are reported.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Store:
         self._prefix = prefix
         self._pause = pause
         self.read_sendings = 2
-        """The attempts at a read before its answer counts as lost: more in work that takes minutes."""
+        """Attempts at a read before its response counts as lost; raised for work that takes minutes."""
 
     def get(self, table: str, key: Item) -> Item | None:
         """One item, strongly consistent."""
@@ -357,7 +357,7 @@ class Store:
         try:
             return send()
         except Conflict:
-            raise lost from lost.__cause__  # it may have been applied
+            raise lost from lost.__cause__  # the first attempt may have been applied
         except ConditionFailed as failure:
             failure.repeated = True
             raise

@@ -1,7 +1,7 @@
-"""The rules of field types: validation by pydantic, and JSON Schema.
+"""The rules of field types: pydantic validation and JSON Schema.
 
-A schema never forbids an accepted value. Patterns are those of ECMA-262, exact within Latin-1; where a check is
-stricter (letters of every script, check digits), the pattern is wider and the description has the rule.
+A schema never rejects a valid value. Patterns use ECMA-262 syntax and are exact within Latin-1. Where a check is
+stricter (letters of all scripts, check digits), the pattern is wider and the description states the rule.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ UNPRINTABLE = (
     r"\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
     r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
 )
-"""A pattern's character class: controls, formatting, private use, and all spaces but U+0020.
+"""A regular expression's character class: controls, formatting, private use, and all spaces except U+0020.
 
-Of the first plane only: beyond it a range is no valid pattern in JavaScript without the flag u.
+It covers the Basic Multilingual Plane only: beyond it, JavaScript needs the ``u`` flag for ranges.
 """
 
 NO_LETTERS = r"\u00a1-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
-"""A pattern's character class: the non-letters of Latin-1 beyond ASCII."""
+"""A regular expression's character class: the non-letters of Latin-1 beyond ASCII."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """A type with a length in brackets, as the specification writes them: ``N[20]``."""
+    """A type with a length in brackets, in the specification's notation: ``N[20]``."""
 
     kind: Any
     rule: Callable[[int], Any]
@@ -47,7 +47,7 @@ class Notation:
 class TextRule:
     """A string of 1 to ``longest`` characters (``None``: the check includes the length) that passes a check.
 
-    ``schema`` has further members of the JSON Schema; ``codes`` returns all valid strings for the schema.
+    ``schema`` adds members to the JSON Schema; ``codes`` returns all valid strings for its ``enum``.
     """
 
     check: Callable[[str], str]
@@ -67,7 +67,7 @@ class TextRule:
 
 
 class _ValueRule:
-    """A value of several JSON types that passes a check and stays unchanged."""
+    """A value of one of several JSON types that passes a check."""
 
     __slots__ = ()
 
@@ -85,7 +85,7 @@ class _ValueRule:
 
 
 NUMERIC = (str, int, Decimal)
-"""Types of accepted numbers: strings of digits, or JSON numbers without binary fractions. Booleans are rejected."""
+"""The types of valid numbers: strings of digits, or JSON numbers without binary fractions. Booleans are rejected."""
 
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
@@ -100,7 +100,7 @@ class NumberRule(_ValueRule):
     def check(self, value: Any) -> Any:
         if not isinstance(value, NUMERIC) or isinstance(value, bool):
             fault("type", "must be a number")
-        if isinstance(value, Decimal) and _digits(value) > self.longest:  # before 1e999999999 is written out
+        if isinstance(value, Decimal) and _digits(value) > self.longest:  # avoids writing out 1e999999999
             fault("length", f"must have at most {self.longest} digits")
         text = f"{value:f}" if isinstance(value, Decimal) else str(value)
         if not _NUMBER.fullmatch(text):

@@ -1,12 +1,12 @@
-"""Field types: the specification's notations as types, so that a message reads like its table.
+"""Field types: the specification's notations as Python types, so that a message reads like its table.
 
-``AN[18]`` is printable text of 1 to 18 characters, ``A[3]`` letters, ``N[20]`` up to 20 digits (a JSON number or a
-string of digits), ``Whole[100]`` a number from 1 to 100. Where they have a meaning, the type names it: ``Name[40]`` of
-a person or town, ``PayeeName[40]``, ``Id[20]`` by which a bank names something, ``Digits[8]`` of an account number,
-``Amount[10]`` of money, ``Country[2]``; ``Iban``, ``Bic``, ``Currency``, ``Day`` and ``WebAddress`` what their names
-say. A ``Message`` refuses unknown members; an ``OpenMessage``, for what a bank answers, lets them through.
+``AN[18]`` is printable text of 1 to 18 characters, ``A[3]`` letters, ``N[20]`` a number of up to 20 digits (a JSON
+number or a string of digits), ``Whole[100]`` a number from 1 to 100. Fields with a specific meaning have their own
+types: ``Name[40]`` of a person or town, ``PayeeName[40]``, ``Id[20]`` for a bank's identifiers, ``Digits[8]`` for
+account numbers, ``Amount[10]``, ``Country[2]``, ``Iban``, ``Bic``, ``Currency``, ``Day`` and ``WebAddress``. A
+``Message`` rejects unknown members; an ``OpenMessage``, for bank responses, accepts them.
 
-Every type also tells JSON Schema what it takes.
+Every type also provides its JSON Schema.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from chalicelib.foundation.fields.problems import InvalidMessage, Problem, fault
 from chalicelib.foundation.fields.registries import countries, currencies
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 
-_PROBLEMS = 50  # as many as one answer tells
+_PROBLEMS = 50  # the most that one response lists
 M = TypeVar("M", bound="Message")
 
 
 class Message(BaseModel):
-    """A JSON object with exactly the members that its model declares."""
+    """A JSON object; members that its model does not declare are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
 
     @classmethod
     def read(cls: type[M], value: object) -> M:
-        """Check a parsed JSON value. Raises: InvalidMessage."""
+        """Validate a parsed JSON value. Raises: InvalidMessage."""
         if not isinstance(value, dict):
             raise InvalidMessage([Problem("", "type", "the body must be a JSON object")])
         try:
@@ -62,13 +62,13 @@ class Message(BaseModel):
 
 
 class OpenMessage(Message):
-    """A JSON object that may have more members than its model declares."""
+    """A JSON object that may have members its model does not declare."""
 
     model_config = ConfigDict(extra="allow")
 
 
 def _text(check: Callable[[str], str], pattern: str, description: str, example: str) -> Notation:
-    """Strings that pass a check."""
+    """A notation for strings that pass ``check``."""
 
     def rule(length: int) -> TextRule:
         schema = {"pattern": pattern, "description": description, "examples": [example[:length].strip()]}
@@ -82,7 +82,7 @@ def _is_in_names(character: str) -> bool:
 
 
 def _name(letters: str, description: str, example: str, *, digits: bool = False) -> Notation:
-    """Names made of ``letters``, in words, and punctuation."""
+    """A notation for names; ``letters`` describes the allowed characters in error messages."""
 
     def check(value: str) -> str:
         if not _USUAL_NAME.fullmatch(value) and not all(
@@ -107,40 +107,42 @@ _USUAL_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u
 PRINTABLE_TEXT, LETTERS_ONLY = "Printable text", "Letters"
 
 AN = _text(_check_printable, f"^[^{UNPRINTABLE}]*$", PRINTABLE_TEXT, "Invoice 17")
-"""Printable text (the specification's letters, digits and ``. ! @`` would refuse addresses and names)."""
+"""Printable text (the specification's letters, digits and ``. ! @`` would exclude many addresses and names)."""
 A = _text(_check_letters, rf"^[^\u0020-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}]*$", LETTERS_ONLY, "EUR")
 Name = _name("letters, spaces", "A name: letters, spaces and ' \u2019 - . , & / ( ), without digits", "Zoë O'Brien")
-"""The name of a person or town, where the specification says letters: also combining marks, spaces, punctuation."""
+"""The name of a person or town. Where the specification says letters, combining marks, spaces and punctuation are also
+accepted.
+"""
 PayeeName = _name(
     "letters, digits, spaces",
     "The name of a payee: letters, digits, spaces and ' \u2019 - . , & / ( )",
     "Company 24 Ltd",
     digits=True,
 )
-"""The name of a payee, person or company: as ``Name``, and digits."""
+"""The name of a payee, a person or company: like ``Name``, but digits are also allowed."""
 N = Notation(Any, NumberRule)
-"""A number with a limit of digits: a JSON number, or a string of digits with an optional decimal dot."""
+"""A number with a maximum number of digits: a JSON number, or a string of digits with an optional decimal point."""
 Digits = Notation(Any, DigitsRule)
-"""An account number or sort code: a string of digits, or a whole JSON number; it is kept as it came."""
+"""An account number or sort code: a string of digits or a whole JSON number, kept as received."""
 Id = Notation(Any, IdRule)
-"""An identifier at a bank: printable text, or a whole JSON number, which becomes its digits as text."""
+"""A bank's identifier: printable text, or a whole JSON number, which is converted to a string."""
 Amount = Notation(Any, AmountRule)
-"""An amount of money greater than zero: a JSON number or a string, written as digits with an optional decimal dot.
+"""An amount of money greater than zero: a JSON number or a string, written as digits with an optional decimal point.
 
-It is kept as written; ``decimal`` is its value.
+The original notation is kept; ``decimal`` returns the value.
 """
 Whole = Notation(int, WholeRule)
-"""A whole number from 1 to the length in brackets, in a query: digits only."""
+"""A whole number in a query, from 1 to the number in brackets; digits only."""
 
 
 def decimal(value: object) -> Decimal:
-    """The exact value of an accepted ``N`` or ``Amount``."""
+    """The exact value of a valid ``N`` or ``Amount``."""
     assert isinstance(value, NUMERIC)
     return Decimal(value)
 
 
 def exact_sum(values: Iterable[object]) -> Decimal:
-    """The sum of accepted ``Amount`` values; unlike ``sum``, without rounding to 28 digits."""
+    """The exact sum of valid ``Amount`` values; ``sum`` would round to 28 digits."""
     return reduce(_EXACT.add, map(_exact, values), Decimal())
 
 
@@ -160,7 +162,7 @@ Country = {
     2: _code("CountryAlpha2", partial(countries, 2), "country code (ISO 3166-1 alpha-2)", 2, "DE"),
     3: _code("CountryAlpha3", partial(countries, 3), "country code (ISO 3166-1 alpha-3)", 3, "DEU"),
 }
-"""A country code of ISO 3166-1 in capitals: ``Country[2]`` is alpha-2, ``Country[3]`` alpha-3."""
+"""An ISO 3166-1 country code in capitals: ``Country[2]`` is alpha-2, ``Country[3]`` alpha-3."""
 
 
 def _iban(value: str) -> str:
@@ -188,7 +190,7 @@ def _day(value: str) -> str:
 
 _WEB_ADDRESS = re.compile(
     r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"  # host and port
-    r'(?:[/?][!-"$-~]*)?'  # path and query: what ASCII can print, but no fragment
+    r'(?:[/?][!-"$-~]*)?'  # path and query: printable ASCII, no fragment
 )
 
 
@@ -206,7 +208,7 @@ Timestamp = Annotated[
         json_schema_extra={"format": "date-time"},
     ),
 ]
-"""A timestamp in answers: ``2026-01-31T09:30:00+00:00``."""
+"""A timestamp in responses: ``2026-01-31T09:30:00+00:00``."""
 Uuid = Annotated[
     str, Field(pattern="^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", json_schema_extra={"format": "uuid"})
 ]

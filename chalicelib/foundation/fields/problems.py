@@ -1,4 +1,4 @@
-"""Validation problems of a message: they name the member and the rule, and never quote the value."""
+"""Validation problems of a message. They name the member and the rule, but never quote the value."""
 
 from __future__ import annotations
 
