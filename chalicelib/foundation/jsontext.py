@@ -20,9 +20,7 @@ _CONTAINERS = frozenset((dict, list))
 
 
 class InvalidJson(ValueError):
-    """The text is not valid JSON or cannot be parsed without loss; the message gives the reason without quoting the
-    text.
-    """
+    """The text is not valid JSON or cannot be parsed without loss; the message gives the reason without quoting it."""
 
 
 class Number(Decimal):

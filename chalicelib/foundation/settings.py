@@ -102,9 +102,7 @@ class Settings:
 
     @property
     def code_lifetime(self) -> int:
-        """The lifetime of an authorization code in seconds: longer in the local stage, where people copy codes
-        manually.
-        """
+        """Seconds for which an authorization code is valid; longer in the local stage, where people copy codes."""
         return 600 if self.is_local else 60
 
 

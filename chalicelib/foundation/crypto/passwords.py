@@ -35,12 +35,12 @@ def problem(name: str, given: str) -> str | None:
 
 
 def hash_password(password: str) -> str:
-    """The hash to store."""
+    """Hash a password for storage."""
     return _hasher().hash(_normalise(password))
 
 
 def verify(known: str | None, password: str) -> bool:
-    """Whether a password matches a stored hash; without a hash, ``False`` after the same time."""
+    """Whether a password matches a stored hash. Without a hash, return ``False`` after the same time."""
     from argon2.exceptions import VerifyMismatchError
 
     nobodys = _nobodys_hash()  # created by the first call of any kind, so that timing reveals nothing

@@ -19,13 +19,13 @@ CACHED_SECONDS = 60
 
 
 class KeyManagement(Protocol):
-    """The KMS operations for keys."""
+    """The KMS operations on data keys."""
 
     def generate_data_key(self) -> tuple[bytes, bytes]:
         """A new 256-bit key: plaintext and wrapped."""
 
     def unwrap(self, wrapped: bytes) -> bytes:
-        """Unwrap a key."""
+        """Decrypt a wrapped key."""
 
 
 class SecretStore(Protocol):
@@ -118,7 +118,7 @@ class SecretKeys(ABC):
         return state
 
     def _save(self, state: dict[str, Any], replacing: dict[str, Any]) -> None:
-        """Raises: SecretChanged."""
+        """Store and cache a new state of the secret. Raises: SecretChanged."""
         self._secrets.put(self._name, state, replacing)
         self._state, self._loaded_at = state, self._clock.time()
 

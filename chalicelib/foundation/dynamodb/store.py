@@ -110,7 +110,7 @@ Operation = Put | Update | Delete | Check
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of rows; pass ``next`` as ``after`` to get the following page, ``None`` on the last."""
+    """One page of rows; pass ``next`` as ``after`` to get the following page. ``next`` is ``None`` on the last page."""
 
     items: list[Item]
     next: Item | None

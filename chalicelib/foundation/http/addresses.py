@@ -107,7 +107,7 @@ def may_be_public(host: str) -> bool:
 
 
 def _is_address(host: str) -> bool:
-    """Whether ``host`` is an IP address without a zone (``%eth0``), which is valid on a single machine only."""
+    """Whether ``host`` is an IP address without a zone (``%eth0``), which is meaningful on one machine only."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -14,7 +14,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 FAILURES = 5
 """Consecutive failures that open a circuit."""
 OPEN_SECONDS = 30
-"""How long a circuit stays open, and how long a probe may take. This is longer than any call, so a report received
+"""Seconds for which a circuit stays open, and for which a probe may run. No call takes longer, so a report received
 during a probe comes from that probe.
 """
 

@@ -51,7 +51,7 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-A
 
 
 class OutboundError(Exception):
-    """A call without a complete response. The message is for people and contains nothing from the request."""
+    """A call without a complete response. The human-readable message contains nothing from the request."""
 
 
 class NotReached(OutboundError):
@@ -118,7 +118,7 @@ class Outbound:
         """POST ``body``; with ``repeat``, retry once after ``NotReached`` or ``ConnectionDropped``.
 
         With ``fresh``, the request gets a new connection. A kept-alive connection may have died while the process was
-        frozen, and it would be unknown whether the request arrived.
+        frozen, leaving it unknown whether the request arrived.
 
         Raises:
             OutboundError: see its subclasses.
@@ -285,10 +285,10 @@ class _Response(http.client.HTTPResponse):
             raise http.client.RemoteDisconnected("the connection ended before the headers were complete")
 
     def _read_status(self) -> tuple[str, int, str]:
-        """Read the status line, treating every interim response (1xx) as ``100 Continue``, which is skipped.
+        """Read the status line, skipping all interim responses (1xx) like ``100 Continue``.
 
-        Otherwise it would count as the final response, and the actual final response would be taken for the response to
-        the connection's next request.
+        The standard library would return any other 1xx response as the final one, and the actual final response to the
+        connection's next request.
         """
         version, status, reason = super()._read_status()  # type: ignore[misc]
         return version, http.client.CONTINUE if status < http.client.OK else status, reason

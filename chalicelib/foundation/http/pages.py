@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 HTML = "text/html; charset=utf-8"
 OWN_WINDOW = {"Cross-Origin-Opener-Policy": "same-origin"}
-"""Cuts the references between the page's window and windows of other sites."""
+"""Isolates the page's window from windows of other sites."""
 ANY_WINDOW = {"Cross-Origin-Opener-Policy": "unsafe-none"}
-"""Keeps the reference of an application that opened the window and waits for its PSU; every page on the way needs it.
+"""Keeps the link to an application that opened the window and waits for its PSU. Every page on the way needs this
+header.
 """
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+")
 _FIELDS = 200
@@ -74,7 +75,7 @@ class Visit:
         return [value for key, value in self.fields if key == name]
 
     def cookie(self, name: str) -> str:
-        """The value of a cookie, or an empty string; malformed cookies beside it are ignored."""
+        """The value of a cookie, or an empty string; other cookies may be malformed."""
         pairs = (part.strip().partition("=") for part in self.incoming.headers.get("cookie", "").split(";"))
         return next((value for key, _, value in pairs if key == name), "")
 
