@@ -32,7 +32,9 @@ CARD_ACTIONS, CARD_VALUES = (DOCUMENTS[f"docs/reference/{name}.md"] for name in 
 CARDS = "\n".join([CARD_REQUESTS, CARD_DATA, CARD_NETWORK, EXTERNAL_PAYMENTS, LEDGER, CARD_ACTIONS, CARD_VALUES])
 CARD_EVENTS = DOCUMENTS["docs/reference/card-events.md"]
 SETTINGS, COMMANDS = (DOCUMENTS[f"docs/reference/{name}.md"] for name in ("settings", "commands"))
-SANDBOX, ARCHITECTURE = (DOCUMENTS[f"docs/{name}.md"] for name in ("sandbox", "architecture"))
+SANDBOX, ARCHITECTURE, CAPACITY, DEPLOYMENT = (
+    DOCUMENTS[f"docs/{name}.md"] for name in ("sandbox", "architecture", "capacity", "deployment")
+)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

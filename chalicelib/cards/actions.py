@@ -119,7 +119,7 @@ _SIMULATOR_ROWS = (
         patience=2,
         late=AuthorizationFlow.decline_late,
     ),
-    Action(AuthorizationFlow.simulate_advice, "Simulate an advice of a stand-in decision by the network"),
+    Action(AuthorizationFlow.simulate_advice, "Simulate an advice of the network's stand-in decision"),
     Action(AuthorizationFlow.simulate_increment, "Simulate the increment of an authorization"),
     Action(HoldRelease.simulate_reversal, "Simulate a full or partial reversal of an authorization"),
     Action(HoldRelease.simulate_expiry, "Simulate the expiry of an authorization's hold"),
@@ -137,7 +137,7 @@ SIMULATOR_ACTIONS: Mapping[str, Action] = {row.name: row for row in _SIMULATOR_R
 
 _PORTAL_ROWS = (
     Action(PortalFlow.list_cards, "List the newest cards", effect="read"),
-    Action(PortalFlow.show_card, "Show a card with what belongs to it", effect="read"),
+    Action(PortalFlow.show_card, "Show a card and its related records", effect="read"),
     Action(PortalFlow.list_activity, "List the latest activity", effect="read"),
 )
 PORTAL_ACTIONS: Mapping[str, Action] = {row.name: row for row in _PORTAL_ROWS}

@@ -86,6 +86,6 @@ class CardFlows:
         self.rolling_proof = RollingProof(store, clock, metrics)
         self.hold_expiry = HoldExpiry(store, clock, metrics, programmes, hold_release, events)
         dispatcher = partial(Dispatcher, store, clock, cards.credentials, programmes, references, events, flows)
-        self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "this action is one of POST /simulator"))
-        self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "this action is one of POST /api"))
+        self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
+        self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))
         self.portal = Portal(dispatcher(PORTAL_ACTIONS, {}), self.api, self.simulator)

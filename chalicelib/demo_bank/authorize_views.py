@@ -143,7 +143,7 @@ def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
     except HubRefusal as refusal:
         return _answer_finished(visit, journeys.record_failure(bank, journey, refusal.code, refusal.message))
     except HubUnreachable:
-        log.exception("demo bank: consent unanswered", bank=bank.profile.name)
+        log.exception("demo bank: no response to consent", bank=bank.profile.name)
         return _confirm_page(visit, journeys.release_claim(bank, journey), status=502)
     kept = consents.put_consent(
         bank,
@@ -270,7 +270,7 @@ def _answer_finished(visit: Visit, journey: PsuJourney) -> Response:
 
 def _hub_refusal_page(visit: Visit, code: str, reason: str, *, link: str, label: str) -> Response:
     text = (
-        "The open banking service does not know this request, or not any more: links like this one work once, and for "
+        "The open banking service does not know this request, or it has expired: links like this one work once, within "
         "half an hour. Nothing was shared by opening it. Go back to the application that you came from and start again."
     )
     code = f"{code}: {reason}" if reason else code

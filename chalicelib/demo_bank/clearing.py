@@ -118,7 +118,7 @@ def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, 
             return "arrived"
         return "unreachable" if refusal.status in _FOR_EVERYBODY else "refused"
     except HubUnreachable:
-        log.exception("demo bank: report unanswered", bank=bank.profile.name)
+        log.exception("demo bank: no response to report", bank=bank.profile.name)
         return "unreachable"
     return "arrived"
 

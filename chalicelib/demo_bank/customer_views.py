@@ -69,7 +69,7 @@ def revoke_consent(visit: Visit, session: CustomerSession) -> Response:
         if refusal.code not in _NOT_THERE:
             return _consents_page(visit, session, f"{_UNTOLD} It says: {refusal.message} ({refusal.code})", status=502)
     except HubUnreachable:
-        log.exception("demo bank: revocation unanswered", bank=bank.profile.name)
+        log.exception("demo bank: no response to revocation", bank=bank.profile.name)
         return _consents_page(visit, session, _UNTOLD, status=502)
     consents.revoke(bank, consent.record, told=True)
     return see_other(visit.link(_CONSENTS))

@@ -51,7 +51,7 @@ def report_yesterday(bank: DemoBank) -> None:
     except HubRefusal as refusal:
         log.warning("demo bank: day refused", bank=bank.profile.name, code=refusal.code)
     except HubUnreachable:
-        log.exception("demo bank: day unanswered", bank=bank.profile.name)
+        log.exception("demo bank: no response to day", bank=bank.profile.name)
     now = bank.clock.time()
     times = {"again_at": now + seconds, "expires_at": now + RETENTION_SECONDS}
     bank.store.put(TABLE, bank.key(_report_record_id(day)) | times)

@@ -25,8 +25,8 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Dele
 SETTLE_SECONDS = 20
 UNKNOWN_SECONDS = 600
 _TRIES = 8
-NO_FUNDS = "There is not enough money on the account"
-_LATE = "The payment was rejected after it had been confirmed; the money is back on the account"
+NO_FUNDS = "There is not enough money in the account"
+_LATE = "The payment was rejected after it had been confirmed; the money is back in the account"
 _EXPIRED = "The payment was not confirmed in time"
 
 

@@ -115,7 +115,7 @@ class _Answer:
         spelled = self.bank.profile.protocol.spell(name)
         value = self.members.get(spelled)
         if not isinstance(value, kind):
-            raise HubUnreachable(f"the answer has no usable {spelled}")
+            raise HubUnreachable(f"the response has no usable {spelled}")
         return value
 
 
@@ -158,7 +158,7 @@ def _error_reason(members: Mapping[str, Any]) -> tuple[str, str]:
 
 def _checked_url(url: str) -> str:
     if not url.startswith(("http://", "https://")) or not url.isprintable():
-        raise HubUnreachable("the answer has an address that cannot be opened")
+        raise HubUnreachable("the response has a URL that cannot be opened")
     return url
 
 
@@ -166,4 +166,4 @@ def _unix_seconds(text: str) -> int:
     try:
         return int(datetime.fromisoformat(text).timestamp())
     except ValueError:
-        raise HubUnreachable("the answer has a timestamp that cannot be read") from None
+        raise HubUnreachable("the response has an unreadable timestamp") from None

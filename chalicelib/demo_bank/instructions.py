@@ -143,25 +143,27 @@ class SandboxReference(NamedTuple):
 
 _EARLY, _LATE = "at initiation", "after confirmation"
 REFERENCES = (
-    SandboxReference("TEST-NO-FUNDS", _EARLY, "The bank refuses: there is not enough money, whatever the balance is."),
-    SandboxReference("TEST-REFUSED", _EARLY, "The bank refuses with a code and a message of its own."),
+    SandboxReference(
+        "TEST-NO-FUNDS", _EARLY, "The bank refuses the payment for insufficient funds, regardless of the balance."
+    ),
+    SandboxReference("TEST-REFUSED", _EARLY, "The bank refuses the payment with its own code and message."),
     SandboxReference(
         "TEST-TIMEOUT",
         _EARLY,
-        "The bank takes the payment and answers too late: the service gives up after 20 seconds.",
+        "The bank accepts the payment but responds too late: the service times out after 20 seconds.",
     ),
     SandboxReference(
-        "TEST-MALFORMED", _EARLY, "The bank's answer is not of its form: all about the payment is missing."
+        "TEST-MALFORMED", _EARLY, "The bank's response is malformed: it contains nothing about the payment."
     ),
     SandboxReference(
         "TEST-LATE-REJECT",
         _LATE,
-        "20 seconds after the customer has confirmed, the payment is rejected and the money comes back.",
+        "20 seconds after the customer confirms, the payment is rejected and the money is returned.",
     ),
     SandboxReference(
         "TEST-UNKNOWN",
         _LATE,
-        "The status is unknown (version 1) or pending (version 2) for 10 minutes; then the payment is settled.",
+        "The status is unknown (version 1) or pending (version 2) for 10 minutes; the payment is then settled.",
     ),
 )
 _BY_NAME = {reference.name: reference for reference in REFERENCES}

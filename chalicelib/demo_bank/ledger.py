@@ -103,7 +103,7 @@ def _monthly_reversals(account: CustomerAccount, booked: Iterable[StatementEntry
             amount=-amount,
             counterparty="Sandbox",
             counterparty_account=AccountIdentifiers(),
-            text="Last month's demonstration payments taken back",
+            text="Last month's demonstration payments reversed",
             means="internal",
         )
         for first, amount in sorted(sums.items())

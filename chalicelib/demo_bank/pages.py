@@ -137,7 +137,7 @@ SCOPE_TEXTS: Mapping[str, ScopeText] = {
 
 def scope_text(scope: str) -> ScopeText:
     """A scope's description in plain words; for an unknown scope, its name."""
-    return SCOPE_TEXTS.get(scope, ScopeText(scope, "A permission that this page has no words for."))
+    return SCOPE_TEXTS.get(scope, ScopeText(scope, "A permission that this page cannot describe."))
 
 
 def money(minor: int, currency: str) -> str:

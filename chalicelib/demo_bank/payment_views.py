@@ -229,7 +229,7 @@ def _sign_in_page(visit: Visit, order: DemoPaymentOrder) -> Response:
 def _choose_page(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> Response:
     errors = {
         "account": "Please choose the account to pay from.",
-        "funds": "There is not enough money on this account. Please choose another one.",
+        "funds": "There is not enough money in this account. Please choose another one.",
     }
     rows = [
         (row, execution.current_statement(visit.bank, row).available)

@@ -25,32 +25,32 @@ class OwnRefusal(Refusal):
 
 
 def refuse_insufficient_funds() -> OwnRefusal:
-    return OwnRefusal(5101, "INSUFFICIENT_FUNDS", "There is not enough money on the account for this payment.")
+    return OwnRefusal(5101, "INSUFFICIENT_FUNDS", "There is not enough money in the account for this payment.")
 
 
 def refuse_payment() -> OwnRefusal:
-    return OwnRefusal(5102, "PAYMENT_REFUSED", "This bank does not carry out this payment. Please ask the bank why.")
+    return OwnRefusal(5102, "PAYMENT_REFUSED", "This bank declined the payment. Please ask the bank why.")
 
 
 ACTION_UNKNOWN = RefusalRow(Fault.NO_SUCH_ACTION, "this bank has no such webhook")
 BANK_FAILED = RefusalRow(Fault.INTERNAL, "the bank failed")
-KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key that was agreed on")
+KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the agreed key")
 SIGNATURE_WRONG = RefusalRow(Fault.WRONG_SIGNATURE, "X-Signature is not the service's signature of this body")
 BODY_TOO_LARGE = RefusalRow(Fault.CONTENT, "the body is larger than {most} bytes")
 NOT_JSON = RefusalRow(Fault.NOT_JSON, "the body is not valid JSON: {problem}")
 TOKEN_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "header X-Auth-Token is required")
-TOKEN_NOT_IN_FORCE = RefusalRow(Fault.NOT_AUTHENTICATED, "X-Auth-Token is not the token of a consent that is in force")
+TOKEN_NOT_IN_FORCE = RefusalRow(Fault.NOT_AUTHENTICATED, "X-Auth-Token is not the token of a valid consent")
 TOKEN_SPENT = RefusalRow(Fault.NOT_AUTHENTICATED, "X-Auth-Token belongs to a one-time consent that has been used")
 SCOPE_NOT_APPROVED = RefusalRow(Fault.FORBIDDEN, "the customer did not approve the scope {scope}")
 ACCOUNT_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "the customer approved no such account")
 PAYMENT_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "there is no such payment")
-PAGE_KEY_FOREIGN = RefusalRow(Fault.FIELD, "page_key is not one that this bank gave for the same question")
-PAGE_KEY_STALE = RefusalRow(Fault.FIELD, "page_key is not valid any more: start with the first page")
-REQUEST_ID_USED = RefusalRow(Fault.HEADERS, "this X-Request-Id came with another payment before")
-CREDITOR_MISSING = RefusalRow(Fault.FIELD, "creditor_account is required: this bank has to know where the money goes")
-SCHEME_OF_ANOTHER_CURRENCY = RefusalRow(Fault.SCHEME, "payment_scheme {scheme} is for payments in {currency} only")
+PAGE_KEY_FOREIGN = RefusalRow(Fault.FIELD, "page_key was not issued by this bank for the same request")
+PAGE_KEY_STALE = RefusalRow(Fault.FIELD, "page_key is no longer valid: start with the first page")
+REQUEST_ID_USED = RefusalRow(Fault.HEADERS, "this X-Request-Id was used for a different payment")
+CREDITOR_MISSING = RefusalRow(Fault.FIELD, "creditor_account is required: this bank needs to know the destination")
+SCHEME_OF_ANOTHER_CURRENCY = RefusalRow(Fault.SCHEME, "payment_scheme {scheme} is only for payments in {currency}")
 NO_ACCOUNT_IN_CURRENCY = RefusalRow(Fault.CONTENT, "the customer has no account in this currency to pay from")
-CURRENCY_OF_ANOTHER_ACCOUNT = RefusalRow(Fault.CONTENT, "the payment is in another currency than the debtor's account")
+CURRENCY_OF_ANOTHER_ACCOUNT = RefusalRow(Fault.CONTENT, "the payment's currency differs from the debtor account's")
 ACCOUNT_CANNOT_PAY = RefusalRow(Fault.CONTENT, "no payments can be made from this account")
 ONE_ACCOUNT_TWICE = RefusalRow(Fault.CONTENT, "debtor and creditor are the same account")
 

@@ -167,7 +167,7 @@ class DemoBank:
         except Exception:
             if before is None:
                 raise
-            log.exception("demo bank: keys not read again", bank=self.profile.name)
+            log.exception("demo bank: keys not reloaded", bank=self.profile.name)
             return before[1]
 
     def _vault(self) -> Vault:

@@ -46,7 +46,7 @@ PAGES_BELOW: Mapping[str, Callable[[Visit, str], Response]] = {
 }
 """Views by path prefix; they receive the rest of the path."""
 
-_FOREIGN = "A page of another site sent this form, so it was not taken. Please start from this bank's pages."
+_FOREIGN = "Another site sent this form, so it was not accepted. Please start from this bank's pages."
 
 
 def serve(host: Services, name: BankName, incoming: Incoming) -> Response:
@@ -86,15 +86,15 @@ def _answer_webhook(at: DemoBank, place: str, incoming: Incoming) -> Response:
 def _failure_page(visit: Visit, error: Exception) -> Response:
     """The error page, without details of the error."""
     if isinstance(error, WrongMethod):
-        return pages.message_page(visit, "Not possible here", f"This address takes {error.allowed} only.", status=405)
+        return pages.message_page(visit, "Not possible here", f"This address accepts only {error.allowed}.", status=405)
     log.exception("demo bank: page failed", bank=visit.bank.profile.name)
     if isinstance(error, HubUnreachable):
-        title, status = "The open banking service does not answer", 502
-        text = "Nothing was shared and nothing has changed. Please wait a moment and load this page again."
+        title, status = "The open banking service does not respond", 502
+        text = "Nothing was shared and nothing has changed. Please wait a moment and reload this page."
     elif isinstance(error, NotInstalled):
         title, status = "This bank is not open yet", 503
         text = "It has not been registered with the open banking service."
     else:
         title, status = "Something went wrong here", 500
-        text = "The mistake is ours, not yours. Please load this page again."
+        text = "The error is ours, not yours. Please reload this page."
     return pages.message_page(visit, title, text, status=status)

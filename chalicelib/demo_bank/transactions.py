@@ -216,7 +216,7 @@ _SWEEPS: Mapping[AccountKind, tuple[str, str]] = {
     "savings": ("Own fixed deposit", "Transfer to fixed deposit"),
     "foreign": ("Currency exchange", "Conversion at the end of the month"),
     "business": ("Own reserve account", "Transfer of the month's result"),
-    "card": ("Direct debit", "Settlement of the card's balance"),
+    "card": ("Direct debit", "Settlement of the card balance"),
 }
 _SHOPS: Mapping[str, tuple[int, int]] = {
     "Baker & Finch": (2_80, 14_50),

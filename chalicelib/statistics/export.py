@@ -24,13 +24,13 @@ Row = dict[str, Value]
 INTERFACE = "dedicated"
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _COUNTED: Mapping[str, str] = {
-    "calls": "Requests of TPPs that concerned the bank",
-    "answered": "Requests to the bank that it answered",
-    "unanswered": "Requests to the bank that it did not answer",
-    "not_asked": "Requests of TPPs that it was spared, for it did not answer",
-    "bank_failures": "Failures by the bank's fault",
-    "caller_failures": "Failures by the TPP's or its user's fault",
-    "hub_failures": "Failures by this service's fault",
+    "calls": "TPP requests that concerned the bank",
+    "answered": "Requests to the bank that received a response",
+    "unanswered": "Requests to the bank that received no response",
+    "not_asked": "TPP requests not sent because the bank was not responding",
+    "bank_failures": "Failures caused by the bank",
+    "caller_failures": "Failures caused by the TPP or its user",
+    "hub_failures": "Failures caused by this service",
 }
 """The meaning of each ``CallCounts`` member."""
 

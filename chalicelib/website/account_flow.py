@@ -31,49 +31,49 @@ TEXTS: Mapping[Topic, tuple[str, str]] = {
     "confirm_address": (
         "Confirm your address",
         """\
-Somebody has registered at {service} with this address. If that was you, open this link within {hours} and enter the
-password that you have chosen:
+Somebody registered at {service} with this email address. If it was you, open this link within {hours} and enter the
+password you chose:
 
 {link}
 
-If it was not you, do nothing: without your confirmation there is no account.""",
+If it was not you, ignore this email: no account is created without your confirmation.""",
     ),
     "account_exists": (
-        "You have an account already",
+        "You already have an account",
         """\
-Somebody has tried to register at {service} with this address, which has an account already. If that was you, sign in
+Somebody tried to register at {service} with this email address, which already has an account. If it was you, sign in
 with your password, or set a new one:
 
 {link}
 
-If it was not you, do nothing: nothing has changed.""",
+If it was not you, ignore this email: nothing has changed.""",
     ),
     "reset_password": (
         "Choose a new password",
         """\
-Somebody has asked for a new password of your account at {service}. If that was you, open this link within {hours}:
+Somebody requested a new password for your account at {service}. If it was you, open this link within {hours}:
 
 {link}
 
-If it was not you, do nothing: nothing has changed.""",
+If it was not you, ignore this email: nothing has changed.""",
     ),
     "account_inactive": (
         "Your account is deactivated",
         """\
-Somebody has asked for a new password of your account at {service}. The operator has deactivated this account: ask
-the operator to activate it.
+Somebody requested a new password for your account at {service}. The operator has deactivated this account. To use it
+again, ask the operator to reactivate it.
 
-If it was not you, do nothing: nothing has changed.""",
+If it was not you, ignore this email: nothing has changed.""",
     ),
     "no_account": (
         "There is no account with this address",
         """\
-Somebody has asked for a new password at {service}, but there is no account with this address. If that was you, try
-another address of yours, or register:
+Somebody requested a new password at {service}, but there is no account with this email address. If it was you, try
+another address, or register:
 
 {link}
 
-If it was not you, do nothing: nothing has changed.""",
+If it was not you, ignore this email: nothing has changed.""",
     ),
 }
 """Subject and text of each email. Every request sends one, so the page does not reveal whether an account exists."""
@@ -198,7 +198,7 @@ class UserAccountFlow:
         if self._users.authenticate(user.email, current) is None:
             raise WrongPassword
         if passwords.are_same(current, password):
-            raise user_records.InvalidUser({"password": "the new password is the one you have"})
+            raise user_records.InvalidUser({"password": "the new password is the same as the current one"})
         try:
             self._store.transact([user_records.update_password(user, passwords.hash_password(password))])
         except ConditionFailed:  # the password was changed or the user deactivated concurrently
@@ -284,10 +284,10 @@ def _hours_text(seconds: int) -> str:
     return f"{count} hour{'' if count == 1 else 's'}"
 
 
-_LINK_NOT_VALID = "this link was used, or its time is over"
+_LINK_NOT_VALID = "this link has been used or has expired"
 _NOT_VALID: Mapping[Purpose, str] = {
-    "code": f"this code is not valid: it was used, or it is older than {LIFETIMES['code'] // MINUTE} minutes; "
-    "ask for a new one, which the person makes at /account",
+    "code": f"this code is not valid: it has been used, or is more than {LIFETIMES['code'] // MINUTE} minutes old; "
+    "ask the user to create a new one at /account",
     "reset": _LINK_NOT_VALID,
     "confirm": _LINK_NOT_VALID,
 }

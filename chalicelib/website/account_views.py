@@ -17,7 +17,7 @@ from chalicelib.website.records.one_time_secrets import LIFETIMES
 from chalicelib.website.records.sessions import cookie_name
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
-_DEACTIVATED = "The operator has deactivated this account. Ask the operator to activate it."
+_DEACTIVATED = "The operator has deactivated this account. Ask the operator to reactivate it."
 _CONFIRMATION = span(LIFETIMES["confirm"])
 _FIELDS = ("email", "password", "terms")
 
@@ -40,14 +40,14 @@ def register(visit: Visit) -> Response:
             name = users.check_registration(email, password, accepted)
             visit.website.attempts.count(mail_subjects(visit, name))
             visit.website.account_flow.request_confirmation(name, password)
-            return mail_sent_page(visit, name, f"a link that ends your registration, within {_CONFIRMATION}")
+            return mail_sent_page(visit, name, f"a link to complete your registration, valid for {_CONFIRMATION}")
         user = visit.website.users.register(email, password, terms_accepted=accepted)
     except TooManyAttempts as stopped:
         return _registration_page(visit, {"": retry_advice(stopped.retry_after)}, 429, stopped.retry_after)
     except users.InvalidUser as error:
         return _registration_page(visit, field_errors(error.problems), 400)
     except users.UserExists:
-        text = "This email is registered already. Sign in with it, or take another one."
+        text = "This email is already registered. Sign in, or use another one."
         return _registration_page(visit, {"email": text}, 409)
     log.info("user registered")
     return begin_session(visit, user)
@@ -76,7 +76,7 @@ def confirm_registration(visit: Visit) -> Response:
             _confirmation_page(visit, name, retry_advice(stopped.retry_after), 429), stopped.retry_after
         )
     except WrongPassword:
-        return _confirmation_page(visit, name, "This is not the password that was chosen when registering.", 401)
+        return _confirmation_page(visit, name, "This is not the password chosen at registration.", 401)
     visit.website.attempts.record_success(subjects)
     log.info("user registered")
     return begin_session(visit, user)
@@ -156,10 +156,10 @@ def invalid_link_page(visit: Visit, place: str = "/sign-in", label: str = "Sign 
     return message_page(
         visit,
         "This link is not valid",
-        "It was used already, or its time is over.",
+        "It has been used or has expired.",
         place,
         label,
-        "Sign in, ask for a new password, or ask whoever gave it to you for another one.",
+        "Sign in, request a new password, or ask whoever gave you the link for another one.",
     )
 
 
@@ -228,7 +228,7 @@ def request_password_reset(visit: Visit) -> Response:
         return add_retry_after(answer, stopped.retry_after)
     except users.InvalidUser as error:
         return _forgotten_page(visit, field_errors(error.problems), 400)
-    return mail_sent_page(visit, name, f"a link to a new password, good for {span(LIFETIMES['reset'])}")
+    return mail_sent_page(visit, name, f"a link to set a new password, valid for {span(LIFETIMES['reset'])}")
 
 
 def password_reset_form(visit: Visit) -> Response:
@@ -236,7 +236,7 @@ def password_reset_form(visit: Visit) -> Response:
     try:
         return _reset_page(visit, visit.website.account_flow.find_reset_user(visit.incoming.uri["secret"]))
     except SecretNotValid:
-        return invalid_link_page(visit, "/forgotten", "Ask for a new password")
+        return invalid_link_page(visit, "/forgotten", "Request a new password")
 
 
 def reset_password(visit: Visit) -> Response:
@@ -249,7 +249,7 @@ def reset_password(visit: Visit) -> Response:
         except users.InvalidUser as error:
             return _reset_page(visit, user, field_errors(error.problems), 400)
     except SecretNotValid:
-        return invalid_link_page(visit, "/forgotten", "Ask for a new password")
+        return invalid_link_page(visit, "/forgotten", "Request a new password")
     log.info("password changed", by="link")
     return begin_session(visit, user)
 
@@ -262,7 +262,7 @@ def _change_password(visit: Visit) -> Response:
     try:
         user = visit.website.account_flow.change_password(visit.signed_in_user, current, new)
     except WrongPassword:
-        return _account_page(visit, {"current_password": "This is not your password."}, 400)
+        return _account_page(visit, {"current_password": "This is not your current password."}, 400)
     except users.InvalidUser as error:
         return _account_page(visit, field_errors(error.problems), 400)
     visit.website.attempts.record_success(subjects)

@@ -78,6 +78,6 @@ def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceC
         description=(
             f"Available went from {money(available[0], currency)} to {money(available[-1], currency)}, "
             f"between {money(min(available), currency)} and {money(max(available), currency)}, "
-            f"in {len(rows)} movements; settled ended at {money(settled[-1], currency)}."
+            f"in {len(rows)} movements; the settled balance ended at {money(settled[-1], currency)}."
         ),
     )

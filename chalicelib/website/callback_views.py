@@ -88,8 +88,8 @@ def _end_consent_page(visit: Visit, journey: Journey) -> Response:
         "question.html",
         referrer=NO_REFERRER,
         title="End this consent?",
-        what=f"{journey.client_title} loses its access at {journey.bank_name} at once, and the bank is told.",
-        afterwards="It cannot be undone: for new access the PSU has to approve it at the bank again.",
+        what=f"{journey.client_title} loses its access at {journey.bank_name} immediately, and the bank is notified.",
+        afterwards="This cannot be undone: new access requires the PSU's approval at the bank.",
         place="/authorize/callback",
         fields={"state": journey.state, "action": "end"},
         button="End the consent",
@@ -113,10 +113,10 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
         return message_page(
             visit,
             "No such journey",
-            "You have begun no authorization with this state, or it is more than 30 days ago.",
+            "You started no authorization with this state, or did so more than 30 days ago.",
             "/authorize",
             "Authorize",
-            "Begin a new one.",
+            "Start a new one.",
         )
     now = visit.website.shared.clock.time()
     client = _journey_client(visit, journey)
@@ -142,7 +142,7 @@ def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
     times = "once" if journey.refreshes == 1 else f"{journey.refreshes} times"
     returned = "without a consent" if journey.error else "with a code"
     steps = [
-        ("POST /tpp/authorize gave the way to the bank", journey.begun_at),
+        ("POST /tpp/authorize returned the bank's URL", journey.begun_at),
         (f"The bank sent the browser back {returned}", journey.returned_at),
         ("POST /tpp/token exchanged the code for tokens", journey.exchanged_at),
         (f"POST /tpp/token refreshed them {times}", journey.refreshed_at),

@@ -45,7 +45,7 @@ def parse_amount(written: str, currency: int) -> int:
     text = written.strip()
     if not _WRITTEN.fullmatch(text) or len(text.partition(".")[2]) > decimals:
         example = f"{Decimal(2500).scaleb(-decimals):.{decimals}f}"
-        raise InvalidAmount(f"Write an amount of {currency_code(currency)} like {example}.")
+        raise InvalidAmount(f"Enter an amount of {currency_code(currency)} such as {example}.")
     return int(Decimal(text.replace(",", "")).scaleb(decimals))
 
 
@@ -73,8 +73,8 @@ _DISPUTED = 1442  # the message type of a dispute's transactions
 RISK: Mapping[str, str] = {
     "mark_transaction_as_suspicious": "marked as suspicious",
     "notify_cardholder_by_sending_tais_notification": "the cardholder was notified",
-    "change_card_status_to_risk": "the card is at risk now",
-    "change_account_status_to_suspended": "the account is suspended now",
+    "change_card_status_to_risk": "the card's status is now at risk",
+    "change_account_status_to_suspended": "the account is now suspended",
     "reject_transaction": "rejected",
 }
 """Labels of risk rule actions."""

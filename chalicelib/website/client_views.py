@@ -19,17 +19,17 @@ from chalicelib.website.pagination import newest_first, paginate
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _DONE = {
-    "created": "This client was created already: the form was sent twice. Its secrets are not shown again.",
-    "repeated": "The form was sent twice: this is the client that it made the first time, as it said then.",
+    "created": "This client has already been created: the form was sent twice. Its secrets are not shown again.",
+    "repeated": "The form was sent twice: this is the client created the first time.",
     "activated": "The client is active again.",
-    "deactivated": "The client is not active any more: every call of it is refused.",
-    "updated": "The client is changed.",
+    "deactivated": "The client is no longer active: all its calls are refused.",
+    "updated": "The client has been changed.",
 }
-_OVERLAPS = {"0": "at once", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
+_OVERLAPS = {"0": "immediately", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
 """When a replaced secret expires: labels by seconds."""
 
 
-_CHANGED = "The client was changed after you had opened this form. Compare it with what stands here, and save again."
+_CHANGED = "The client was changed after you opened this form. Compare your entries with it, and save again."
 _REFUSED = "Please correct the marked field: nothing was changed."
 _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "active", "secret")
 """The fields of a client form."""
@@ -91,8 +91,8 @@ def _deactivation_page(visit: Visit, client: Client) -> Response:
         "question.html",
         referrer=NO_REFERRER,
         title="Deactivate this client?",
-        what=f"Every call of {client.title} is refused from then on.",
-        afterwards=f"Its consents stay as they are. {who} activate it again.",
+        what=f"From then on, all calls of {client.title} are refused.",
+        afterwards=f"Its consents stay unchanged. {who} reactivate it.",
         place=place,
         fields={"action": "deactivate"},
         button="Deactivate",
@@ -131,9 +131,7 @@ def _send_test_event(visit: Visit, client: Client) -> Response:
     except TooManyAttempts as stopped:
         return _client_page(visit, client, status=429, problem=retry_advice(stopped.retry_after))
     except NoEventsUrl:
-        return _client_page(
-            visit, client, status=400, problem="The client has no Events URL: there is nowhere to send to."
-        )
+        return _client_page(visit, client, status=400, problem="The client has no Events URL to send to.")
 
 
 def _update(visit: Visit, client: Client) -> Response:
@@ -185,7 +183,7 @@ def _rotate_secret(visit: Visit, client: Client) -> Response:
     return _client_page(
         visit,
         made.client,
-        done=f"The new secret is good from now on.{old}",
+        done=f"The new secret is valid from now on.{old}",
         secret=made.secret,
         events_secret=made.events_secret,
     )
@@ -193,7 +191,7 @@ def _rotate_secret(visit: Visit, client: Client) -> Response:
 
 def _refuse_action(visit: Visit, client: Client) -> Response:
     return _client_page(
-        visit, client, status=400, problem="This cannot be done with the client as it is. Nothing was changed."
+        visit, client, status=400, problem="The client's current state does not allow this. Nothing was changed."
     )
 
 

@@ -18,9 +18,9 @@ from chalicelib.website.pagination import clamp_page_number, newest_first, selec
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _DONE = {
-    "resent": "It is being sent again now, and as often as the first time if it fails.",
-    "arrived": "It has just arrived, with the attempt that was under way.",
-    "sent": "A test event is on its way. Load the page again to see how far it has come.",
+    "resent": "It is being sent again, with as many retries as before if it fails.",
+    "arrived": "It has just been delivered by an attempt in progress.",
+    "sent": "A test event is on its way. Reload the page to see its state.",
 }
 _WITH_HEADERS = 5  # latest attempts shown with headers, to keep the page small
 _STATES: Sequence[State] = get_args(State)
@@ -55,7 +55,7 @@ def show_delivery(visit: Visit) -> Response:
     try:
         delivery, client = _own_delivery(visit)
     except (UnknownDelivery, UnknownClient):
-        return _not_found_page(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
+        return _not_found_page(visit, "None of your clients' deliveries has this id, or it is no longer stored.")
     return _delivery_page(visit, delivery, client, done=_DONE.get(visit.field("done"), ""))
 
 
@@ -66,7 +66,7 @@ def resend_delivery(visit: Visit) -> Response:
         visit.website.attempts.count([("events", visit.user)])
         is_sent = visit.website.delivery.journal.resend(delivery.delivery_id)
     except (UnknownDelivery, UnknownClient):
-        return _not_found_page(visit, "None of your clients' deliveries has this id, or it is not kept any more.")
+        return _not_found_page(visit, "None of your clients' deliveries has this id, or it is no longer stored.")
     except TooManyAttempts as stopped:
         return _delivery_page(visit, delivery, client, problem=retry_advice(stopped.retry_after), status=429)
     except NotResendable as refused:
@@ -103,5 +103,5 @@ def _delivery_page(
 
 
 def _not_found_page(visit: Visit, what: str) -> Response:
-    next_step = "Choose a client of yours, and one of its deliveries."
+    next_step = "Choose one of your clients, then one of its deliveries."
     return message_page(visit, "No such delivery", what, "/deliveries", "To the deliveries", next_step)

@@ -18,17 +18,17 @@ RETURN_ADVICE: Mapping[str, str] = {
     "temporarily_unavailable": "The bank is busy or down. Wait a minute, and authorize again.",
 }
 """Advice on the ``error`` of a callback (RFC 6749 §4.1.2.1)."""
-_DEFAULT_ADVICE = "Authorize again: a new request begins with a new state."
+_DEFAULT_ADVICE = "Authorize again: a new request uses a new state."
 
 REFUSAL_ADVICE: Mapping[Fault, str] = {
     Fault.NOT_AUTHENTICATED: "Check which client the request is made for.",
     Fault.WRONG_CREDENTIALS: (
-        "Check that the client is active, and enter its secret if it has one. Nothing was used up."
+        "Check that the client is active, and enter its secret if it has one. No code or token was used up."
     ),
     Fault.UNKNOWN_RESOURCE: "Choose a bank from the list.",
     Fault.TPP_GONE: "Reactivate the client first.",
     Fault.UNKNOWN: "Wait a moment, then repeat the request.",
-    Fault.INTERNAL: "Try again; if it fails again, tell the operator.",
+    Fault.INTERNAL: "Try again; if it fails again, inform the operator.",
 }
 """Advice on a refusal, by fault."""
 
@@ -106,7 +106,7 @@ def span(seconds: int) -> str:
 def retry_advice(seconds: int) -> str:
     """Advice after too many attempts."""
     whole = seconds if seconds < 60 else -(-seconds // 60) * 60  # rounded up, so that waiting this long is enough
-    return f"Too many attempts. Please wait {span(whole)} and try again; nothing was tried now."
+    return f"Too many attempts. Please wait {span(whole)} and try again; nothing was done."
 
 
 SERVICES: Mapping[Service, str] = {"AISP": "Account information", "PISP": "Payments", "CBPII": "Confirmation of funds"}

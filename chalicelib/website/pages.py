@@ -127,7 +127,7 @@ def message_page(
     what: str,
     place: str,
     label: str,
-    next_step: str = "Choose one of the list.",
+    next_step: str = "Choose one from the list.",
     status: int = 404,
 ) -> Response:
     """A page with a message and advice; ``label`` is the text of the link to ``place``."""

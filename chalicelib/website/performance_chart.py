@@ -82,7 +82,7 @@ def describe_availability(known: Sequence[DayRecord], days: DayRange) -> str:
     """A text alternative for the availability chart; ``known`` are the days with calls to the bank."""
     worst = max(known, key=lambda record: record.down_seconds)
     down = [record for record in known if record.down_seconds]
-    told = f"Asked on {len(known)} of {len(days)} days."
+    told = f"Requests on {len(known)} of {len(days)} days."
     if not down:
         return f"{told} Never down."
     return f"{told} Down on {len(down)} of them; longest on {day(worst.day)}: {availability_text(worst)}."

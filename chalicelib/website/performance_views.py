@@ -64,7 +64,7 @@ def _read_query(visit: Visit) -> PerformanceQuery:
     if bic and bank is None:
         found = visit.website.openbanking.banks.find(bic, active=False)  # the other BIC notation, or deactivated
         if found is None:
-            errors["bic"] = "There is no bank with this BIC. Choose one of the list."
+            errors["bic"] = "There is no bank with this BIC. Choose one from the list."
         else:
             bank = BankEntry(bic=found.bic, name=found.name, country=found.country, api_version=found.api_version)
             banks = [*(each for each in banks if each["bic"] != found.bic), bank]
@@ -72,13 +72,13 @@ def _read_query(visit: Visit) -> PerformanceQuery:
     until = _read_day(visit, "to", errors) or latest
     since = _read_day(visit, "from", errors) or _first_day(until, DAYS)
     if "to" not in errors and until > latest:
-        errors["to"] = f"The latest day that is over is {written(latest)}."
+        errors["to"] = f"The latest complete day is {written(latest)}."
     elif not errors.keys() & {"from", "to"}:
         if since > until:
-            errors["from"] = f"This is after the last day, {written(until)}."
+            errors["from"] = f"This is later than the last day, {written(until)}."
         elif len(DayRange(since, until)) > LONGEST:
             earliest = written(_first_day(until, LONGEST))
-            errors["from"] = f"These are more than {LONGEST} days. Begin on {earliest} or later."
+            errors["from"] = f"This is more than {LONGEST} days. Start on {earliest} or later."
     return PerformanceQuery(banks, bank, DayRange(since, until), latest, errors)
 
 
@@ -90,7 +90,7 @@ def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
     try:
         return parse_day(given)
     except ValueError:
-        errors[name] = "This is no day. Write one like 2026-11-21."
+        errors[name] = "This is not a date. Enter one such as 2026-11-21."
         return None
 
 

@@ -57,7 +57,7 @@ def static(website: WebsiteContainer, incoming: Incoming) -> Response:
 
     found = static_files().answer(incoming.uri["name"])
     if found is None:
-        next_step = "Load the page again that led here."
+        next_step = "Reload the page that led here."
         return error_page(website, "Not found", "There is no such file.", next_step, status=404)
     return found
 

@@ -121,7 +121,7 @@ def _field_problem(field: FormField, text: str) -> str:
     if field.digits and not re.fullmatch(f"[0-9]{{{field.digits}}}", text):
         return f"{field.label} must have {field.digits} digits."
     if _is_number_offer(field) and not _OFFERED.fullmatch(text):
-        return f"{field.label} is none of those to choose from."
+        return f"{field.label} is not one of the choices."
     return ""
 
 
@@ -208,7 +208,7 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
             return _authorization_result(action, data, shown)
         case "simulateReversal" | "simulateExpiry":
             currency = _currency_of_authorization(members["trans_link"], shown)
-            told = f"{_amount(data['released_amount'], currency)} is not held any more."
+            told = f"{_amount(data['released_amount'], currency)} is no longer held."
             return SimulationResult("Released", f"{told} {_balances(data, currency)}")
         case "simulateClearing" | "simulateRefund":
             return _booking_result(action, data, _currency_of_authorization(data["trans_link"], shown))
@@ -224,9 +224,9 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
             return _authentication_result(data)
         case "assignExternalPaymentAddress":
             (address,) = data
-            told = f"Money that is sent to {bank_details(address)} comes to account {address['account_id']}."
-            return SimulationResult("Bank details are open", told)
-    return SimulationResult("Activated", "The card may be used now.")
+            told = f"Money sent to {bank_details(address)} is credited to account {address['account_id']}."
+            return SimulationResult("Bank details opened", told)
+    return SimulationResult("Activated", "The card can be used now.")
 
 
 def _authorization_result(action: str, data: Members, shown: Members) -> SimulationResult:
@@ -253,7 +253,7 @@ def _approval_text(action: str, data: Members, shown: Members) -> str:
     if held:
         kind = "new fees" if action == "simulateIncrement" else "fees"
         part = f", {fees} of it {kind}" if fees else ""
-        return f"{money(held, currency)} is held for it in all{part}."
+        return f"{money(held, currency)} is held in total{part}."
     beside = f", and {fees} of fees" if fees else ""
     return f"It comes to {money(data['holder_amount'], currency)} on the account{beside}."
 
@@ -261,18 +261,18 @@ def _approval_text(action: str, data: Members, shown: Members) -> str:
 def _booking_result(action: str, data: Members, currency: int | None) -> SimulationResult:
     told = f"{_amount(data['holder_amount'], currency)} is booked as transaction {data['transaction_id']}."
     if data["released_amount"]:
-        told += f" {_amount(data['released_amount'], currency)} is not held any more."
+        told += f" {_amount(data['released_amount'], currency)} is no longer held."
     return SimulationResult(
-        "Collected" if action == "simulateClearing" else "Given back", f"{told} {_balances(data, currency)}"
+        "Collected" if action == "simulateClearing" else "Refunded", f"{told} {_balances(data, currency)}"
     )
 
 
 def _authentication_result(data: Members) -> SimulationResult:
     outcome = str(data["outcome"])
     told = {
-        FRICTIONLESS: "The cardholder is asked nothing.",
-        CHALLENGE: "The cardholder is asked: {validation_value} would have been sent, for request {auth_request_id}.",
-    }.get(outcome, "The card may not be used.")
+        FRICTIONLESS: "The cardholder is not challenged.",
+        CHALLENGE: "The cardholder is challenged: {validation_value} would be sent, for request {auth_request_id}.",
+    }.get(outcome, "The card cannot be used.")
     return SimulationResult(f"3-D Secure: {outcome}", told.format_map(data), outcome in (FRICTIONLESS, CHALLENGE))
 
 

@@ -93,17 +93,17 @@ _SHOP = (
 _USE = (
     _AMOUNT,
     _CURRENCY,
-    FormField("transaction_type", "What for", "choice", "0", _numbered_choices(values.CARD_TRANSACTION_TYPES)),
-    FormField("entry_mode_type", "How", "choice", "5", _numbered_choices(values.ENTRY_MODES)),
+    FormField("transaction_type", "Purpose", "choice", "0", _numbered_choices(values.CARD_TRANSACTION_TYPES)),
+    FormField("entry_mode_type", "Entry mode", "choice", "5", _numbered_choices(values.ENTRY_MODES)),
     *_SHOP,
 )
 _HELD = FormField("trans_link", "Authorization", "offer", offer="held")
 _KNOWN = FormField("trans_link", "Authorization", "offer", None, offer="known", optional=True)
 _CLEARED = FormField("trans_link", "Authorization", "offer", None, offer="cleared", optional=True)
-_AS_BEFORE = FormField("merchant_name", "Merchant", optional=True, hint="As authorized, if left empty")
-_PART = FormField("amount", "Amount", "amount", "", optional=True, hint="All of it, if left empty")
-_BACK = FormField("amount", "Amount", "amount", "", hint="With an authorization no more than was collected")
-_DECIDES = "The service decides, if left empty"
+_AS_BEFORE = FormField("merchant_name", "Merchant", optional=True, hint="If empty: as authorized")
+_PART = FormField("amount", "Amount", "amount", "", optional=True, hint="If empty: the whole amount")
+_BACK = FormField("amount", "Amount", "amount", "", hint="With an authorization, at most the collected amount")
+_DECIDES = "If empty, the service decides"
 _NOTHING_HELD = "No authorization is waiting for its clearing."
 
 ACTIVATION = "activateCard"
@@ -112,8 +112,8 @@ SIMULATIONS: tuple[Simulation, ...] = (
     Simulation(ACTIVATION, "Activate the card", "Activate", is_of_card=True),
     Simulation(
         "simulateAuthorization",
-        "Authorization: a shop asks",
-        "Ask",
+        "Authorization: a shop requests approval",
+        "Request",
         (
             *_USE,
             FormField("pin", "PIN", "secret", optional=True, digits=4),
@@ -122,72 +122,70 @@ SIMULATIONS: tuple[Simulation, ...] = (
                 "eci_indicator", "3-D Secure", "choice", choices=_numbered_choices(values.ECI_INDICATORS), optional=True
             ),
             FormField("force_response_code", "Answer", "choice", choices=_CODES, optional=True, hint=_DECIDES),
-            FormField("partial_approval", "The shop takes a part, too", "check", optional=True),
+            FormField("partial_approval", "The shop accepts partial approval", "check", optional=True),
         ),
         is_of_card=True,
     ),
     Simulation(
         "simulateAdvice",
-        "Advice: the network has decided",
-        "Tell",
+        "Advice: the network decided",
+        "Send",
         (*_USE, FormField("response_code", "Decision", "choice", values.APPROVED, _CODES)),
         is_of_card=True,
     ),
     Simulation(
         "simulateIncrement",
-        "Increment: the shop asks for more",
-        "Ask for more",
-        (_HELD, FormField("amount", "More", "amount", "5.00")),
+        "Increment: the shop requests more",
+        "Request more",
+        (_HELD, FormField("amount", "Additional amount", "amount", "5.00")),
         otherwise=_NOTHING_HELD,
     ),
-    Simulation("simulateReversal", "Reversal: the shop gives up", "Give up", (_HELD, _PART), otherwise=_NOTHING_HELD),
-    Simulation(
-        "simulateExpiry", "Expiry: the time of a hold is over", "End the hold", (_HELD,), otherwise=_NOTHING_HELD
-    ),
+    Simulation("simulateReversal", "Reversal: the shop cancels", "Cancel", (_HELD, _PART), otherwise=_NOTHING_HELD),
+    Simulation("simulateExpiry", "Expiry: a hold expires", "End the hold", (_HELD,), otherwise=_NOTHING_HELD),
     Simulation(
         "simulateClearing",
         "Clearing: the shop collects",
         "Collect",
-        (_KNOWN, _AMOUNT, _CURRENCY, FormField("final", "No more is to come", "check", "yes"), _AS_BEFORE),
+        (_KNOWN, _AMOUNT, _CURRENCY, FormField("final", "Final clearing", "check", "yes"), _AS_BEFORE),
         is_of_card=True,
     ),
     Simulation(
         "simulateRefund",
-        "Refund: the shop gives money back",
-        "Give back",
+        "Refund: the shop returns money",
+        "Refund",
         (_CLEARED, _BACK, _CURRENCY, _AS_BEFORE),
         is_of_card=True,
     ),
     Simulation(
         "simulateDispute",
-        "Dispute: the holder wants money back",
-        "Take this step",
+        "Dispute: the holder reclaims money",
+        "Apply",
         (
             FormField("transaction_id", "Transaction", "offer", offer="collected"),
             FormField("step", "Step", "choice", DISPUTE_OPENED, _STEPS),
             _PART,
         ),
-        otherwise="No shop has collected anything yet.",
+        otherwise="No shop has collected money yet.",
     ),
     Simulation(
         "simulateAuthentication",
-        "3-D Secure: an online shop asks who it is",
-        "Ask",
+        "3-D Secure: an online shop requests authentication",
+        "Request",
         (_AMOUNT, _CURRENCY, *_SHOP),
         is_of_card=True,
     ),
     Simulation(
         "assignExternalPaymentAddress",
-        "Bank details: open some that lead to an account",
+        "Bank details: open them for an account",
         "Open",
         (
             FormField("account_id", "Account", "offer", offer="accounts"),
-            FormField("epm_method_id", "Of", "choice", str(SEPA), _numbered_choices(METHODS)),
+            FormField("epm_method_id", "Method", "choice", str(SEPA), _numbered_choices(METHODS)),
         ),
     ),
     Simulation(
         "simulateInboundPayment",
-        "Payment in: another bank sends money",
+        "Inbound payment: another bank sends money",
         "Send",
         (
             FormField("epm_address_id", "To", "offer", offer="addresses"),
@@ -195,7 +193,7 @@ SIMULATIONS: tuple[Simulation, ...] = (
             FormField("sender_name", "Sender", "text", "Ada Lovelace"),
             FormField("reference", "Reference", "text", "Top-up"),
         ),
-        otherwise="No bank details lead to an account of this card yet: open some first.",
+        otherwise="The card's accounts have no bank details yet: open them first.",
     ),
 )
 BY_ACTION = {each.action: each for each in SIMULATIONS}

@@ -100,9 +100,9 @@ def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response
         return message_page(
             visit,
             "This form is out of date",
-            "You were signed out meanwhile, or another site's page sent this form. Nothing was changed.",
+            "You have been signed out, or another site sent this form. Nothing was changed.",
             *(("/sign-in", "Sign in") if visit.email is None else ("/", "To the start page")),
-            "Go back, load the page again, and send the form once more.",
+            "Go back, reload the page, and submit the form again.",
             status=403,
         )
     if key in FOR_EVERYBODY:
@@ -113,26 +113,28 @@ def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response
 
 
 def answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
-    what, next_step = "There is nothing at this address.", "Check how it is written, or begin at the start page."
+    what, next_step = "There is nothing at this address.", "Check the spelling, or go to the start page."
     return message_page(Visit(incoming, website), "Not found", what, "/", "To the start page", next_step)
 
 
 def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:
     """Respond with an error page that does not reveal details of the error."""
     if isinstance(error, WrongMethod):
-        what = f"This address takes {error.allowed} only."
-        return error_page(website, "Not possible here", what, "Begin at the start page.", status=405)
+        what = f"This address accepts only {error.allowed}."
+        return error_page(website, "Not possible here", what, "Go to the start page.", status=405)
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
-        what = "The storage did not answer. Nobody knows whether your last step was taken: look before you repeat it."
+        what = (
+            "The storage did not respond. It is unknown whether your last step took effect: check before you repeat it."
+        )
         status = 503
     else:
-        what, status = "The mistake is the service's, not yours.", 500
+        what, status = "The error is the service's, not yours.", 500
     return error_page(
         website,
         "Something went wrong here",
         what,
-        "Load the page again. If it fails again, tell the operator the number below.",
+        "Reload the page. If it fails again, give the operator the number below.",
         status=status,
         request_id=incoming.request_id,
     )

@@ -53,8 +53,8 @@ def show_specification(visit: Visit) -> Response:
     """``GET /specifications/{screen}``; ``state`` identifies the journey whose access token is used."""
     found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
     if found is None:
-        what, place = "There is no screen of this name.", f"/specifications/{SCREENS[0].name}"
-        return message_page(visit, "No such specification", what, place, "To the API", "Choose one of the menu.")
+        what, place = "There is no page with this name.", f"/specifications/{SCREENS[0].name}"
+        return message_page(visit, "No such specification", what, place, "To the API", "Choose one from the menu.")
     journey = visit.website.journeys.find(visit.email, visit.field("state")) if visit.email else None
     settings = visit.website.shared.settings
     about, groups = _contents(found, settings.public_url, settings.is_sandbox)

@@ -17,7 +17,7 @@ from infra.admin.output import ONCE, CommandRefused, Report, command, command_gr
 from infra.admin.probe import probe
 
 _COLUMNS = ("bic", "name", "country", "api_version", "active", "domain")
-group = command_group("Banks: add, change, test, and their keys.")
+group = command_group("Add, change and test banks, and manage their keys.")
 
 BicArgument = Annotated[str, typer.Argument(metavar="BIC", help="The bank's BIC, 8 or 11 characters.")]
 KeyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A PEM file with an RSA public key.")]
@@ -25,15 +25,14 @@ _NAME = typer.Option(help="The bank's name, as shown to PSUs and TPPs.")
 _COUNTRY = typer.Option(help="Two letters, ISO 3166-1.")
 _API_VERSION = typer.Option(help=f"The protocol version it implements: {' or '.join(map(str, VERSIONS))}.")
 _DOMAIN = typer.Option(metavar="URL", help="The base URL of its webhooks.")
-_AUTHORIZATION_URL = typer.Option(metavar="URL", help="Its page where PSUs give their consent.")
+_AUTHORIZATION_URL = typer.Option(metavar="URL", help="Its page where PSUs approve requests.")
 _CONSENT_DAYS = typer.Option(help=f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}.")
 Schemes = Annotated[
     list[str] | None,
-    typer.Option("--scheme", metavar="NAME", help="A payment scheme it offers; repeatable. All when left out."),
+    typer.Option("--scheme", metavar="NAME", help="A payment scheme it offers; repeatable. Default: all."),
 ]
 Scopes = Annotated[
-    list[str] | None,
-    typer.Option("--scope", metavar="NAME", help="A scope it can provide; repeatable. All when left out."),
+    list[str] | None, typer.Option("--scope", metavar="NAME", help="A scope it can provide; repeatable. Default: all.")
 ]
 Subject = Annotated[
     str | None, typer.Option(metavar="DN", help="The client certificate it must present; an empty value removes it.")
@@ -42,7 +41,7 @@ SignatureRequired = Annotated[
     bool | None,
     typer.Option(
         "--signature-required/--signature-optional",
-        help="Whether a version 1 bank has to sign its calls; version 2 banks always have to.",
+        help="Whether a version 1 bank must sign its calls; version 2 banks always must.",
         show_default=False,
     ),
 ]
@@ -59,14 +58,16 @@ def add(
     authorization_url: Annotated[str, _AUTHORIZATION_URL],
     public_key: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A PEM file with an RSA public key that it signs with; at most two."),
+        typer.Option(metavar="FILE", help="A PEM file with an RSA public key to verify its signatures; at most two."),
     ] = None,
     scheme: Schemes = None,
     scope: Scopes = None,
     consent_days: Annotated[int, _CONSENT_DAYS] = CONSENT_DAYS,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
-    inactive: Annotated[bool, typer.Option("--inactive", help="Register it as inactive: nobody can use it.")] = False,
+    inactive: Annotated[
+        bool, typer.Option("--inactive", help="Register it as inactive: no client can use it.")
+    ] = False,
 ) -> Report:
     """Register a bank and print its API key, once.
 
@@ -136,7 +137,7 @@ def change(
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     active: Annotated[
-        bool | None, typer.Option("--active/--inactive", help="Whether anybody may use it.", show_default=False)
+        bool | None, typer.Option("--active/--inactive", help="Whether clients can use it.", show_default=False)
     ] = None,
 ) -> Report:
     """Change settings of a bank; the change takes effect everywhere within a minute.
@@ -186,9 +187,9 @@ def probe_bank(bic: BicArgument) -> Report:
     hub = connection.connect()
     outcome = probe(hub, hub.openbanking.banks.get(bic))
     if outcome["accepted"]:
-        verdict = "answers. The probe carries no consent, so a refusal is the expected answer"
+        verdict = "responds. The request has no consent, so a refusal is the expected response"
     elif outcome["reachable"]:
-        verdict = "answers, but does not accept the API key or the signature"
+        verdict = "responds, but does not accept the API key or the signature"
     else:
         verdict = "is unreachable, or does not implement the protocol"
     members = {name: value for name, value in outcome.items() if name not in ("bic", "reachable", "accepted")}
@@ -199,7 +200,7 @@ def probe_bank(bic: BicArgument) -> Report:
 def rotate_key(
     bic: BicArgument,
     overlap: Annotated[
-        int, output.overlap_option("How long the bank gets to accept the new key before the service shows it.")
+        int, output.overlap_option("How long the bank has to accept the new key before the service uses it.")
     ] = output.OVERLAP,
 ) -> Report:
     """Create a new API key and print it, once.
@@ -229,8 +230,8 @@ def rotate_key(
     shown_from = timestamp(bank.api_keys[-1]["active_from"])
     text = (
         f"The new API key of {bank.bic}: {api_key}\n{ONCE}\n"
-        f"Hand it to the bank: the service shows it from {shown_from if overlap else 'now'} on.\n"
-        "From the bank it is accepted at once, and the key before it until the next rotation."
+        f"Give it to the bank: the service uses it from {shown_from if overlap else 'now'} on.\n"
+        "The service accepts it from the bank immediately, and the old key until the next rotation."
     )
     return Report({"bic": bank.bic, "api_key": api_key, "shown_from": shown_from}, text)
 
@@ -279,7 +280,9 @@ def remove_public_key(
 
 @command(group, "remove")
 def remove(
-    bic: BicArgument, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, as_json: bool = False
+    bic: BicArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not prompt for confirmation.")] = False,
+    as_json: bool = False,
 ) -> Report:
     """Remove a bank. Its consents are kept, but calls to the bank are no longer possible.
 
@@ -307,7 +310,7 @@ def _read_public_key(path: Path) -> str:
     except UnicodeDecodeError:
         raise CommandRefused(f"{path} is not a PEM file") from None
     if "PRIVATE KEY-----" in pem:
-        raise CommandRefused(f"{path} holds a private key, which must not leave the bank: give the public one")
+        raise CommandRefused(f"{path} contains a private key, which must not leave the bank: use the public key")
     try:
         return signatures.public_pem(signatures.load_public_key(pem))
     except signatures.InvalidKey as error:

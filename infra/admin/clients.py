@@ -14,7 +14,7 @@ from chalicelib.openbanking.records.clients import Details
 from infra.admin import connection, output
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 
-group = command_group("Clients (TPPs): add, list, switch on and off; their events.")
+group = command_group("Add, list, activate and deactivate clients (TPPs), and manage their events.")
 
 ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT-ID", help="The Client ID.")]
 
@@ -25,29 +25,33 @@ def add(
         str,
         typer.Option(
             metavar="CODE-OR-EMAIL",
-            help="The user it belongs to: the code that the user reads at /account; or the email of a user who was "
-            "made by `users add`, or who has confirmed the address.",
+            help="The owner: the code that the user sees at /account, or the email of a user who was "
+            "created with `users add` or has confirmed the address.",
         ),
     ],
-    title: Annotated[str, typer.Option(help="What PSUs see at their bank; 1 to 128 characters.")],
+    title: Annotated[str, typer.Option(help="The name that PSUs see at their bank; 1 to 128 characters.")],
     callback_url: Annotated[
         list[str] | None,
         typer.Option(
             metavar="URL",
-            help="Where PSUs come back to, up to ten; the first is the default. The service's own page when left out.",
+            help="Where banks send PSUs back; up to ten, the first is the default. Default: the service's own page.",
         ),
     ] = None,
     registration_number: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The TPP's number, shown to banks. A sandbox's when left out.")
+        str | None, typer.Option(metavar="TEXT", help="The TPP's number, shown to banks. Default: a sandbox number.")
     ] = None,
     events_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where its events are sent. None when left out.")
+        str | None, typer.Option(metavar="URL", help="Where its events are sent. Default: no events.")
     ] = None,
     secret: Annotated[
         bool,
-        typer.Option("--secret", help="Make a client secret, which is then required. In prod there always is one."),
+        typer.Option(
+            "--secret", help="Create a client secret, which is then required. In prod, one is always created."
+        ),
     ] = False,
-    inactive: Annotated[bool, typer.Option("--inactive", help="Register it without letting it call.")] = False,
+    inactive: Annotated[
+        bool, typer.Option("--inactive", help="Register it as inactive: all its calls are refused.")
+    ] = False,
 ) -> Report:
     """Register a client; print its Client ID and, once, its secrets.
 
@@ -79,7 +83,7 @@ def add(
 
 @command(group, "list")
 def list_clients(
-    owner: Annotated[str | None, typer.Option(metavar="EMAIL", help="Only those of one user.")] = None,
+    owner: Annotated[str | None, typer.Option(metavar="EMAIL", help="Only this user's clients.")] = None,
 ) -> Report:
     """List all clients, or those of one user.
 
@@ -132,7 +136,7 @@ def deactivate(client_id: ClientArgument) -> Report:
       .venv/bin/python -m infra.admin clients deactivate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     client = connection.connect().openbanking.clients.deactivate(client_id)
-    return Report({"client": _client_members(client)}, f"{client.title} is not active any more.")
+    return Report({"client": _client_members(client)}, f"{client.title} is no longer active.")
 
 
 @command(group, "registration-number")
@@ -155,13 +159,17 @@ def registration_number(
 @command(group, "update")
 def update(
     client_id: ClientArgument,
-    title: Annotated[str | None, typer.Option(help="What PSUs see at their bank; 1 to 128 characters.")] = None,
+    title: Annotated[
+        str | None, typer.Option(help="The name that PSUs see at their bank; 1 to 128 characters.")
+    ] = None,
     callback_url: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="Where PSUs come back to, instead of all before; the first is the default."),
+        typer.Option(
+            metavar="URL", help="Where banks send PSUs back; replaces all current URLs, the first is the default."
+        ),
     ] = None,
     events_url: Annotated[str | None, typer.Option(metavar="URL", help="Where its events are sent.")] = None,
-    no_events_url: Annotated[bool, typer.Option("--no-events-url", help="Send it no events any more.")] = False,
+    no_events_url: Annotated[bool, typer.Option("--no-events-url", help="Stop sending events.")] = False,
 ) -> Report:
     """Change a client's title, Callback URLs or Events URL; other settings stay.
 
@@ -187,7 +195,7 @@ def update(
     if events_url is not None or no_events_url:
         details["events_url"] = events_url
     if not details:
-        raise typer.BadParameter("name what to change: --title, --callback-url, --events-url or --no-events-url")
+        raise typer.BadParameter("pass at least one change: --title, --callback-url, --events-url or --no-events-url")
     made = connection.connect().openbanking.clients.update(client_id, **details)
     members = _client_members(made.client)
     text = format_members(members) + _format_events_secret(made)
@@ -198,7 +206,7 @@ def update(
 def rotate_secret(
     client_id: ClientArgument,
     overlap: Annotated[
-        int, output.overlap_option("How long the old secret is accepted as well; 0 ends it at once.")
+        int, output.overlap_option("How long the old secret is also accepted; 0: not at all.")
     ] = output.OVERLAP,
 ) -> Report:
     """Create a new secret for a client and print it, once.
@@ -223,7 +231,7 @@ def rotate_secret(
 def events_url(
     client_id: ClientArgument,
     url: Annotated[str | None, typer.Argument(metavar="URL", help="Where its events are sent.")] = None,
-    none: Annotated[bool, typer.Option("--none", help="Send it no events any more.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Stop sending events.")] = False,
 ) -> Report:
     """Set or remove a client's Events URL.
 
@@ -236,9 +244,9 @@ def events_url(
       .venv/bin/python -m infra.admin clients events-url 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --none
     """
     if (url is None) != none:
-        raise typer.BadParameter("give either the address or --none")
+        raise typer.BadParameter("pass either the URL or --none")
     made = connection.connect().openbanking.clients.update(client_id, events_url=url)
-    where = f"go to {url}" if url else "are sent no more"
+    where = f"go to {url}" if url else "are no longer sent"
     text = f"The events of {made.client.title} {where}.{_format_events_secret(made)}"
     return Report({"client": _client_members(made.client), "events_secret": made.events_secret}, text)
 
@@ -278,10 +286,10 @@ def send_test_event(client_id: ClientArgument) -> Report:
     try:
         delivery_id = hub.openbanking.tpp_events.send_test(client)
     except NoEventsUrl:
-        raise CommandRefused("the client has no Events URL: give it one with `clients events-url`") from None
+        raise CommandRefused("the client has no Events URL: set one with `clients events-url`") from None
     text = (
-        f"A test event is on its way to {client.events_url}: {delivery_id}\n"
-        f"How it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
+        f"A test event is being sent to {client.events_url}: {delivery_id}\n"
+        f"Its result: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
     )
     return Report({"delivery_id": delivery_id}, text)
 

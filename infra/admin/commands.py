@@ -16,11 +16,11 @@ from infra.admin.trace import trace
 
 _HELP = """The operator's command line of Causeway.
 
-It works on the local stack that `make run` started, or on the stage that the environment names: STAGE, PUBLIC_URL
-and boto3's own variables (AWS_PROFILE, AWS_DEFAULT_REGION, …). Beside credentials of AWS, STAGE must be set.
+It uses the local stack started by `make run`, or the stage set in the environment: STAGE, PUBLIC_URL and boto3's
+variables (AWS_PROFILE, AWS_DEFAULT_REGION, …). If AWS credentials are set, STAGE must be set, too.
 
-Every command explains itself with --help. With --json it prints one JSON document, errors too: {"error": "…"}.
-The exit code is 0 when the command was carried out, 1 when it was refused, 2 when it was not understood.
+Every command has --help. With --json, it prints one JSON document, also for errors: {"error": "…"}.
+The exit code is 0 on success, 1 if the command was refused, 2 on a usage error.
 
 \b
 Examples:

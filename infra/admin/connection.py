@@ -39,7 +39,7 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
         return {}
     if not stage and (variable := _credential_variable(environ)):
         raise StageUnknown(
-            f"{variable} is set and STAGE is not: set STAGE to the stage that you mean, STAGE=local for the local stack"
+            f"{variable} is set but STAGE is not: set STAGE to the intended stage; STAGE=local is the local stack"
         )
     if environ.get("AWS_ENDPOINT_URL"):
         return {}

@@ -11,9 +11,9 @@ from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.admin import connection
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members
 
-group = command_group("Consents of PSUs.")
+group = command_group("Show and revoke consents of PSUs.")
 
-ConsentId = Annotated[str, typer.Argument(metavar="CONSENT_ID", help="The consent, as GET /tpp/consent names it.")]
+ConsentId = Annotated[str, typer.Argument(metavar="CONSENT_ID", help="The consent's id, from GET /tpp/consent.")]
 
 
 @command(group, "show")

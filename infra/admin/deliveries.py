@@ -16,7 +16,7 @@ from chalicelib.openbanking.records.bank_record import valid_bic
 from infra.admin import connection, output
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
 
-group = command_group("Deliveries: list, show, send again.")
+group = command_group("List, show and resend deliveries.")
 
 _LONGEST_LIST = 10_000
 _LOOKS = 2 * CLAIMED_SECONDS
@@ -24,11 +24,16 @@ _LOOKS = 2 * CLAIMED_SECONDS
 _MEMBERS = ("delivery_id", "kind", "topic", "receiver", "bic", "client_id", "consent_id", "manager_id")
 _COLUMNS = ("created_at", "delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
 
-DeliveryId = Annotated[str, typer.Argument(metavar="ID", help="The delivery's id; for an event also its webhook-id.")]
-OfBank = Annotated[str | None, typer.Option("--bank", metavar="BIC", help="Only what concerns one bank.")]
-OfClient = Annotated[str | None, typer.Option("--client", metavar="CLIENT-ID", help="Only what concerns one client.")]
+DeliveryId = Annotated[
+    str, typer.Argument(metavar="ID", help="The delivery's id; for an event, this is its webhook-id.")
+]
+OfBank = Annotated[str | None, typer.Option("--bank", metavar="BIC", help="Only deliveries that concern this bank.")]
+OfClient = Annotated[
+    str | None, typer.Option("--client", metavar="CLIENT-ID", help="Only deliveries that concern this client.")
+]
 OfManager = Annotated[
-    int | None, typer.Option("--manager", metavar="MANAGER-ID", help="Only what concerns one programme manager.")
+    int | None,
+    typer.Option("--manager", metavar="MANAGER-ID", help="Only deliveries that concern this programme manager."),
 ]
 
 
@@ -37,9 +42,9 @@ def list_deliveries(
     bank: OfBank = None,
     client: OfClient = None,
     manager: OfManager = None,
-    state: Annotated[State | None, typer.Option(help="Only what is due, was delivered, or has failed.")] = None,
+    state: Annotated[State | None, typer.Option(help="Only deliveries in this state.")] = None,
     since: Annotated[str | None, typer.Option(metavar="TIME", help=output.TIME_HELP)] = None,
-    limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="How many at most.")] = LATEST,
+    limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="The maximum number of deliveries.")] = LATEST,
 ) -> Report:
     """List deliveries to a bank, a client or a programme manager; without one, all failed and then all due ones.
 
@@ -88,8 +93,8 @@ def resend(delivery_id: DeliveryId) -> Report:
     """
     hub = connection.connect()
     is_sent = hub.delivery.journal.resend(delivery_id, looks=_LOOKS)
-    said = "is sent again now" if is_sent else "has just arrived, with the attempt that was under way"
-    text = f"{delivery_id} {said}.\nHow it went: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
+    said = "is being sent again" if is_sent else "has just been delivered by an attempt in progress"
+    text = f"{delivery_id} {said}.\nIts result: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
     return Report({"delivery": delivery_members(hub.delivery.journal.show(delivery_id), hub.clock.time())}, text)
 
 

@@ -10,7 +10,7 @@ from chalicelib.foundation.crypto import signatures
 from infra.admin import connection, output
 from infra.admin.output import Report, command, command_group, format_members, overlap_option
 
-group = command_group("The service's own keys: make, rotate, show.")
+group = command_group("Create, rotate and show the service's own keys.")
 
 
 @command(group, "init")
@@ -23,14 +23,17 @@ def init() -> Report:
     """
     hub = connection.connect()
     made = [hub.keyring.initialise(), hub.cards.keys.initialise()]
-    text = "The first keys are made." if any(made) else "There are keys already: nothing was changed."
+    text = "The first keys have been created." if any(made) else "The keys already exist: nothing was changed."
     return Report({"made": any(made), **_public_keys(hub)}, text)
 
 
 @command(group, "rotate-signing")
 def rotate_signing(
     overlap: Annotated[
-        int, overlap_option("How long banks get to fetch the new key before it signs; 0 drops the old key at once.")
+        int,
+        overlap_option(
+            "How long banks have to fetch the new key before it is used; 0 withdraws the old key immediately."
+        ),
     ] = output.OVERLAP,
 ) -> Report:
     """Publish a new signing key now, and sign with it when the overlap ends.
@@ -50,7 +53,7 @@ def rotate_signing(
     signs_from = timestamp(hub.clock.time() + overlap)
     text = f"The key {key_id} is published and signs from {signs_from}."
     if not overlap:
-        text = f"The key {key_id} is published and signs from now on; the key before it is published no more."
+        text = f"The key {key_id} is published and signs from now on; the old key has been withdrawn."
     return Report({"key_id": key_id, "signs_from": signs_from, **_public_keys(hub)}, text)
 
 
@@ -63,7 +66,7 @@ def rotate_data() -> Report:
       .venv/bin/python -m infra.admin keys rotate-data
     """
     number = connection.connect().keyring.rotate_data_key()
-    return Report({"data_key": number}, f"Records are sealed with data key {number} from now on.")
+    return Report({"data_key": number}, f"New records are encrypted with data key {number}.")
 
 
 @command(group, "rotate-card")
@@ -75,7 +78,7 @@ def rotate_card() -> Report:
       .venv/bin/python -m infra.admin keys rotate-card
     """
     version = connection.connect().cards.keys.rotate()
-    return Report({"card_keys": version}, f"New cards are made with version {version} of the card keys from now on.")
+    return Report({"card_keys": version}, f"New cards use version {version} of the card keys.")
 
 
 @command(group, "show")

@@ -28,7 +28,7 @@ from infra.admin.ledger_verification import ProofTotals
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
 from infra.progress import Progress
 
-group = command_group("The ledger of the card API: prove that it holds, read its rows.")
+group = command_group("Verify the ledger of the card API, and read its rows.")
 
 _LONGEST_LIST = 10_000
 _LATEST = 20
@@ -55,9 +55,9 @@ def verify(
       .venv/bin/python -m infra.admin ledger verify --account 17 --json
     """
     if account is not None and special is not None:
-        raise CommandRefused("give an account or a special account, not both")
+        raise CommandRefused("pass an account or a special account, not both")
     if special is not None and "." not in special:
-        raise CommandRefused("a special account is named by its programme manager and its own id: MANAGER.ID")
+        raise CommandRefused("a special account is identified by its programme manager and its own id: MANAGER.ID")
     named = special if account is None else str(account)
     key = _parse_account(named) if named is not None else None
     store = connection.connect().store
@@ -76,7 +76,9 @@ def verify(
 
 @command(group, "show")
 def show(
-    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="An id, or MANAGER.ID of a special account.")],
+    account: Annotated[
+        str, typer.Argument(metavar="ACCOUNT", help="The account's id, or MANAGER.ID for a special account.")
+    ],
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="The maximum number of rows.")] = _LATEST,
 ) -> Report:
     """Show the rows of an account, newest first: time, cause, entries, and the resulting balances.
@@ -101,14 +103,16 @@ def _parse_account(account: str) -> Key:
     """The key of the account that the operator named. Raises: CommandRefused."""
     numbers = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,10}))?", account)
     if numbers is None:
-        raise CommandRefused(f"{account!r} is no account: give an id, or MANAGER.ID for a special account")
+        raise CommandRefused(f"{account!r} is not an account: pass an id, or MANAGER.ID for a special account")
     first, second = numbers.groups()
     return Account.key(int(first)) if second is None else special_account_key(int(first), int(second))
 
 
 def _refuse_unknown(key: Key) -> CommandRefused:
     owner = key[1]["owner"]
-    books = " that has books: it gets them with its first address" if owner.startswith(SpecialAccount.kind) else ""
+    books = (
+        " with a ledger: its ledger is created with its first address" if owner.startswith(SpecialAccount.kind) else ""
+    )
     return CommandRefused(f"there is no {describe_owner(owner)}{books}")
 
 
@@ -124,9 +128,9 @@ def _report_ledger(proven: ProofTotals) -> Report:
         "books": [{"book": name, "currency": currency, "amount": amount} for (name, currency), amount in books],
     }
     counted = (f"{name.replace('_', ' ')} {data[name]}" for name in _COUNTED)
-    parts = [f"The ledger holds: {', '.join(counted)}."]
+    parts = [f"The ledger is consistent: {', '.join(counted)}."]
     if proven.left_out:
-        parts.append(f"Movements of several accounts that were too many to be compared: {proven.left_out}.")
+        parts.append(f"Shared movements not compared, because there were too many: {proven.left_out}.")
     if spelt := [_book_row(*place, amount) for place, amount in books if amount]:
         parts.append(format_table(spelt, ("book", "amount")))
     return Report(data, "\n\n".join(parts))
@@ -144,7 +148,9 @@ def _report_account(fold: AccountProof) -> Report:
     balances = {str(name): amount for name, amount in fold.balances.items()}
     data = {"account": fold.owner, "currency": fold.currency, "rows": fold.rows, "transactions": fold.transactions}
     text = format_members({name: format_amount(amount, fold.currency) for name, amount in balances.items()})
-    said = f"The ledger of {describe_owner(fold.owner)} holds: rows {fold.rows}, transactions {fold.transactions}."
+    said = (
+        f"The ledger of {describe_owner(fold.owner)} is consistent: rows {fold.rows}, transactions {fold.transactions}."
+    )
     return Report({"good": True, **data, **balances}, f"{said}\n\n{text}")
 
 

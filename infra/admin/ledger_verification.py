@@ -90,8 +90,8 @@ def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:
             noted.pop(fold.owner, None)
         progress.report(f"accounts {sum(proven.accounts.values()):,}, rows {proven.rows:,}")
     for owner, claims in noted.items():
-        raise LedgerMismatch(owner, f"there is no such account, and {claims[0]} {claims[0].verb} money of it")
-    progress.report("movements of several accounts")
+        raise LedgerMismatch(owner, f"there is no such account, but {claims[0]} {claims[0].verb} money on it")
+    progress.report("movements shared by several accounts")
     _find_missing(store, shared)
     find_dangling_refs(store, progress)
     proven.left_out = shared.left_out
@@ -147,17 +147,19 @@ def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
 
 def _references(store: Store, progress: Progress) -> Iterator[_Reference]:
     before = ""
-    for item in progress.count(store.scan(LEDGER), "ids and lists of cards: records"):
+    for item in progress.count(store.scan(LEDGER), "transaction ids and card lists: records"):
         owner, part = item["owner"], item["part"]
         kind = owner.partition("#")[0]
         if kind == "transaction":
             key = {"owner": item["account"], "part": item["part_of_account"]}
-            yield _Reference(item["account"], f"it has no {describe_owner(owner)}, to which an id leads", (LEDGER, key))
+            yield _Reference(
+                item["account"], f"it has no {describe_owner(owner)}, but an id refers to it", (LEDGER, key)
+            )
         elif kind == Card.kind and "transaction#" in part:
             yield _reference_of_card_list(item)
         elif kind in KINDS and part.startswith(("movement#", "transaction#")) and owner != before:
             before = owner  # a scan returns an account's items consecutively
-            yield _Reference(owner, "it has rows, and there is no such account", account_key(owner))
+            yield _Reference(owner, "it has rows, but there is no such account", account_key(owner))
 
 
 def _reference_of_card_list(item: Item) -> _Reference:
@@ -166,7 +168,7 @@ def _reference_of_card_list(item: Item) -> _Reference:
     listed, _, place = item["part"].rpartition("transaction#")
     account = listed.removesuffix("#") or item["account"]
     key = {"owner": account, "part": f"transaction#{place}"}
-    problem = f"it has no transaction {item['id']}, which is in a list of {describe_owner(owner)}"
+    problem = f"it has no transaction {item['id']} of {describe_owner(owner)}, although the card lists it"
     return _Reference(account, problem, (LEDGER, key), {"card_id": int(owner.partition("#")[2])})
 
 
@@ -200,11 +202,11 @@ def _check_due(authorization: Item) -> None:
     owner = _owner_of(Account.key(authorization["account_id"]))
     in_index = {name: authorization[name] for name in NOT_DUE if name in authorization}
     if not is_held and (authorization["left"] or authorization["held"]):
-        raise LedgerMismatch(owner, f"authorization {number} is over, and holds something")
+        raise LedgerMismatch(owner, f"authorization {number} has ended, but still holds money")
     if not is_held and in_index:
-        raise LedgerMismatch(owner, f"authorization {number} is over, and will expire")
+        raise LedgerMismatch(owner, f"authorization {number} has ended, but is due to expire")
     if is_held and not (in_index.keys() == NOT_DUE.keys() and DUE.entry(str(number)).items() <= in_index.items()):
-        raise LedgerMismatch(owner, f"authorization {number} is held, and will never expire")
+        raise LedgerMismatch(owner, f"authorization {number} is held, but will never expire")
 
 
 def _owner_of(key: Key) -> str:

@@ -39,8 +39,8 @@ _AS_JSON = inspect.Parameter(
     default=False,
     annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")],
 )
-ONCE = "It is shown this once only and cannot be read again."
-TIME_HELP = "A timestamp like 2026-03-02T09:00:00Z, in UTC unless it says otherwise, or how long ago: 30m, 2h, 3d."
+ONCE = "It is shown only once and cannot be retrieved later."
+TIME_HELP = "A timestamp such as 2026-03-02T09:00:00Z (UTC without an offset), or how long ago: 30m, 2h, 3d."
 OVERLAP = 24 * 3600
 LONGEST_OVERLAP = 30 * OVERLAP
 """Longest period, in seconds, in which both the new and the old key or secret are valid."""
@@ -148,7 +148,7 @@ _NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
 
 def _explain(error: Exception) -> str:
     if isinstance(error, Conflict):
-        return "somebody else is changing the same record: try again"
+        return "the record was changed concurrently: try again"
     if isinstance(error, StoreError) and isinstance(error.__cause__, ClientError | BotoCoreError):
         error = error.__cause__
     if isinstance(error, ClientError):
@@ -164,7 +164,8 @@ def _explain_aws_error(error: ClientError) -> str:
     if code in _NOT_FOUND:
         return (
             f"a resource of this stage does not exist ({call}: {code}): "
-            "lay the resources with `.venv/bin/python -m infra.deploy STAGE`, or start the local stack with `make run`"
+            "create the resources with `.venv/bin/python -m infra.deploy STAGE`, or start the local stack with "
+            "`make run`"
         )
     if code in _NO_CREDENTIALS:
         return f"AWS refuses these credentials ({call}: {code})"
@@ -178,7 +179,7 @@ def parse_time(text: str, now: int) -> int:
     span = _SPAN.fullmatch(text.strip())
     seconds = now - int(span[1]) * _SECONDS[span[2]] if span else _parse_timestamp(text.strip())
     if seconds > now:
-        raise CommandRefused(f"{text} lies in the future")
+        raise CommandRefused(f"{text} is in the future")
     return max(seconds, 0)
 
 
@@ -187,14 +188,12 @@ def overlap_option(explained: str) -> Any:
     return typer.Option(min=0, max=LONGEST_OVERLAP, metavar="SECONDS", help=explained)
 
 
-EventsOverlap = Annotated[
-    int, overlap_option("How long events are signed with the old secret as well; 0 ends it at once.")
-]
+EventsOverlap = Annotated[int, overlap_option("How long events are also signed with the old secret; 0: not at all.")]
 
 
 def format_new_secret(subject: str, secret: str | None, use: str, old_until: str | None) -> str:
     """Format the new secret of ``subject``; ``use`` is the verb for what it does, e.g. ``signs``."""
-    before = f"and the one before it until {old_until}" if old_until else "alone"
+    before = f"together with the old one until {old_until}" if old_until else "alone"
     return f"The new secret of {subject}: {secret}\n{ONCE}\nIt {use} from now on, {before}."
 
 
@@ -207,6 +206,6 @@ def _parse_timestamp(text: str) -> int:
     try:
         given = datetime.fromisoformat(text)
     except ValueError:
-        form = "give a timestamp like 2026-03-02T09:00:00Z, or how long ago: 30m, 2h, 3d"
-        raise CommandRefused(f"{text!r} is no time: {form}") from None
+        form = "use a timestamp such as 2026-03-02T09:00:00Z, or how long ago: 30m, 2h, 3d"
+        raise CommandRefused(f"{text!r} is not a time: {form}") from None
     return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp())

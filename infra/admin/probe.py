@@ -66,13 +66,13 @@ def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, 
     try:
         body = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
-        return False, None, "no valid JSON"
+        return False, None, "not valid JSON"
     if not isinstance(body, dict):
-        return False, None, "no JSON object"
+        return False, None, "not a JSON object"
     if form.code in body and form.text in body:
         return True, str(body[form.code]), to_printable(f"{body[form.code]}: {body[form.text]}")[:_LONGEST]
     good = 200 <= reply.status < 300 and (not form.says_status or body.get("status") == "success")
-    return good, None, "success" if good else "neither a success nor an error of the protocol"
+    return good, None, "success" if good else "neither a success nor an error response of the protocol"
 
 
 def _certificate_subject(url: str) -> str | None:

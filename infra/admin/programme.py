@@ -18,19 +18,19 @@ from infra.programme import file, loading
 from infra.programme.loading import LoadPlan, PlannedChange
 
 group = command_group(
-    "Programme managers of the card API: load their set-ups from a file, show them, rotate keys and secrets."
+    "Manage programme managers of the card API: load their configuration from a file, show it, rotate keys and secrets."
 )
 
 ManagerArgument = Annotated[int, typer.Argument(metavar="MANAGER-ID", help="The programme manager's id.")]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The credential's name.")]
 _SIGNS = {"add": "+", "change": "~", "remove": "-"}
-_ONCE = "These parts are shown this once only and cannot be read again."
+_ONCE = "These parts are shown only once and cannot be retrieved later."
 
 
 @command(group, "load")
 def load(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="The set-up, in YAML.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The programme file, in YAML.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")] = False,
 ) -> Report:
     """Load a programme file and print the entries added, changed and removed.
 
@@ -47,7 +47,7 @@ def load(
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise CommandRefused(f"{path} cannot be read: {reason}") from None
     hub = connection.connect()
     plans = loading.make_plans(hub, file.read_programmes(text, hub.settings.stage))
@@ -69,7 +69,7 @@ def load(
 @command(group, "show")
 def show(
     manager_id: Annotated[
-        int | None, typer.Argument(metavar="[MANAGER-ID]", help="Everything of this one. A list when left out.")
+        int | None, typer.Argument(metavar="[MANAGER-ID]", help="The programme manager to show. Default: list all.")
     ] = None,
 ) -> Report:
     """List all programme managers, or show one with its configuration, entries in use, and credentials.
@@ -103,7 +103,7 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
     """
     secret = connection.connect().cards.credentials.rotate(manager_id, name)
     parts = _secret_parts(secret)
-    text = f"A new key of {name} is live, and so is the one before it:\n\n{_format_credential(parts)}\n\n{_ONCE}"
+    text = f"A new key of {name} is valid, and so is the previous one:\n\n{_format_credential(parts)}\n\n{_ONCE}"
     return Report({"credential": name, **parts}, text)
 
 
@@ -135,14 +135,14 @@ def drop_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
       .venv/bin/python -m infra.admin programme drop-key 1 full
     """
     connection.connect().cards.credentials.drop_old(manager_id, name)
-    return Report({"credential": name, "keys": 1}, f"The older key of {name} is live no more, the newer one is.")
+    return Report({"credential": name, "keys": 1}, f"The older key of {name} is no longer valid; the newer one is.")
 
 
 def _report_dry_run(plans: list[LoadPlan]) -> Report:
     refused = [change.title for plan in plans for change in plan.refused_changes]
     text = "\n\n".join(map(_format_plan, plans)) + "\n\nNothing was changed: this was a dry run."
     if refused:
-        text += f"\nLoading it would be refused, for this is in use: {', '.join(refused)}."
+        text += f"\nLoading it would be refused, because these entries are in use: {', '.join(refused)}."
     return Report(_plan_members(plans, done=False) | {"in_use": refused}, text, good=not refused)
 
 

@@ -20,7 +20,7 @@ from chalicelib.statistics.ingest import ExpectedBank, Ingested
 from infra.admin import connection
 from infra.admin.output import CommandRefused, Report, command, command_group, format_table
 
-group = command_group("Daily performance of banks: ingest, show, export.")
+group = command_group("Ingest, show and export the daily performance of banks.")
 
 _SHOWN_DAYS = 7
 _LOOKED_BACK = timedelta(days=92)
@@ -38,11 +38,13 @@ class ExportFormat(StrEnum):
     JSON = "json"
 
 
-OfBank = Annotated[str | None, typer.Option("--bank", metavar="BIC", help="Only one bank.")]
-Day = Annotated[str | None, typer.Option("--day", metavar="DAY", help="A UTC day like 2026-11-22.")]
-Since = Annotated[str | None, typer.Option("--from", metavar="DAY", help="The first of several days.")]
-Until = Annotated[str | None, typer.Option("--to", metavar="DAY", help="The last of them; yesterday if left out.")]
-Quarter = Annotated[str | None, typer.Option("--quarter", metavar="QUARTER", help="A quarter like 2026-Q4.")]
+OfBank = Annotated[str | None, typer.Option("--bank", metavar="BIC", help="Only this bank.")]
+Day = Annotated[str | None, typer.Option("--day", metavar="DAY", help="A UTC day, such as 2026-11-22.")]
+Since = Annotated[str | None, typer.Option("--from", metavar="DAY", help="The first day of a range.")]
+Until = Annotated[
+    str | None, typer.Option("--to", metavar="DAY", help="The last day of the range; default: yesterday.")
+]
+Quarter = Annotated[str | None, typer.Option("--quarter", metavar="QUARTER", help="A quarter, such as 2026-Q4.")]
 
 
 @command(group, "ingest")
@@ -87,7 +89,7 @@ def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank
     rows = list(zip(layout.build_rows(found), down, strict=True))
     shown = [{**row, "down": spans} for row, spans in rows]
     table = format_table([{**row, "down": ", ".join(spans)} for row, spans in rows], _COLUMNS)
-    return Report({"days": shown}, table if shown else "There are no records of these days.")
+    return Report({"days": shown}, table if shown else "There are no records for these days.")
 
 
 @command(group, "export")
@@ -96,10 +98,10 @@ def export(
     since: Since = None,
     until: Until = None,
     bank: OfBank = None,
-    written_as: Annotated[
-        ExportFormat, typer.Option("--format", help="CSV as in RFC 4180, or JSON.")
-    ] = ExportFormat.CSV,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it to this file.")] = None,
+    written_as: Annotated[ExportFormat, typer.Option("--format", help="CSV (RFC 4180) or JSON.")] = ExportFormat.CSV,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")
+    ] = None,
 ) -> Report:
     """Export the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), one row per day and bank.
 
@@ -111,7 +113,7 @@ def export(
     """
     hub = connection.connect()
     if (quarter is None) == (since is None and until is None):
-        raise CommandRefused("give either --quarter, or --from and --to")
+        raise CommandRefused("pass either --quarter, or --from and --to")
     days = _parse_days(hub, None, since, until) or _parse(days_of_quarter, quarter or "")
     found = list(layout.build_rows(_find_records(hub, days, bank)))
     text = layout.as_csv(found) if written_as is ExportFormat.CSV else f"{layout.as_json(found)}\n"
@@ -128,18 +130,18 @@ def export(
 def _parse_days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:
     """The days selected by the options; ``None`` without options. Raises: CommandRefused."""
     if day is not None and (since, until) != (None, None):
-        raise CommandRefused("give either --day, or --from and --to")
+        raise CommandRefused("pass either --day, or --from and --to")
     if until is not None and since is None:
-        raise CommandRefused("--to needs --from")
+        raise CommandRefused("--to requires --from")
     begins, ends = (day, day) if day is not None else (since, until)
     if begins is None:
         return None
     first = _parse(parse_day, begins)
     last = yesterday(hub.clock) if ends is None else _parse(parse_day, ends)
     if last < first:
-        raise CommandRefused(f"{first} comes after {last}")
+        raise CommandRefused(f"{first} is later than {last}")
     if last > hub.clock.now().date():
-        raise CommandRefused(f"{last} lies in the future")
+        raise CommandRefused(f"{last} is in the future")
     return DayRange(first, last)
 
 
@@ -172,7 +174,7 @@ def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequen
 def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange | None) -> str:
     """Explain why a bank has no record of these days."""
     if banks and days and days.until < banks[0].since:
-        return f"{bic} was registered on {banks[0].since}: there are no records of the days before"
+        return f"{bic} was registered on {banks[0].since}: there are no records for earlier days"
     return _explain_unknown(bic)
 
 
@@ -189,7 +191,7 @@ def _find_records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]
 
 
 def _explain_unknown(bic: str) -> str:
-    return f"nothing is known of {bic} on these days"
+    return f"there are no data about {bic} for these days"
 
 
 def _report_ingest(made: Sequence[Ingested]) -> Report:
@@ -197,7 +199,7 @@ def _report_ingest(made: Sequence[Ingested]) -> Report:
     missing = [
         {"bic": each.record.bic, "day": each.record.day.isoformat()} for each in made if each.record.report == "missing"
     ]
-    text = f"{_pluralize(len(made), 'record')}; new, or not as before: {changed}."
+    text = f"{_pluralize(len(made), 'record')}; created or changed: {changed}."
     if missing:
         text += f"\n\nThese reports are missing:\n\n{format_table(missing, ('bic', 'day'))}"
     return Report({"records": len(made), "changed": changed, "missing_reports": missing}, text)

@@ -52,7 +52,7 @@ def trace(
         ),
     ],
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help=f"How far back to look; a day when left out. {output.TIME_HELP}")
+        str | None, typer.Option(metavar="TIME", help=f"How far back to search; default: a day. {output.TIME_HELP}")
     ] = None,
 ) -> Report:
     """Show everything that a request did: log lines, calls to banks, deliveries, and related records.
@@ -75,7 +75,7 @@ def trace(
         traced = lines[0].request_id
         lines = log.lines(traced, start)
     if not lines and delivery is None:
-        raise CommandRefused(f"nothing is known of {traced}: no line of it since {timestamp(start)} in {log.place}")
+        raise CommandRefused(f"nothing found about {traced}: no log line since {timestamp(start)} in {log.place}")
     written = [_line_members(line) for line in lines]
     data = {
         "request_id": traced,
@@ -92,7 +92,7 @@ def _find_delivery(hub: Hub, delivery_id: str) -> Delivery:
     try:
         return hub.delivery.journal.show(delivery_id)
     except UnknownDelivery:
-        text = f"{delivery_id} is neither the id of a request, which is a UUID, nor that of a delivery that is kept"
+        text = f"{delivery_id} is neither the id of a request (a UUID) nor of a stored delivery"
         raise CommandRefused(text) from None
 
 
@@ -110,7 +110,7 @@ def _open_log(hub: Hub) -> LocalLog | CloudWatchLog:
         return stage_log(hub.settings.prefix)
     stack = stackfile.find_running()
     if stack is None or "log" not in stack:
-        raise CommandRefused("no local stack is running, so there is no log to look through: start it with `make run`")
+        raise CommandRefused("no local stack is running, so there is no log to search: start it with `make run`")
     return LocalLog(Path(stack["log"]))
 
 
@@ -127,12 +127,12 @@ def _sections(data: Mapping[str, Any]) -> Iterator[str]:
     if lines:
         yield f"What happened\n{format_table(map(_event_row, lines), _TIMELINE)}"
     if data["relays"]:
-        yield f"Banks asked\n{format_table(map(_relay_row, data['relays']), _RELAYS)}"
+        yield f"Requests to banks\n{format_table(map(_relay_row, data['relays']), _RELAYS)}"
     if data["deliveries"]:
-        yield f"Deliveries, as they stand now\n{format_table(data['deliveries'], _DELIVERIES)}"
+        yield f"Deliveries, current state\n{format_table(data['deliveries'], _DELIVERIES)}"
     for title, name in _RECORDS.items():
         for record in data[name]:
-            yield f"{title}, as it stands now\n{format_members(_flatten_history(record))}"
+            yield f"{title}, current state\n{format_members(_flatten_history(record))}"
 
 
 def _event_row(line: Mapping[str, Any]) -> dict[str, Any]:

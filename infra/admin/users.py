@@ -53,7 +53,7 @@ def link(
         str,
         typer.Argument(
             metavar="CODE-OR-EMAIL",
-            help="The code that the user reads at /account; or the email of a user who was made by `users add`, or who "
+            help="The code that the user sees at /account, or the email of a user who was created with `users add` or "
             "has confirmed the address.",
         ),
     ],
@@ -141,7 +141,7 @@ def reset_password(
         raise CommandRefused(f"{user.email} is deactivated: activate the user first with `users activate`")
     if at_once:
         user = hub.website.users.remove_password(email)
-    return _report_link(hub, user, f"{user.email} may set a new password.")
+    return _report_link(hub, user, f"{user.email} can set a new password.")
 
 
 @command(group, "show")

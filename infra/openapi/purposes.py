@@ -16,14 +16,14 @@ class Purpose:
 
 TPP_CALLS: Mapping[str, Purpose] = {
     "/tpp/authorize": Purpose(
-        "Begin an authorization",
+        "Start an authorization",
         "Returns the URL at the bank where the PSU consents. Send the PSU's browser there, unchanged. The browser "
         "returns to the Callback URL with `authorization_code`, `code` (the same value), `state` and `iss`, or, "
         "if no consent was given, with `error`, `error_description`, `state` and `iss`. The PSU approves either "
         "all scopes or none.",
     ),
     "/oauth/authorize": Purpose(
-        "Begin an authorization in the browser (RFC 6749)",
+        "Start an authorization in the browser (RFC 6749)",
         "For off-the-shelf OAuth clients: redirects the browser to the bank. Unknown and empty parameters are "
         "ignored. An invalid request redirects to the Callback URL with `error`, `error_description`, `state` and "
         "`iss`. For an unknown client or an unregistered `redirect_uri`, the browser gets an error page instead, "
@@ -118,7 +118,7 @@ TPP_CALLS: Mapping[str, Purpose] = {
 
 BANK_CALLS: Mapping[str, Purpose] = {
     "initiate": Purpose(
-        "Begin an authorization",
+        "Start an authorization",
         "The PSU has opened an OAuth2 authorization URL at the bank. Returns the TPP, the requested scopes, and "
         "the URL for the PSU if no consent is given.",
     ),

@@ -34,9 +34,9 @@ _HEADERS: Mapping[str, str] = {
 }
 _ASYNC = {"Prefer": "respond-async"}
 _INTRODUCTION = (
-    "Made by `make postman` from the OpenAPI documents, with what the running stack has: tokens that live for an hour, "
+    "Created by `make postman` from the OpenAPI documents, with data from the running stack: tokens valid for an hour, "
     "accounts, payments, a programme manager's credential. Run the folders from top to bottom; codes and refresh "
-    "tokens are used once, so that a second run needs a new `make postman`."
+    "tokens can be used only once, so run `make postman` again before a second run."
 )
 
 
@@ -122,7 +122,7 @@ class _TppRequests:
         for payment in PAYMENTS:
             yield self._request("POST", payment.path, {}, f"version_{version}")
         yield self._request("GET", STATUS_PATH, example(PaymentStatusQuery), "")
-        later = self._request("GET", RELAYED[0].path, {}, "", name=f"{RELAYED[0].path}, answered later")
+        later = self._request("GET", RELAYED[0].path, {}, "", name=f"{RELAYED[0].path}, asynchronous")
         yield replace(later, headers={**later.headers, **_ASYNC})
         yield self._request("POST", _REVOKE, {}, "usual")
 

@@ -202,6 +202,6 @@ class _Tpp:
             session.trust_env = False
             answer = session.request(method, f"{self._base}{path}", json=body, headers=headers, timeout=30)
         if answer.status_code != (202 if later else 200):
-            raise PreparationFailed(f"{method} {path} was answered with {answer.status_code}: {answer.text}")
+            raise PreparationFailed(f"{method} {path} got status {answer.status_code}: {answer.text}")
         found: Json = answer.json()
         return found

@@ -35,7 +35,7 @@ class _Loader(yaml.SafeLoader):
         for position, name in enumerate(names):
             if name in names[:position]:
                 raise yaml.constructor.ConstructorError(
-                    problem="a member stands there twice", problem_mark=node.value[position][0].start_mark
+                    problem="a member occurs twice", problem_mark=node.value[position][0].start_mark
                 )
         return super().construct_mapping(node, deep)
 
@@ -61,7 +61,7 @@ def parse_yaml(text: str) -> Any:
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise InvalidYaml(f"{where}{error.problem}") from None
     except yaml.YAMLError:
-        raise InvalidYaml("this is not text in YAML") from None
+        raise InvalidYaml("the file is not valid YAML text") from None
 
 
 DEMO = Path(__file__).with_name("demo.yaml")
@@ -69,7 +69,7 @@ DEMO = Path(__file__).with_name("demo.yaml")
 
 _SENTENCES = {
     "missing": "is missing",
-    "extra_forbidden": "is not known here",
+    "extra_forbidden": "is unknown",
     "string_type": "must be text: put it in quotes",
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",

@@ -117,7 +117,7 @@ def check_plans(made: Iterable[LoadPlan]) -> None:
         if len(plan.operations(before=False)) > TOGETHER:
             raise LoadTooLarge(
                 f"more than {TOGETHER} records of programme manager {plan.catalogue.manager_id} would be changed or "
-                "removed at once: change the file in steps, and load each of them"
+                "removed at once: split the change into several loads"
             )
 
 
@@ -261,12 +261,12 @@ def _transact(
     except ConditionFailed as failure:
         used = [writes[position - 1][1] for position in failure.failed if position]
         if 0 in failure.failed or not all(change.needs_unused for change in used):
-            raise LoadConflict("somebody else loads this programme manager at the same time: load again") from None
+            raise LoadConflict("this programme manager was loaded concurrently: load again") from None
         raise _explain_in_use(plan, used) from None
 
 
 def _explain_in_use(plan: LoadPlan, changes: Iterable[PlannedChange]) -> EntryInUse:
     named = ", ".join(change.title for change in changes)
     return EntryInUse(
-        f"nothing of programme manager {plan.catalogue.manager_id} is changed, for this is in use: {named}"
+        f"programme manager {plan.catalogue.manager_id} was not changed, because these entries are in use: {named}"
     )

@@ -20,19 +20,19 @@ ENTRIES = 100
 
 def _check_printable(text: str) -> str:
     if not text.isprintable() or text != text.strip():
-        raise ValueError("must be printable text without spaces at its ends")
+        raise ValueError("must be printable text without leading or trailing spaces")
     return text
 
 
 def _check_currency(number: int) -> int:
     if number not in minor_units():
-        raise ValueError("must be a numeric code of ISO 4217 of a currency that has minor units")
+        raise ValueError("must be the numeric ISO 4217 code of a currency with minor units")
     return number
 
 
 def _check_country(number: int) -> int:
     if number not in country_numbers():
-        raise ValueError("must be a numeric code of ISO 3166-1")
+        raise ValueError("must be a numeric ISO 3166-1 code")
     return number
 
 
@@ -59,7 +59,7 @@ def _at_most(highest: int) -> AfterValidator:
 
 def _check_distinct(values: list[Any]) -> list[Any]:
     if len(set(values)) < len(values):
-        raise ValueError("must not name anything twice")
+        raise ValueError("must not contain duplicates")
     return values
 
 

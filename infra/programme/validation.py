@@ -64,7 +64,7 @@ def _wrong_manager(manager: models.ManagerPart, stage: Stage) -> Iterator[Fault]
     names = [each.name for each in manager.credentials]
     for position, credential in enumerate(manager.credentials):
         if credential.name in names[:position]:
-            yield f"credentials.{position}.name", "is there already"
+            yield f"credentials.{position}.name", "occurs twice"
         yield from ((f"credentials.{position}.{inner}", said) for inner, said in _wrong_credential(credential))
 
 
@@ -72,7 +72,7 @@ def _find_repeats(place: str, entries: Iterable[models.NamedPart | models.LimitE
     seen = set()
     for position, entry in enumerate(entries):
         if entry.id in seen:
-            yield f"{place}.{position}.id", "is there already"
+            yield f"{place}.{position}.id", "occurs twice"
         seen.add(entry.id)
 
 
@@ -83,9 +83,9 @@ def _wrong_entry(manager: models.ManagerPart, kind: str, entry: models.NamedPart
         named = getattr(entry, member, None)
         for number in named if isinstance(named, list) else [named] if named is not None else []:
             if number not in there:
-                yield member, f"names the {target.replace('_', ' ')} {number}, which is not in the file"
+                yield member, f"refers to the {target.replace('_', ' ')} {number}, which is not in the file"
             elif limit_type and getattr(there[number], "limit_type", None) != limit_type:
-                yield member, f"names the limit group {number}, whose limit_type is not {limit_type}"
+                yield member, f"refers to the limit group {number}, whose limit_type is not {limit_type}"
     for number in getattr(entry, "currencies", ()):
         yield from _wrong_currency(manager, "currencies", number)
     if isinstance(entry, models.SpecialAccountPart):
@@ -94,7 +94,7 @@ def _wrong_entry(manager: models.ManagerPart, kind: str, entry: models.NamedPart
 
 def _wrong_currency(manager: models.ManagerPart, member: str, number: int) -> Iterator[Fault]:
     if number not in manager.currencies:
-        yield member, f"names {number}, which is not a currency of the programme manager"
+        yield member, f"contains {number}, which is not a currency of the programme manager"
 
 
 def _most_codes(group: models.FeeGroupPart) -> int:
@@ -109,7 +109,7 @@ def _most_codes(group: models.FeeGroupPart) -> int:
 def _wrong_group_entries(manager: models.ManagerPart) -> Iterator[Fault]:
     for position, fees in enumerate(manager.fee_groups):
         if _most_codes(fees) > MOST_FEE_CODES:
-            problem = f"must not have more than {MOST_FEE_CODES} different codes for one type of transactions"
+            problem = f"must not have more than {MOST_FEE_CODES} different codes for one transaction type"
             yield f"fee_groups.{position}.entries", problem
         yield from _check_each(f"fee_groups.{position}.entries", fees.entries, partial(_wrong_fee, manager))
     for position, limits in enumerate(manager.limit_groups):
@@ -128,7 +128,7 @@ def _wrong_fee(manager: models.ManagerPart, fee: models.FeeEntryPart) -> Iterato
     yield from _wrong_region(manager, "region", fee.region)
     yield from _wrong_range(fee)
     if fee.fixed is None and fee.percent is None:
-        yield "fixed", "must be there when percent is not"
+        yield "fixed", "is required if percent is absent"
     if fee.minimum is not None and fee.maximum is not None and fee.minimum > fee.maximum:
         yield "minimum", "must not be more than maximum"
 
@@ -141,17 +141,17 @@ def _wrong_limit(manager: models.ManagerPart, limit: models.LimitEntryPart) -> I
     yield from _wrong_region(manager, "transaction_region", limit.transaction_region)
     yield from _wrong_range(limit)
     if (limit.count, limit.amount, limit.country_count) == (None, None, None):
-        yield "amount", "must be there when count and country_count are not"
+        yield "amount", "is required if count and country_count are absent"
     counted = values.TYPES_OF_CLASS.get(limit.transaction_class)
     if counted and limit.transaction_type not in (*counted, values.ANY_TYPE):
         said = values.LIMIT_CLASSES[limit.transaction_class]
-        yield "transaction_type", f"is none that the class {limit.transaction_class} counts ({said})"
+        yield "transaction_type", f"is not a type that class {limit.transaction_class} counts ({said})"
 
 
 def _wrong_usage(usage: models.UsageGroupPart) -> Iterator[Fault]:
     yield from _check_each("blocked_mccs", usage.blocked_mccs, _wrong_range)
     if usage.countries and usage.blocked_countries:
-        yield "blocked_countries", "must be empty when countries is not"
+        yield "blocked_countries", "must be empty if countries is not"
 
 
 def _wrong_rule(manager: models.ManagerPart, rule: models.RiskRulePart) -> Iterator[Fault]:
@@ -167,12 +167,12 @@ def _find_unpaired(**pair: int | None) -> Iterator[Fault]:
     """Yield an error if only one of two dependent members is present."""
     there = [name for name, value in pair.items() if value is not None]
     if len(there) == 1:
-        yield from ((name, f"must be there when {there[0]} is") for name in pair if name not in there)
+        yield from ((name, f"is required if {there[0]} is present") for name in pair if name not in there)
 
 
 def _wrong_region(manager: models.ManagerPart, member: str, number: int | None) -> Iterator[Fault]:
     if number and number not in (region.id for region in manager.regions):
-        yield member, f"names the region {number}, which is not in the file"
+        yield member, f"refers to the region {number}, which is not in the file"
 
 
 def _wrong_range(
@@ -184,11 +184,11 @@ def _wrong_range(
 
 def _wrong_programme(manager: models.ManagerPart, stage: Stage, programme: models.CardProgrammePart) -> Iterator[Fault]:
     if stage != "prod" and not programme.bin.startswith(tuple(manager.test_bins)):
-        yield "bin", "does not begin with one of test_bins: only production may have other BINs"
+        yield "bin", "does not start with one of test_bins: other BINs are allowed only in production"
     if not programme.virtual and not programme.physical:
-        yield "physical", "must be true when virtual is not"
+        yield "physical", "must be true if virtual is false"
     if programme.physical and not programme.shipping_method_ids:
-        yield "shipping_method_ids", "must not be empty when physical is true"
+        yield "shipping_method_ids", "must not be empty if physical is true"
     if programme.validity_months > programme.max_validity_months:
         yield "validity_months", "must not be more than max_validity_months"
     default = programme.account_limit_group_id
@@ -197,7 +197,7 @@ def _wrong_programme(manager: models.ManagerPart, stage: Stage, programme: model
     of_account = next((each for each in manager.account_programmes if each.id == programme.account_program_id), None)
     for number in programme.currencies:
         if of_account and number not in of_account.currencies:
-            yield "currencies", f"names {number}, which its account programme does not have"
+            yield "currencies", f"contains {number}, which is not a currency of its account programme"
 
 
 def _wrong_rates(manager: models.ManagerPart) -> Iterator[Fault]:
@@ -205,9 +205,9 @@ def _wrong_rates(manager: models.ManagerPart) -> Iterator[Fault]:
     for position, each in enumerate(manager.exchange_rates):
         place, pair = f"exchange_rates.{position}", (each.of, each.to)
         if each.of == each.to or not {*pair} <= {*manager.currencies}:
-            yield f"{place}.to", "must be, like of, a currency of the programme manager, and another one"
+            yield f"{place}.to", "must be a currency of the programme manager other than of"
         if pair in seen:
-            yield place, "is there already"
+            yield place, "occurs twice"
         if not Decimal(each.rate):
             yield f"{place}.rate", "must be more than 0"
         seen.add(pair)
@@ -222,7 +222,7 @@ def _wrong_events(manager: models.ManagerPart, stage: Stage) -> Iterator[Fault]:
     yield from _wrong_key("events_encryption_key", manager.events_encryption_key)
     if manager.delivers_validation_values:
         missing = [name for name in ("events_url", "events_encryption_key") if getattr(manager, name) is None]
-        yield from ((name, "is missing, and delivers_validation_values is true") for name in missing)
+        yield from ((name, "is required if delivers_validation_values is true") for name in missing)
 
 
 def _wrong_key(member: str, pem: str | None) -> Iterator[Fault]:
@@ -239,11 +239,11 @@ def _wrong_credential(credential: models.CredentialPart) -> Iterator[Fault]:
         if mode == PLAIN and not credential.allow_plain:
             yield f"modes.{name}", "must not be plain unless allow_plain is true"
     if ENCRYPTED in modes.values() and credential.encryption_key is None:
-        yield "encryption_key", "is missing, and a mode is encrypted"
+        yield "encryption_key", "is required if a mode is encrypted"
     yield from _wrong_key("encryption_key", credential.encryption_key)
     if credential.actions != [models.ALL]:
         from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 
         known = {*ACTIONS, *SIMULATOR_ACTIONS}
         unknown = [position for position, name in enumerate(credential.actions) if name not in known]
-        yield from ((f"actions.{position}", "is no action") for position in unknown)
+        yield from ((f"actions.{position}", "is not an action") for position in unknown)

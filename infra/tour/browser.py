@@ -50,7 +50,7 @@ class BrowserPage:
             names = candidate.fields.keys() | {name for name, _ in candidate.boxes}
             if holds in names and (candidate.fields.get(holds) or not filled):
                 return candidate
-        raise NavigationFailed(f"«{self.title}» ({self.status}) has no form with {holds}")
+        raise NavigationFailed(f"«{self.title}» ({self.status}) has no form with the field {holds}")
 
 
 class _Reader(HTMLParser):
@@ -131,7 +131,7 @@ class Browser:
             method, url, form = "GET", urljoin(url, location), None
             if url.startswith(self._stops_at):
                 return url
-        raise NavigationFailed("the redirects do not end")
+        raise NavigationFailed("there are too many redirects")
 
     def _read(self, answer: requests.Response) -> BrowserPage:
         reader = _Reader()
@@ -182,5 +182,5 @@ def open_signed_in(browser: Browser, url: str) -> BrowserPage:
 
 def _page(arrived: BrowserPage | str) -> BrowserPage:
     if isinstance(arrived, str):
-        raise NavigationFailed(f"the bank sent the PSU back at once: {arrived}")
+        raise NavigationFailed(f"the bank redirected the PSU back immediately: {arrived}")
     return arrived

@@ -74,7 +74,7 @@ class TppCalls:
             found = self.call("GET", place, bearer=bearer)
             return found if found["state"] in ("done", "failed") else None
 
-        outcome = wait_for(look, f"nothing came of {method} {path}")
+        outcome = wait_for(look, f"{method} {path} did not finish")
         if outcome["state"] == "failed":
             raise TourFailed(f"{method} {path} failed with status {outcome['status']}")
         return outcome["body"]
@@ -96,7 +96,7 @@ class TppCalls:
         told = {name: answer.headers[name] for name in _SHOWN if name in answer.headers}
         self._guide.answer(answer.status_code, answer.json(), answer.headers.get("Server-Timing", ""), told)
         if answer.status_code != expected:
-            raise TourFailed(f"{method} {path} was answered with {answer.status_code} instead of {expected}")
+            raise TourFailed(f"{method} {path} got status {answer.status_code} instead of {expected}")
         return answer
 
 
@@ -144,5 +144,5 @@ class CardCalls:
         if self._guide:
             self._guide.answer(answer.status_code, envelope)
         if envelope.get("status_code") != refused:
-            raise TourFailed(f"{action} was answered with {envelope.get('message', 'success')}")
+            raise TourFailed(f"{action} returned {envelope.get('message', 'success')}")
         return envelope

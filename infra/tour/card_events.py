@@ -78,14 +78,14 @@ class CardEventsTour:
 
     def _card(self, calls: CardCalls, receiver: EventReceiver, card_programme_id: int) -> None:
         guide = self._guide
-        guide.step("A card is made and activated")
+        guide.step("A card is created and activated")
         card = calls.ask("createCard", card_program_id=card_programme_id, **_ORDER)["data"]
         number = {"card_id": card["card_id"]}
         self._expect_event(receiver, "card.created", **number)
         calls.ask("activateCard", **number)
         self._expect_event(receiver, "card.activated", **number)
 
-        guide.step("Money comes in, and a purchase is approved and cleared")
+        guide.step("The account is credited, and a purchase is approved and cleared")
         address = {"account_id": card["account_id"], "epm_method_id": 2, "currency_ison": EURO}
         (opened,) = calls.ask("assignExternalPaymentAddress", **address)["data"]
         payment = {"amount": 10_000, "currency_ison": EURO, "scheme": "SCT", "sender_name": "Meadow Ltd"}
@@ -98,7 +98,7 @@ class CardEventsTour:
         cleared = calls.simulate("simulateClearing", **collected)["data"]
         self._expect_event(receiver, "card.clearing", transaction_id=cleared["transaction_id"])
 
-        guide.step("An online shop asks the cardholder, and then the card is blocked")
+        guide.step("An online shop requests 3-D Secure, and then the card is blocked")
         asked = calls.simulate("simulateAuthentication", amount=_AMOUNT, currency_ison=EURO, **number)["data"]
         self._expect_event(receiver, "three_d_secure.requested", auth_request_id=asked["auth_request_id"])
         calls.ask("changeCardStatus", **number, status="B")

@@ -44,10 +44,10 @@ class CardTour:
         reference = f"tour-{uuid.uuid4()}"
         card = self._ask("createCard", request_reference_id=reference, **self._card(holder_id))["data"]
 
-        guide.step("It repeats the order, as after a lost answer, and gets the same card")
+        guide.step("It repeats the order, as if the response was lost, and gets the same card")
         again = self._ask("createCard", silent=True, request_reference_id=reference, **self._card(holder_id))
         if again["duplicated"] != 1 or again["data"] != card:
-            raise TourFailed("a repeated createCard was not answered with the first card")
+            raise TourFailed("a repeated createCard did not return the first card")
         accounts = self._accounts(holder_id)
         self._activation(card)
         self._pin(card["card_id"])
@@ -62,18 +62,18 @@ class CardTour:
 
     def _accounts(self, holder_id: int) -> Mapping[int, int]:
         """The holder's account ids by currency."""
-        self._guide.step("The holder has the accounts")
+        self._guide.step("It lists the holder's accounts")
         accounts = self._ask("getHolderAccounts", holder_id=holder_id)["data"]
         if [account["currency_ison"] for account in accounts] != list(self._programme().currencies):
-            raise TourFailed("the card did not bring an account for each currency")
+            raise TourFailed("the card does not have an account in each currency")
         return {account["currency_ison"]: account["id"] for account in accounts}
 
     def _activation(self, card: Mapping[str, Any]) -> None:
         card_id, right = card["card_id"], card["cvc2"]
         wrong = f"{(int(right) + 1) % 1000:03}"
-        self._guide.step("The holder activates the card with a wrong CVC2: refused and counted")
+        self._guide.step("The holder enters a wrong CVC2 to activate the card: refused and counted")
         self._ask("activateCard", Status.CARD_DATA_DIFFERS, card_id=card_id, card_cvc2=wrong)
-        self._guide.step("The holder activates it with the number and CVC2 on the card")
+        self._guide.step("The holder activates the card with its number and CVC2")
         self._ask("activateCard", card_id=card_id, card_pan=card["pan"], card_cvc2=right)
 
     def _pin(self, card_id: int) -> None:
@@ -84,21 +84,21 @@ class CardTour:
         guide.step("Three wrong PINs at a terminal block the PIN")
         codes = [self._verify_pin(card_id, pin) for pin in _WRONG_PINS]
         if codes != ["55", "55", "75"] or self._verify_pin(card_id, _OWN_PIN) != "75":
-            raise TourFailed("three wrong PINs did not block the card's PIN")
-        guide.step("The programme manager unblocks it, and the right PIN works again")
+            raise TourFailed("three incorrect PINs did not block the card's PIN")
+        guide.step("The programme manager unblocks the PIN, and the correct PIN works again")
         self._ask("unblockPin", card_id=card_id)
         if self._verify_pin(card_id, _OWN_PIN) != "00":
-            raise TourFailed("the right PIN was declined")
+            raise TourFailed("the correct PIN was declined")
 
     def _secrets(self, card_id: int) -> None:
-        self._guide.step("The programme manager reads card data; each look leaves a line in the log")
+        self._guide.step("The programme manager reads card data; every read is logged")
         self._ask("getCardNumber", card_id=card_id)
         self._ask("getPin", card_id=card_id)
         self._ask("getCardDetails", card_id=card_id)
 
     def _online(self, card_id: int) -> None:
         guide = self._guide
-        guide.step("A shop asks by 3-D Secure, and the cardholder confirms in the app")
+        guide.step("A shop requests 3-D Secure, and the cardholder confirms in the app")
         purchase: dict[str, Any] = {"card_id": card_id, "amount": 4999, "currency_ison": _EURO, "mcc": "5942"}
         asked = self._simulate("simulateAuthentication", **purchase)["data"]
         self._ask(
@@ -108,15 +108,15 @@ class CardTour:
             oob_auth_method=1,
             validation_value=asked["validation_value"],
         )
-        guide.step("A whitelist rule for bookshops up to 50.00 EUR makes it frictionless")
+        guide.step("A whitelist rule for bookshops up to 50.00 EUR makes the purchase frictionless")
         rule: dict[str, Any] = {"rule_name": "Bookshops", "mcc": "5942"}
         rule |= {"maximum_amount": 5000, "maximum_amount_currency_ison": _EURO}
         self._ask("createCardAcsMerchantWhitelistRule", card_id=card_id, **rule)
         if self._simulate("simulateAuthentication", **purchase)["data"]["outcome"] != "frictionless":
-            raise TourFailed("the rule for bookshops did not count")
+            raise TourFailed("the whitelist rule for bookshops did not apply")
 
     def _end(self, card_id: int) -> None:
-        self._guide.step("The programme manager blocks the card; its status is final")
+        self._guide.step("The programme manager blocks the card permanently")
         self._ask("changeCardStatus", card_id=card_id, status="B", reason_code=2, note="The end of the tour")
         self._ask("changeCardStatus", Status.FINAL, card_id=card_id, status="A")
         self._ask("getCardStatus", card_id=card_id)
@@ -187,11 +187,11 @@ class MoneyTour:
     def play(self, account_id: int) -> None:
         """Play external payments, from assigning an IBAN to paying a direct debit. Raises: TourFailed."""
         guide, calls, euro = self._guide, self._calls, METHOD_CURRENCIES[SEPA]
-        guide.step("The account in EUR gets its own IBAN")
+        guide.step("The EUR account gets its own IBAN")
         asked: dict[str, Any] = {"account_id": account_id, "epm_method_id": SEPA, "currency_ison": euro}
         (address,) = calls.ask("assignExternalPaymentAddress", **asked)["data"]
 
-        guide.step("Somebody pays 1250.00 EUR to it")
+        guide.step("1250.00 EUR is paid to the IBAN")
         payment = {"amount": _CAME, "currency_ison": euro, "scheme": SCT, "sender_name": "Meadow Ltd"}
         came = calls.simulate("simulateInboundPayment", epm_address_id=address["id"], **payment)["data"]
         self._balances(came, available=_CAME, settled=_CAME)
@@ -201,20 +201,20 @@ class MoneyTour:
 
     def _transfer(self, account_id: int, address: Mapping[str, Any]) -> None:
         guide, calls = self._guide, self._calls
-        guide.step("180.00 EUR go out to a bookshop and are held until they arrive")
+        guide.step("180.00 EUR is sent to a bookshop and held until the provider confirms it")
         order = {"epm_address_id": address["id"], **_BOOKSHOP, "currency_ison": address["currency_ison"]}
         order |= {"amount": _SENT, "request_reference_id": f"tour-{uuid.uuid4()}"}
         sent = calls.ask("transferToExternalPayment", **order)["data"]
         (account,) = calls.ask("getAccounts", account_id=account_id)["data"]
         self._balances(account, available=_CAME - _SENT, settled=_CAME)
 
-        guide.step("The provider reports their arrival: the payment is booked")
+        guide.step("The provider confirms the payment, and it is booked")
         result = calls.simulate("simulateOutboundResult", epm_transaction_id=sent["id"], result="settled")["data"]
         self._balances(result, available=_CAME - _SENT, settled=_CAME - _SENT)
 
     def _direct_debit(self, address_id: int) -> None:
         guide, calls = self._guide, self._calls
-        guide.step("A creditor announces a direct debit, which is paid at its cut-off")
+        guide.step("A creditor announces a direct debit, which is paid at its cut-off time")
         creditor = {"creditor_name": "Riverside Gym", "reference": "MEMBER-1042"}
         mandate = calls.simulate("simulateMandate", epm_address_id=address_id, **creditor)["data"]
         announced = calls.simulate("simulateDirectDebit", **mandate, amount=_COLLECTED)["data"]

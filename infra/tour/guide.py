@@ -165,7 +165,7 @@ def _describe_answer(status: int, body: Any) -> str:
     if status >= 400:
         return f"{status} {body.get('code', '')}".rstrip()
     if body.get("duplicated"):
-        return "the first answer again"
+        return "the first response again"
     inner = body["data"] if isinstance(body.get("data"), dict) else body
     told = [f"{name.replace('_', ' ')} {_word(inner[name])}" for name in _TELLING if name in inner]
     lists = [f"{len(value)} {name}" for name, value in inner.items() if isinstance(value, list) and name in _COUNTED]

@@ -26,7 +26,7 @@ _SCOPES = {
 _STATUSES = ("payment_status", "transaction_status")
 _ACTIVE, _ENDED = "Revoke", "Revoked"
 """The cell next to a TPP in the bank's list of consents: a button, or the state of the consent."""
-_FETCHED_LATER = ", and fetches the answer later"
+_FETCHED_LATER = ", result fetched later"
 _RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
 
 
@@ -47,16 +47,16 @@ class BankTour:
         bic, version = bank["bic"], bank["api_version"]
         guide.chapter(f"{bank['name']} ({bic}, version {version})")
 
-        guide.step("The TPP asks for an authorization")
+        guide.step("The TPP requests an authorization")
         asked = self._call("POST", "/tpp/authorize", {"bic": bic, "scopes": _SCOPES[version]})
 
-        guide.step("The PSU signs in at the bank, chooses accounts and confirms")
+        guide.step("The PSU signs in at the bank, selects accounts and confirms")
         callback = approve_consent(Browser(self._client.callback_url, guide.page), asked["redirect_url"])
         query = _query(callback)
         if query.get("state") != asked["state"]:
-            raise TourFailed("the state that came back is not the one that was sent")
+            raise TourFailed("the state in the callback is not the one that was sent")
 
-        guide.step("The TPP receives a signed event about it")
+        guide.step("The TPP receives a signed event about the consent")
         self._expect_event("consent.authorised", state=asked["state"])
 
         guide.step("The TPP exchanges the code for tokens")
@@ -76,20 +76,20 @@ class BankTour:
 
         guide.step("The PSU finds the consent at the bank")
         if open_signed_in(browser, place).text_after(title) != [_ACTIVE]:
-            raise TourFailed(f"the bank does not show the consent given to {title}")
+            raise TourFailed(f"the bank does not list the consent for {title}")
         guide.print_finding(f"{title}: active")
 
-        guide.step("The TPP ends the consent, and the next call with its token is refused")
+        guide.step("The TPP revokes the consent, and the next call with its token is refused")
         self._call("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
         self._call("GET", "/tpp/accounts", bearer=tokens["access_token"], expected=401)
 
-        guide.step("It receives a signed event about the end")
+        guide.step("It receives a signed event about the revocation")
         self._expect_event("consent.revoked", consent_id=tokens["consent_id"], revoked_by="tpp")
 
-        guide.step("The PSU finds the consent among the ended ones at the bank")
+        guide.step("The PSU sees at the bank that the consent was revoked")
         wait_for(
             lambda: open_signed_in(browser, place).text_after(title) == [_ENDED],
-            f"{bank['name']} did not show the end of the consent given to {title}",
+            f"{bank['name']} did not list the consent for {title} as revoked",
         )
         guide.print_finding(f"{title}: {_ENDED.lower()}")
 
@@ -101,27 +101,27 @@ class BankTour:
     def _accounts(self, version: int, bearer: str) -> Mapping[str, Any]:
         """Read the PSU's accounts. Returns the first account."""
         guide = self._guide
-        guide.step("The TPP reads the accounts; the hub asks the bank by a signed webhook")
+        guide.step("The TPP reads the accounts; the hub queries the bank with a signed webhook")
         accounts = self._call("GET", "/tpp/accounts", bearer=bearer)["accounts"]
         if not accounts:
-            raise TourFailed("the bank answered with no account")
+            raise TourFailed("the bank returned no accounts")
         account: Mapping[str, Any] = accounts[0]
         identifier = account["id"] if version == 1 else account["resource_id"]
         balance = f"/tpp/account_balance?account_id={identifier}"
         if version == 1:
-            guide.step("It asks for a balance without waiting, and fetches the answer later")
+            guide.step("It requests a balance asynchronously and fetches the result later")
             self._call_later("GET", balance, bearer=bearer)
         else:
             self._call("GET", balance, bearer=bearer)
 
-        guide.step("It reads the latest movements of the first account")
+        guide.step("It reads the latest transactions on the first account")
         if version == 1:
             self._call("GET", f"/tpp/account_payments?account_id={identifier}&record_count=2", bearer=bearer)
         else:
             query = f"account_id={identifier}&booking_status=booked&page_size=2"
             self._call("GET", f"/tpp/account_transactions?{query}", bearer=bearer)
 
-        guide.step("It asks whether there is enough for a purchase of 25.00")
+        guide.step("It checks whether funds are available for a purchase of 25.00")
         amount = {"amount": "25.00", "currency": account["currency"]}
         asked = {"account": {"iban": account["iban"]}, "instructed_amount": amount}
         self._call("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
@@ -136,14 +136,14 @@ class BankTour:
         path = "/tpp/payment_initiation"
         taken = self._call("POST", path, orders["single"], bearer=bearer, headers=key)
 
-        guide.step("It repeats the payment with its Idempotency-Key; the bank is not asked again")
+        guide.step("It repeats the request with its Idempotency-Key; the bank is not called again")
         again = self._call("POST", path, orders["single"], bearer=bearer, headers=key, silent=True)
         if again != taken:
-            raise TourFailed("a repeat was answered differently")
+            raise TourFailed("the repeated request got a different response")
         self._confirm(taken, bearer)
 
         is_later = version == 2
-        guide.step(f"It initiates a bulk payment of two, confirmed once{_FETCHED_LATER if is_later else ''}")
+        guide.step(f"It initiates a bulk payment of two items, confirmed once{_FETCHED_LATER if is_later else ''}")
         initiate = self._call_later if is_later else self._call
         self._confirm(initiate("POST", "/tpp/bulk_payment_initiation", orders["bulk"], bearer=bearer), bearer)
 
@@ -155,7 +155,7 @@ class BankTour:
         """The PSU confirms the payment; the TPP queries its status and receives the event."""
         back = confirm_payment(Browser(f"{self._base}/payments/callback", self._guide.page), taken["confirmation_url"])
         if _query(back).get("payment_id") != taken["payment_id"]:
-            raise TourFailed("the payment that came back is not the one that was initiated")
+            raise TourFailed("the payment in the callback is not the one that was initiated")
         query = urlencode({"payment_id": taken["payment_id"], **({"bic": bic} if bic else {})})
         status = self._call("GET", f"/tpp/payment_status?{query}", bearer=bearer)
         if status.get("payment_status", 4) != 4 or status.get("transaction_status") in ("RJCT", "CANC"):

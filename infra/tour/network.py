@@ -60,11 +60,11 @@ class NetworkTour:
 
     def _fund_account(self, till: Till, made: Mapping[str, Any]) -> None:
         guide, calls = self._guide, self._calls
-        guide.step("It is declined before its activation, and without money")
+        guide.step("Purchases are declined before activation and without funds")
         till.pay(CORNER_SHOP, 4590, "before activation", "78")
         calls.ask("activateCard", card_id=made["card_id"], card_pan=made["pan"], card_cvc2=made["cvc2"])
-        till.pay(CORNER_SHOP, 4590, "without money", "51")
-        guide.step("The account gets an IBAN, and the salary arrives")
+        till.pay(CORNER_SHOP, 4590, "without funds", "51")
+        guide.step("The account gets an IBAN and receives a salary")
         address = {"account_id": made["account_id"], "epm_method_id": 2, "currency_ison": EURO}
         (opened,) = calls.ask("assignExternalPaymentAddress", **address)["data"]
         salary = {"amount": _FUNDS, "currency_ison": EURO, "scheme": "SCT", "sender_name": "Meadow Ltd"}
@@ -74,12 +74,12 @@ class NetworkTour:
     def _spend(self, till: Till, made: Mapping[str, Any]) -> Mapping[str, Any]:
         """Make purchases. Returns the authorizations that are still held, by shop."""
         guide = self._guide
-        guide.step("Approved amounts are held: the available balance falls, the booked one stays")
+        guide.step("Approved amounts are held: they reduce the available, not the booked balance")
         held = {
             "shop": till.pay(CORNER_SHOP, 4590, "with its PIN", pin=made["pin"]),
             "museum": till.pay(MUSEUM, 6200, "in dollars"),
             "restaurant": till.pay(RESTAURANT, 8000, "before the tip"),
-            "fuel": till.pay(FUEL, 10000, "a full tank at most"),
+            "fuel": till.pay(FUEL, 10000, "up to a full tank"),
             "hotel": till.pay(HOTEL, 20000, "for two nights"),
             "cash": till.pay(MACHINE, 5000, "with its PIN", pin=made["pin"], transaction_type=CASH),
             "books": till.pay(BOOKS, 3150, "online, authenticated", eci_indicator=5, cvc2=made["cvc2"]),
@@ -87,22 +87,22 @@ class NetworkTour:
         }
         till.increment(held["hotel"], HOTEL, 5000)
         till.reverse(held["books"], BOOKS, 3150)
-        part = till.pay(CORNER_SHOP, 250000, "a part would do", "10", partial_approval=1)
+        part = till.pay(CORNER_SHOP, 250000, "partial approval accepted", "10", partial_approval=1)
         till.reverse(part, CORNER_SHOP, part["approved_amount"])
-        held["ferry"] = till.advise(FERRY, 1240, "at sea: the network said yes")
+        held["ferry"] = till.advise(FERRY, 1240, "approved by the network")
         return held
 
     def _show_declines(self, till: Till, made: Mapping[str, Any]) -> None:
         guide, card_id, year = self._guide, made["card_id"], made["expiration"]["year"]
         wrong_code = f"{(int(made['cvc2']) + 1) % 1000:03}"
-        guide.step("Purchases are declined for each of the usual reasons, and nothing is held")
+        guide.step("Purchases are declined for all common reasons, and nothing is held")
         till.pay(CORNER_SHOP, 2000, "a wrong PIN", "55", pin=_WRONG_PIN)
         till.pay(BOOKS, 2000, "a wrong CVC2", "N7", cvc2=wrong_code)
         till.pay(BOOKS, 2000, "an old expiry date", "54", expiry_year=year - 3, expiry_month=1)
-        till.pay(CORNER_SHOP, 250000, "more than there is", "51")
-        till.pay(MACHINE, 105000, "more cash than a day allows", "61", transaction_type=CASH)
+        till.pay(CORNER_SHOP, 250000, "more than the balance", "51")
+        till.pay(MACHINE, 105000, "above the daily cash limit", "61", transaction_type=CASH)
         self._calls.ask("assignCardToUsageGroup", card_id=card_id, usages_group_id=_NO_CASH)
-        till.pay(MACHINE, 2000, "in a group without cash", "57", transaction_type=CASH)
+        till.pay(MACHINE, 2000, "in a usage group without cash", "57", transaction_type=CASH)
         self._calls.ask("assignCardToUsageGroup", card_id=card_id, usages_group_id=_STANDARD_USES)
         self._calls.ask("assignCardToRiskRuleGroup", card_id=card_id, risk_rules_group_id=_STRICT)
         till.pay(MUSEUM, 2000, "by a strict risk rule", "59")
@@ -113,7 +113,7 @@ class NetworkTour:
 
     def _clear_purchases(self, till: Till, held: Mapping[str, Any]) -> None:
         guide = self._guide
-        guide.step("Shops clear exactly, more, less, in parts, in dollars, and unannounced")
+        guide.step("Shops clear exactly, more, less, in parts, in USD, and without authorization")
         till.clear(CORNER_SHOP, 4590, "exactly", held["shop"])
         dinner = till.clear(RESTAURANT, 9200, "with the tip", held["restaurant"])
         till.clear(FUEL, 6135, "less than was held", held["fuel"])
@@ -121,13 +121,13 @@ class NetworkTour:
         till.clear(HOTEL, 10000, "the rest", held["hotel"])
         till.clear(MUSEUM, 6200, "in dollars", held["museum"])
         till.clear(MACHINE, 5000, "cash", held["cash"])
-        till.clear(FERRY, 1240, "at last", held["ferry"])
+        till.clear(FERRY, 1240, "offline purchase", held["ferry"])
         toll = till.clear(FUEL, 760, "without authorization")
-        guide.step("One shop refunds; another's charge is disputed, and the holder wins")
+        guide.step("One purchase is refunded, another is disputed, and the holder wins")
         till.refund(dinner, RESTAURANT, 2000, "one dish")
-        till.dispute(toll, FUEL, "opened", "given back")
+        till.dispute(toll, FUEL, "opened", "credited")
         if till.dispute(toll, FUEL, "won", "kept")["reserved_balance"]:
-            raise TourFailed("a dispute that was won still keeps money back")
+            raise TourFailed("a dispute that the holder won still reserves money")
         guide.print_row(
-            f"{format_amount(_DEPOSIT, EURO)} stay held: {CAR_HIRE.name} has 7 days to collect the deposit."
+            f"{format_amount(_DEPOSIT, EURO)} is still held: {CAR_HIRE.name} has 7 days to clear the deposit."
         )

@@ -36,20 +36,20 @@ def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
         tour = BankTour(stack["base_url"], client, receiver, guide)
         for bank in stack["banks"]:
             tour.bank(bank)
-    guide.finish(f"Both banks done. {receiver.count} events arrived, and each was verified.")
+    guide.finish(f"Both banks done. {receiver.count} events were received and verified.")
     programme = stack["programme"]
     catalogue = hub.cards.programmes.catalogue(programme["manager_id"])
     CardTour(stack["base_url"], programme["credentials"]["full"], catalogue, guide).play()
     count = CardEventsTour(stack["base_url"], hub, guide).play(catalogue)
-    guide.finish(f"Card events done. {count} events arrived, and each was verified.")
+    guide.finish(f"Card events done. {count} events were received and verified.")
 
 
 @contextlib.contextmanager
 def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide) -> Iterator[Client]:
     """A client whose events are sent to the tour; on exit its Events URL is removed and it is deactivated."""
     title, owner = f"Guided Tour {secrets.token_hex(2)}", stack["user"]["email"]
-    guide.chapter("A client of the tour's own")
-    guide.step("The operator registers a client with an Events URL that the tour listens at")
+    guide.chapter("A client for the tour")
+    guide.step("The operator registers a client whose Events URL points to the tour")
     made = clients.create(
         owner=owner, title=title, callback_urls=[stack["client"]["callback_url"]], events_url=receiver.url
     )
@@ -70,9 +70,9 @@ def main(arguments: list[str] | None = None) -> int:
     from infra.local import background
 
     parser = command.parser("infra.tour", __doc__)
-    parser.add_argument("--detail", action="store_true", help="show every request, answer, event and page")
+    parser.add_argument("--detail", action="store_true", help="show every request, response, event and page")
     detail = parser.parse_args(arguments).detail
-    print(_GREETING if detail else f"{_GREETING} DETAIL=1 shows every request and answer.")
+    print(_GREETING if detail else f"{_GREETING} DETAIL=1 shows every request and response.")
     logging.disable()  # the tour prints its own messages
     try:
         running = stackfile.find_running()

@@ -74,9 +74,9 @@ class EventReceiver:
             try:
                 arrived = self._arrivals.get(timeout=max(deadline - time.monotonic(), 0))
             except Empty:
-                raise TourFailed(f"no event {type_} came within {calls.SECONDS:.0f} seconds") from None
+                raise TourFailed(f"no {type_} event arrived within {calls.SECONDS:.0f} seconds") from None
             if arrived is None:
-                raise TourFailed("an event came that is not signed with the receiver's secret")
+                raise TourFailed("an event arrived that is not signed with the receiver's secret")
             self._waiting.append(arrived)
 
 

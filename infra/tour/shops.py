@@ -75,7 +75,7 @@ class Till:
         said = self._approval(answer, shop) if code in APPROVALS else f"{code} {RESPONSE_CODES[code]}"
         self.line(amount, shop.currency, what, said, answer, good=code in APPROVALS)
         if code != expected:
-            raise TourFailed(f"{what} was answered with {code} instead of {expected}")
+            raise TourFailed(f"{what} got the response code {code} instead of {expected}")
         return answer
 
     def advise(self, shop: Shop, amount: int, note: str) -> Any:
@@ -83,7 +83,7 @@ class Till:
         asked = {"transaction_type": PURCHASE, "amount": amount, "currency_ison": shop.currency, "response_code": "00"}
         answer = self._simulate("simulateAdvice", **asked, **shop.members, **self._card)
         self.answered[APPROVED] += 1
-        self.line(amount, shop.currency, f"{shop.name}, {note}", "noted", answer)
+        self.line(amount, shop.currency, f"{shop.name}, {note}", "recorded", answer)
         return answer
 
     def increment(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
@@ -91,8 +91,8 @@ class Till:
         answer = self._simulate("simulateIncrement", trans_link=held["trans_link"], amount=amount)
         self.answered[answer["response_code"]] += 1
         if answer["response_code"] != APPROVED:
-            raise TourFailed(f"{shop.name} did not get more")
-        self.line(amount, shop.currency, f"{shop.name}, more on top", "approved", answer)
+            raise TourFailed(f"the increment for {shop.name} was declined")
+        self.line(amount, shop.currency, f"{shop.name}, increment", "approved", answer)
 
     def reverse(self, held: Mapping[str, Any], shop: Shop, amount: int) -> None:
         """Reverse what remains of an authorization of ``amount``."""
@@ -118,7 +118,7 @@ class Till:
         """Refund part of a clearing."""
         asked = {"trans_link": cleared["trans_link"], "amount": amount, "currency_ison": shop.currency}
         answer = self._simulate("simulateRefund", **asked, **shop.members)
-        self.line(amount, shop.currency, f"{shop.name}, {note}", "given back", answer)
+        self.line(amount, shop.currency, f"{shop.name}, {note}", "credited", answer)
 
     def dispute(self, cleared: Mapping[str, Any], shop: Shop, step: str, said: str) -> Any:
         """Open a dispute about a clearing, or close it."""

@@ -38,12 +38,16 @@ class ReportSummary:
         now, opening = self._balances(), self._opening["settled_balance"]
         settled, available, reserved = (now[f"{name}_balance"] for name in ("settled", "available", "reserved"))
         if opening + came - went != settled:
-            raise TourFailed(f"the transactions come to {opening + came - went}, but {settled} is settled")
+            raise TourFailed(
+                f"the transactions add up to {opening + came - went}, but the settled balance is {settled}"
+            )
         if settled - reserved - held != available:
-            raise TourFailed(f"{held} is held of {settled}, but {available} is available")
+            raise TourFailed(
+                f"with {held} held, the settled balance is {settled}, but the available balance is {available}"
+            )
         told = [format_amount(each, self._currency) for each in (opening, came, went, settled, held, available)]
         self._guide.print_finding(
-            "It adds up: {} at first + {} in - {} out = {} booked, - {} held = {} available".format(*told)
+            "It adds up: {} opening + {} in - {} out = {} booked, - {} held = {} available".format(*told)
         )
 
     # -- inside
@@ -55,23 +59,23 @@ class ReportSummary:
 
     def _activity(self, answered: Mapping[str, int]) -> None:
         """Count all messages by response code. Raises: TourFailed."""
-        self._guide.step("The card's activity report has every message, approved or declined")
+        self._guide.step("The card's activity report lists every message, approved or declined")
         rows = list(self._rows("getCardsActivity", "authorize_id", self._card))
         codes = Counter(row["response_code"] for row in rows)
         for code, count in sorted(codes.items()):
             self._guide.print_row(f"{count:>2}  {code} {RESPONSE_CODES[code]}")
         if codes != answered:
-            raise TourFailed(f"the report has {dict(codes)}, and the network was answered {dict(answered)}")
+            raise TourFailed(f"the report has {dict(codes)}, but the network received {dict(answered)}")
         fired = {row["risk_rule_ids"] for row in rows if "risk_rule_ids" in row}
-        self._guide.print_row(f"the risk rule that fired: {', '.join(sorted(fired))}")
+        self._guide.print_row(f"risk rules matched: {', '.join(sorted(fired))}")
         financial = list(self._rows("getFinancialAuthorizes", "authorize_id", self._card))
-        self._guide.print_row(f"{len(financial)} of these {len(rows)} messages were approved and have held money.")
+        self._guide.print_row(f"{len(financial)} of these {len(rows)} messages were approved and held an amount.")
         if any(row["response_code"] not in APPROVALS for row in financial):
-            raise TourFailed("a declined message is among the financial ones")
+            raise TourFailed("getFinancialAuthorizes contains a declined message")
 
     def _transactions(self) -> list[int]:
         """Print one line per transaction. Returns the signed amounts. Raises: TourFailed."""
-        self._guide.step(f"The account's transactions, {_PAGE} a page, with the balance after each")
+        self._guide.step(f"The account's transactions, {_PAGE} per page, with the balance after each")
         settled, amounts = self._opening["settled_balance"], list[int]()
         for row in self._rows("getTransactions", "transaction_id", self._account):
             amounts.append(_signed_amount(row))

@@ -154,4 +154,4 @@ def test_without_javascript_every_action_is_listed(visitors: Any) -> None:
     assert sorted(visitor.page.locator(".opblock-summary-path").all_inner_texts()) == sorted(
         [*ACTIONS, *SIMULATOR_ACTIONS]
     )
-    assert "JavaScript has to be switched on" in visitor.page.locator("#credentials-state").inner_text()
+    assert "enable JavaScript" in visitor.page.locator("#credentials-state").inner_text()

@@ -19,17 +19,17 @@ def test_from_a_new_card_to_a_purchase_that_was_collected(visitors: Visitors, ja
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")
     said = []
     for form, button in (
-        ("Authorization", "Ask"),
+        ("Authorization", "Request"),
         ("Activate the card", "Activate"),
         ("Bank details", "Open"),
-        ("Payment in", "Send"),
-        ("Authorization", "Ask"),
+        ("Inbound payment", "Send"),
+        ("Authorization", "Request"),
         ("Clearing", "Collect"),
     ):
         simulates(form, button)(visitor)
         said.append(visitor.page.locator("#outcome h2").inner_text())
 
-    assert said == ["Declined", "Activated", "Bank details are open", "The payment is settled", "Approved", "Collected"]
+    assert said == ["Declined", "Activated", "Bank details opened", "The payment is settled", "Approved", "Collected"]
     assert visitor.page.locator(".figures dd").all_inner_texts() == ["475.00 EUR", "475.00 EUR", "0.00 EUR", "0.00 EUR"]
     user.go_to(visitor, "Cards")
     assert "475.00 EUR" in visitor.page.locator("tbody tr").first.inner_text()
@@ -42,8 +42,8 @@ def test_the_picture_of_a_balance_has_its_words(visitor: Visitor) -> None:
     for form, button in (
         ("Activate", "Activate"),
         ("Bank details", "Open"),
-        ("Payment in", "Send"),
-        ("Payment in", "Send"),
+        ("Inbound payment", "Send"),
+        ("Inbound payment", "Send"),
     ):
         simulates(form, button)(visitor)
     picture = visitor.page.get_by_role("img", name="Balance of account")
@@ -75,13 +75,13 @@ def test_the_first_field_that_is_wrong_has_the_focus_and_is_on_the_screen(visito
     visitor = visitors(javascript=javascript)
     card_pages.sign_in(visitor)
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")
-    simulates("Authorization", "Ask", amount="a lot", pin="73")(visitor)
+    simulates("Authorization", "Request", amount="a lot", pin="73")(visitor)
     field = visitor.page.locator(":focus")
 
     assert field.get_attribute("name") == "amount"
     assert field.get_attribute("aria-invalid") == "true"
     error = visitor.page.locator(f"#{field.get_attribute('aria-describedby')}")
-    assert "Write an amount of EUR" in error.inner_text()
+    assert "Enter an amount of EUR" in error.inner_text()
     box = error.bounding_box()
     assert box is not None
     assert 0 < box["y"] < HEIGHT

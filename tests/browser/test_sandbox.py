@@ -108,7 +108,7 @@ def test_a_client_is_created_switched_off_and_copied(visitor: Visitor) -> None:
     assert visitor.page.evaluate("navigator.clipboard.readText()") == client_id
     visitor.follow("Deactivate")
     visitor.press("Deactivate")
-    assert "not active any more" in visitor.page.get_by_role("status").inner_text()
+    assert "no longer active" in visitor.page.get_by_role("status").inner_text()
     visitor.press("Reactivate")
     assert "active again" in visitor.page.get_by_role("status").inner_text()
 
@@ -140,7 +140,7 @@ def test_the_way_to_the_bank_needs_no_mouse(visitor: Visitor) -> None:
     visitor.tab_to(page.get_by_role("button", name=f"Choose {visitor.bank(1)['name']}"))
     with page.expect_navigation():
         page.keyboard.press("Enter")
-    visitor.tab_to(page.get_by_role("button", name="Run, and go to the bank"))
+    visitor.tab_to(page.get_by_role("button", name="Run and go to the bank"))
     with page.expect_navigation():
         page.keyboard.press("Enter")
 
@@ -152,7 +152,7 @@ def test_banks_are_narrowed_down_while_one_types(visitor: Visitor) -> None:
     user.create_client(visitor)
     user.go_to(visitor, "Authorize")
     rows = visitor.page.locator("#banks > li").filter(visible=True)
-    none_fits = visitor.page.get_by_text("No bank of this page fits.")
+    none_fits = visitor.page.get_by_text("No bank on this page matches.")
     count = rows.count()
     assert count >= 2
     visitor.fill("Bank", visitor.bank(2)["bic"].lower())

@@ -164,6 +164,6 @@ def test_an_address_for_browsers_is_not_tried_by_a_script(visitor: Visitor) -> N
     screen(visitor, "authorization")
     operation = visitor.page.locator(".opblock", has=visitor.page.locator('[data-path="/oauth/authorize"]'))
     operation.locator(".opblock-summary-control").click()
-    operation.get_by_text("Begin an authorization in the browser").wait_for()
+    operation.get_by_text("Start an authorization in the browser").wait_for()
 
     assert operation.get_by_role("button", name="Try it out").count() == 0

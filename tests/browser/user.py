@@ -74,7 +74,7 @@ def choose_bank(visitor: Visitor, version: int) -> None:
 
 def run_request(visitor: Visitor) -> None:
     """On to the bank."""
-    visitor.press("Run, and go to the bank")
+    visitor.press("Run and go to the bank")
 
 
 def authorize(visitor: Visitor, version: int) -> None:

@@ -35,7 +35,7 @@ def walks() -> tuple[Walk, ...]:
 def _visitor() -> Stops:
     return (
         ("home", opens("/")),
-        ("versions", lambda visitor: visitor.page.get_by_text("What a bank's version changes").click()),
+        ("versions", lambda visitor: visitor.page.get_by_text("What depends on a bank's version").click()),
         ("terms", opens("/terms")),
         ("register", opens("/register")),
         ("register-refused", _registers_badly),
@@ -89,14 +89,14 @@ def _user() -> Stops:
 def _account() -> Stops:
     return (
         ("account", _opens_the_account),
-        ("code", presses("Make a code")),
-        ("password-refused", presses("Change the password", current_password="wrong", password="rain on a tin roof")),
-        ("password-changed", presses("Change the password", current_password=user.PASSWORD, password=_NEW)),
+        ("code", presses("Create a code")),
+        ("password-refused", presses("Change password", current_password="wrong", password="rain on a tin roof")),
+        ("password-changed", presses("Change password", current_password=user.PASSWORD, password=_NEW)),
         ("forgotten", opens("/forgotten")),
-        ("forgotten-refused", presses("Send the mail", email="ada@example")),
+        ("forgotten-refused", presses("Send the email", email="ada@example")),
         ("mail-on-its-way", _has_a_link_mailed),
         ("new-password", _opens_the_mailed_link),
-        ("new-password-refused", presses("Set the password", password="password123")),
+        ("new-password-refused", presses("Set password", password="password123")),
         ("link-over", opens(f"/confirm/{'A' * 43}")),
     )
 
@@ -150,7 +150,7 @@ def _opens_the_account(visitor: Visitor) -> None:
 def _has_a_link_mailed(visitor: Visitor) -> None:
     email = visitor.page.get_by_role("link", name=re.compile("^Account ")).get_attribute("title")
     visitor.fill("Email", email or "")
-    visitor.press("Send the mail")
+    visitor.press("Send the email")
 
 
 def _opens_the_mailed_link(visitor: Visitor) -> None:
@@ -193,7 +193,7 @@ def _asks_to_deactivate(visitor: Visitor) -> None:
 
 
 def _changes_a_client_to_nothing(visitor: Visitor) -> None:
-    visitor.page.get_by_text("Make a new secret").click()
+    visitor.page.get_by_text("Create a new secret").click()
     visitor.page.get_by_text("Change the client").click()
     visitor.fill("Title", " ")
     visitor.press("Save")
@@ -213,7 +213,7 @@ def _chooses_a_bank(visitor: Visitor) -> None:
 def _asks_for_nothing(visitor: Visitor) -> None:
     for box in visitor.page.locator('input[name="scope"]').all():
         box.uncheck()
-    visitor.press("Run, and go to the bank")
+    visitor.press("Run and go to the bank")
 
 
 def _is_refused(visitor: Visitor) -> None:

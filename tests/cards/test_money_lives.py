@@ -11,6 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from chalicelib.cards.storage.due_index import AT_ONCE
+from chalicelib.foundation.parallel import pieces
 from tests.cards import setups
 from tests.cards.money_books import MoneyBooks
 from tests.cards.money_model import (
@@ -46,6 +48,15 @@ KEPT = 30 * DAY
 """So long an answer can be asked for again."""
 PLACES = st.integers(0, len(ACCOUNTS) - 1)
 _numbers = itertools.count()
+
+
+def as_handled(due: list[Payment]) -> list[Payment]:
+    """Due payments in the order of a run: the earliest ``AT_ONCE`` first, and among these one account after another."""
+    ordered = []
+    for piece in pieces(sorted(due, key=lambda payment: payment.awaits or payment.cut_off), AT_ONCE):
+        accounts = dict.fromkeys(payment.account.id for payment in piece)
+        ordered += sorted(piece, key=lambda payment: list(accounts).index(payment.account.id))
+    return ordered
 
 
 class MoneyLife(RuleBasedStateMachine):
@@ -306,8 +317,9 @@ class MoneyLife(RuleBasedStateMachine):
         due = [payment for payment in self.payments if payment.awaits is not None and payment.awaits <= self.now]
         debits = [payment for payment in self.of(DEBIT) if payment.state == "P" and payment.cut_off <= self.now]
         assert moved == len(due) + len(debits)
-        for payment in debits:
-            self.collect(payment)
+        for payment in as_handled([*due, *debits]):
+            if payment.kind == DEBIT:
+                self.collect(payment)
         for payment in due:
             payment.awaits = None
             if payment.returns is not None:

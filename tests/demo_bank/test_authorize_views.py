@@ -79,7 +79,7 @@ def test_a_service_that_cannot_be_reached_or_understood_gets_a_page(stage: Stage
     stage.hub.errors["/init_authorization"] = failure
     page = stage.browser().arrive().page
     assert page.status == 502
-    assert "does not answer" in page.text
+    assert "does not respond" in page.text
 
 
 def test_a_bank_without_credentials_says_that_it_is_not_open(stage: Stage) -> None:

@@ -121,9 +121,9 @@ def test_a_revocation_holds_at_once_and_can_be_told_again_when_the_service_was_a
     page = revoke(browser)
     assert page.status == 502
     assert not works(stage, token)
-    assert "Tell the service again" in page.text
+    assert "Notify the service again" in page.text
     stage.hub.errors.clear()
-    assert "Tell the service again" not in browser.submit("/consents/revoke").text
+    assert "Notify the service again" not in browser.submit("/consents/revoke").text
     assert len(stage.hub.named("/token/revoke")) == 2
 
 
@@ -132,7 +132,7 @@ def test_a_consent_that_the_service_does_not_know_any_more_counts_as_told(stage:
     stage.hub.errors["/token/revoke"] = UNKNOWN[stage.profile.name]
     page = revoke(signed_in(stage))
     assert page.status == 200
-    assert "Tell the service again" not in page.text
+    assert "Notify the service again" not in page.text
 
 
 def test_any_other_refusal_of_the_service_is_shown(one: Stage) -> None:
@@ -201,12 +201,12 @@ def test_a_form_without_the_sessions_form_token_changes_nothing(stage: Stage) ->
 def test_a_session_ends_by_signing_out_and_by_time(stage: Stage) -> None:
     browser = signed_in(stage)
     cookies = dict(browser.cookies)
-    assert "Or take the place" in browser.submit("/consents/sign-out").text
+    assert "Or sign in as a sandbox customer" in browser.submit("/consents/sign-out").text
     browser.cookies = cookies
-    assert "Or take the place" in browser.open(f"{stage.domain}/consents").text
+    assert "Or sign in as a sandbox customer" in browser.open(f"{stage.domain}/consents").text
     browser = signed_in(stage)
     stage.clock.advance(sign_in_views.LIFETIME)
-    assert "Or take the place" in browser.open(f"{stage.domain}/consents").text
+    assert "Or sign in as a sandbox customer" in browser.open(f"{stage.domain}/consents").text
 
 
 def test_the_sessions_cookie_is_not_stored(stage: Stage) -> None:

@@ -180,7 +180,7 @@ def test_an_account_with_too_little_money_or_of_somebody_else_is_not_chosen(stag
     browser = stage.browser()
     browser.open(initiate(stage, sender=False, amount="99999.00")["confirmation_url"])
     browser.pay_as(CUSTOMER[name])
-    assert "not enough money on this account" in browser.pay_from(account(stage).account_id).text
+    assert "not enough money in this account" in browser.pay_from(account(stage).account_id).text
     assert "choose the account" in browser.pay_from(account(stage, OTHER[name]).account_id).text
 
 

@@ -62,13 +62,13 @@ def test_the_tour_passes_both_banks_and_the_card_api(
     assert "= 1,448.51 EUR booked, - 300.00 EUR held = 1,148.51 EUR available" in shown
     for told in ("card.created", "card.activated", "external_payment", "card.authorization", "card.clearing"):
         assert f"EVENT {told}  verified webhook-id " in shown
-    assert "Card events done. 7 events arrived, and each was verified." in shown
+    assert "Card events done. 7 events were received and verified." in shown
     for step in (
-        "It asks whether there is enough",
+        "It checks whether funds are available",
         "It initiates a single payment",
         "It initiates a bulk payment",
         "It initiates a direct payment",
-        "The TPP ends the consent",
+        "The TPP revokes the consent",
     ):
         assert shown.count(f"● {step}") == 2
     assert shown.count('"payment_status": 4,') == 6  # bank one: each of three payments, and its history
@@ -92,13 +92,16 @@ def test_the_brief_tour_is_a_line_a_step_with_its_outcome(
     assert 60 <= len(shown) <= 100
     assert all(outcomes.values())
     assert max(map(len, shown)) <= 150
-    assert outcomes["The TPP receives a signed event about it"] == "consent.authorised, verified"
+    assert outcomes["The TPP receives a signed event about the consent"] == "consent.authorised, verified"
     assert (
-        outcomes["The TPP ends the consent, and the next call with its token is refused"]
+        outcomes["The TPP revokes the consent, and the next call with its token is refused"]
         == "401 AUTHENTICATION_REQUIRED"
     )
-    assert outcomes["The holder activates the card with a wrong CVC2: refused and counted"] == "refused, 6001"
-    assert outcomes["It repeats the order, as after a lost answer, and gets the same card"] == "the first answer again"
+    assert outcomes["The holder enters a wrong CVC2 to activate the card: refused and counted"] == "refused, 6001"
+    assert (
+        outcomes["It repeats the order, as if the response was lost, and gets the same card"]
+        == "the first response again"
+    )
     assert outcomes["Three wrong PINs at a terminal block the PIN"] == "2 response code 55, 2 response code 75"
 
 

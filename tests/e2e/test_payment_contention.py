@@ -93,7 +93,7 @@ def history(operator: bootstrap.Hub, bank: PayingBank, payment_id: str = "P-1") 
 
 
 def overlapping(bank: PayingBank, call: Callable[[], requests.Response], early: int) -> list[requests.Response]:
-    """The answers to many calls at once; the bank does not answer before ``early`` of the callers have been."""
+    """The answers to many calls at once; the bank does not respond before ``early`` of the callers have been."""
     enough = threading.Event()
 
     def patient(payment: Initiated) -> Any:

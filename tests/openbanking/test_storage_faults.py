@@ -88,7 +88,7 @@ def authorize_at_the_front_door(world: World) -> Run:
         with fault:
             answer = go()
         if answer.status == 500:  # the client is not known yet: a page
-            assert "storage did not answer" in answer.text
+            assert "storage did not respond" in answer.text
             answer = go()
         elif answer.headers["location"].startswith(world.client.callback_url):
             assert parse_qs(urlsplit(answer.headers["location"]).query)["error"] == ["server_error"]
@@ -348,7 +348,7 @@ def come_back_from_a_payment(world: World) -> Run:
         with fault:
             answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
         if answer.status == 503:
-            assert "storage did not answer" in answer.text
+            assert "storage did not respond" in answer.text
             world.clock.advance(10)
             answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
         assert answer.status == 200

@@ -17,11 +17,11 @@ from tests.world import Answer, World
 
 
 def shown(fault: Fault, ask: Callable[[], Answer]) -> Answer:
-    """The page, at the second attempt if the first one said that the storage did not answer."""
+    """The page, at the second attempt if the first one said that the storage did not respond."""
     with fault:
         answer = ask()
     if answer.status == 503:
-        assert "storage did not answer" in answer.text
+        assert "storage did not respond" in answer.text
         answer = ask()
     return answer
 

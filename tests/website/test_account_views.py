@@ -124,7 +124,7 @@ def test_an_email_that_is_taken_keeps_its_password(visitor: Person, registered: 
     answer = visitor.register(registered, password="another good password")
 
     assert answer.status == 409
-    assert "registered already" in visitor.text
+    assert "already registered" in visitor.text
     assert visitor.sign_in(registered).status == 303
 
 

@@ -27,7 +27,7 @@ def test_banks_are_searched_by_name_and_bic(user: Person, client_id: str) -> Non
         assert there in text
         assert not_there not in text
     user.get("/authorize?bank=%3Cnothing%3E")
-    assert "No bank fits <nothing>" in user.text
+    assert "No bank matches <nothing>" in user.text
     assert "<nothing>" not in user.last.text
 
 
@@ -36,7 +36,7 @@ def test_an_inactive_client_cannot_be_chosen(user: Person) -> None:
 
     assert "Sleeping" not in user.get("/authorize").text
     user.get(f"/authorize?client_id={client_id}&bic=ALPHGB21")
-    assert "who asks, and at which bank" in user.text
+    assert "choose the client and the bank" in user.text
 
 
 def test_the_scopes_of_the_chosen_bank_are_shown_with_their_meaning(user: Person, client_id: str) -> None:

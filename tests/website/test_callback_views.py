@@ -75,7 +75,7 @@ def test_an_answer_of_another_issuer_is_not_taken(world: World, user: Person, cl
     back = approve(world, run(user, client_id))
     user.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example", back))
 
-    assert "it is only shown" in user.text
+    assert "it is only displayed" in user.text
     user.get(back)
     user.follow()
     assert "You have tokens" in user.text
@@ -86,7 +86,7 @@ def test_an_answer_of_another_issuer_is_not_taken(world: World, user: Person, cl
     [
         ("access_denied", "approve every permission at the bank"),
         ("temporarily_unavailable", "Wait a minute"),
-        ("something_else", "a new request begins with a new state"),
+        ("something_else", "a new request uses a new state"),
     ],
 )
 def test_who_comes_back_without_a_consent_is_told_what_to_do(
@@ -234,7 +234,7 @@ def test_a_code_of_somebody_elses_journey_is_only_shown(
 
     code = parse_qs(urlsplit(back).query)["code"][0]
     assert (answer.status, code in other.text) == (200, True)
-    assert "it is only shown" in other.text
+    assert "it is only displayed" in other.text
     user.get(back)
     user.follow()
     assert "You have tokens" in user.text
@@ -339,8 +339,8 @@ def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("", "no payment in this address"),
-        ("payment_id=P-9", "Ask <code>GET /tpp/payment_status</code>"),
+        ("", "contains no payment"),
+        ("payment_id=P-9", "Call <code>GET /tpp/payment_status</code>"),
         ("payment_id=P-9&bic=ALPHGB21", "is not confirmed"),
         ("payment_id=P-9&bic=NOSUCHXX", "is not confirmed"),
         (f"payment_id=P-9&bic={'A' * 3000}", "is not confirmed"),

@@ -48,10 +48,10 @@ MISPLACED = ["1,50", "12,34", "0,500", "1234,567", "1,2345", ",500", "1,234,56",
 
 @pytest.mark.parametrize("written", [*NO_AMOUNTS, *MISPLACED, "12,345,678,901,234"])
 def test_what_is_no_amount_is_refused_with_an_example(written: str) -> None:
-    with pytest.raises(InvalidAmount, match=r"Write an amount of EUR like 25\.00"):
+    with pytest.raises(InvalidAmount, match=r"Enter an amount of EUR such as 25\.00"):
         parse_amount(written, EUR)
 
 
 def test_a_currency_without_decimals_takes_none() -> None:
-    with pytest.raises(InvalidAmount, match="of JPY like 2500"):
+    with pytest.raises(InvalidAmount, match="of JPY such as 2500"):
         parse_amount("10.5", JPY)

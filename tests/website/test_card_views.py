@@ -127,12 +127,12 @@ def test_another_programme_managers_card_does_not_exist(world: World, user: Pers
     assert {(answer.status, answer.text) for answer in answers} == {(404, answers[0].text)}
     assert forged.status == 404
     assert user.get(f"/cards/activity?card_id={card.card_id}").status == 404
-    assert "There is no card yet" in user.get("/cards").text
+    assert "There are no cards yet" in user.get("/cards").text
 
 
 def test_a_link_holds_from_the_next_page_on_and_ends_so(world: World, user: Person, email: str) -> None:
     link(world, email)
-    assert "There is no card yet" in user.get("/cards").text
+    assert "There are no cards yet" in user.get("/cards").text
     world.hub.website.users.unlink_manager(email)
 
     assert "linked to no programme manager" in user.get("/cards").text
@@ -178,7 +178,7 @@ def test_a_card_is_shown_with_balances_transactions_and_activity(
     assert "Riverside Books" in colleague.text
     assert "120.00 USD" in colleague.text
     assert "\u22125.00 EUR" in colleague.text
-    assert "51 not enough funds" in colleague.text
+    assert "51 insufficient funds" in colleague.text
     assert f'<title id="chart-{card.account_id}-title">Balance of account {card.account_id}</title>' in text
     assert "Available went from 500.00 EUR" in colleague.text
     assert " style=" not in text
@@ -204,7 +204,12 @@ def test_who_has_paid_and_who_was_paid_stands_beside_external_payments(
         'Riverside Gym<span class="small">MEMBER-7</span>',
     ):
         assert told in colleague.last.text
-    for kind in ("External payment in", "Return that debits the holder", "External payment out", "Direct debit"):
+    for kind in (
+        "Inbound external payment",
+        "Return that debits the holder",
+        "Outbound external payment",
+        "Direct debit",
+    ):
         assert kind in colleague.text
 
 
@@ -245,19 +250,17 @@ def test_an_approval_and_a_decline_are_told_with_code_and_meaning(colleague: Per
     simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "600"})
     declined = outcome(colleague)
 
-    assert approved.startswith("Approved 00, approved. 25.00 EUR is held for it in all. Available now: 475.00 EUR")
-    assert declined.startswith("Declined 51, not enough funds.")
+    assert approved.startswith("Approved 00, approved. 25.00 EUR is held in total. Available now: 475.00 EUR")
+    assert declined.startswith("Declined 51, insufficient funds.")
     assert 'class="outcome declined"' in colleague.last.text
 
 
 @pytest.mark.parametrize(
     ("use", "told", "available"),
     [
+        pytest.param({"merchant_country_ison": 840}, "25.50 EUR is held in total, 0.50 EUR", 474_50, id="separate"),
         pytest.param(
-            {"merchant_country_ison": 840}, "25.50 EUR is held for it in all, 0.50 EUR", 474_50, id="separate"
-        ),
-        pytest.param(
-            {"transaction_type": 11, "mcc": "7995"}, "25.63 EUR is held for it in all, 0.63 EUR", 474_37, id="blended"
+            {"transaction_type": 11, "mcc": "7995"}, "25.63 EUR is held in total, 0.63 EUR", 474_37, id="blended"
         ),
     ],
 )
@@ -275,7 +278,7 @@ def test_an_increment_is_told_with_the_fees_that_it_adds(colleague: Person, card
     (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
     simulate(colleague, card, "simulateIncrement", trans_link=held, amount="100")
 
-    assert "203.00 EUR is held for it in all, 1.50 EUR of it new fees." in outcome(colleague)
+    assert "203.00 EUR is held in total, 1.50 EUR of it new fees." in outcome(colleague)
 
 
 def test_a_collection_tells_its_transaction_and_the_balances(colleague: Person, card: MadeCard) -> None:
@@ -284,7 +287,7 @@ def test_a_collection_tells_its_transaction_and_the_balances(colleague: Person, 
     simulate(colleague, card, "simulateClearing", trans_link=held, amount="25", currency_ison=EUR, final="yes")
 
     assert re.fullmatch(
-        r"Collected 25\.00 EUR is booked as transaction \d+\. 25\.50 EUR is not held any more\. "
+        r"Collected 25\.00 EUR is booked as transaction \d+\. 25\.50 EUR is no longer held\. "
         r"Available now: 474\.50 EUR, settled: 474\.50 EUR\. On to the simulator",
         outcome(colleague),
     )
@@ -315,10 +318,10 @@ def test_a_purchase_goes_its_whole_way(colleague: Person, card: MadeCard) -> Non
     said.append(outcome(colleague))
 
     assert [each.partition(" Available")[0] for each in said] == [
-        "Approved 00, approved. 35.00 EUR is held for it in all.",
-        "Released 5.00 EUR is not held any more.",
-        f"Collected 20.00 EUR is booked as transaction {collected.partition('.')[0]}. 30.00 EUR is not held any more.",
-        f"Given back 4.00 EUR is booked as transaction {int(collected.partition('.')[0]) + 1}.",
+        "Approved 00, approved. 35.00 EUR is held in total.",
+        "Released 5.00 EUR is no longer held.",
+        f"Collected 20.00 EUR is booked as transaction {collected.partition('.')[0]}. 30.00 EUR is no longer held.",
+        f"Refunded 4.00 EUR is booked as transaction {int(collected.partition('.')[0]) + 1}.",
         "Dispute opened The holder has been credited, and the credit is reserved.",
     ]
     assert "Dispute opened 16.00 EUR 16.00 EUR" in colleague.text
@@ -331,7 +334,7 @@ def test_a_new_card_is_made_ready_and_paid_into(scene: Scene, colleague: Person)
     simulate(colleague, card, "activateCard")
     assert outcome(colleague).startswith("Activated")
     simulate(colleague, card, "assignExternalPaymentAddress", account_id=f"{card.account_id}.978", epm_method_id=2)
-    assert f"comes to account {card.account_id}." in outcome(colleague)
+    assert f"is credited to account {card.account_id}." in outcome(colleague)
     (address,) = re.findall(r'<option value="([0-9]+\.978)">[A-Z]{2}[0-9]{2}', colleague.last.text)
     payment = {"epm_address_id": address, "amount": "70", "sender_name": "Ada", "reference": "Top-up"}
     simulate(colleague, card, "simulateInboundPayment", **payment)
@@ -360,7 +363,7 @@ def test_what_is_refused_is_said_and_what_was_written_stays(colleague: Person, c
     short = simulate(colleague, card, "simulateAuthorization", **USE | {"pin": "73"})
 
     assert (wrong.status, kept) == (400, True)
-    assert "Write an amount of EUR like 25.00." in wrong.text
+    assert "Enter an amount of EUR such as 25.00." in wrong.text
     assert (late.status, "Expiry was refused (3012)" in late.text) == (409, True)
     assert unknown.status == 400
     assert (short.status, "PIN must have 4 digits." in short.text) == (400, True)
@@ -381,7 +384,7 @@ def test_what_is_wrong_with_a_field_stands_at_the_field_and_the_first_is_focused
     wrong = {"amount": "a lot", "merchant_name": " ", "pin": "73"}
     answer = simulate(colleague, card, "simulateAuthorization", **USE | wrong)
 
-    for name, error in (("amount", "Write an amount of EUR"), ("merchant_name", "is missing"), ("pin", "4 digits")):
+    for name, error in (("amount", "Enter an amount of EUR"), ("merchant_name", "is missing"), ("pin", "4 digits")):
         field = field_of(answer, "simulateAuthorization", name)
         assert 'aria-invalid="true"' in field
         assert f'aria-describedby="simulateAuthorization-{name}-error"' in field
@@ -498,4 +501,4 @@ def test_what_happens_to_an_authorization_that_the_page_does_not_show_is_told_in
     other = scene.card()
     simulate(colleague, other, "simulateReversal", trans_link=f"{held['trans_link']}.{EUR}", amount="5")
 
-    assert outcome(colleague).startswith("Released 500 in minor units is not held any more.")
+    assert outcome(colleague).startswith("Released 500 in minor units is no longer held.")

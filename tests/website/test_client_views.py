@@ -120,7 +120,7 @@ def test_a_form_that_is_sent_twice_makes_one_client_and_shows_its_secrets_again(
     world.clock.advance(600)
     user.post("/clients/new", token, draft=draft, title="Once", secret="yes", events_url="https://a.example/")
     user.follow()
-    assert "created already" in user.text
+    assert "already been created" in user.text
     assert secrets_of(user) == {"client-id": seen[0]["client-id"]}
 
 
@@ -204,7 +204,7 @@ def test_an_address_that_says_what_is_not_so_is_not_believed(user: Person) -> No
     client_id = user.create_client()
     user.get(f"/clients/{client_id}?done=deactivated")
 
-    assert "not active any more" not in user.text
+    assert "no longer active" not in user.text
 
 
 @pytest.mark.parametrize("client_id", ["x", "00000000-0000-0000-0000-000000000000", "%00", "x" * 500])
@@ -219,7 +219,7 @@ def test_a_client_is_switched_off_and_on(world: World, user: Person) -> None:
 
     user.post(path, action="deactivate")
     user.follow()
-    assert "not active any more" in user.text
+    assert "no longer active" in user.text
     assert world.tpp("GET", "/tpp/banks").status == 401
     user.post(path, action="activate")
     user.follow()
@@ -236,7 +236,7 @@ def test_a_client_is_not_switched_off_by_one_click(world: World, user: Person) -
     assert 'value="deactivate"' not in user.last.text
     user.get(link)
     assert "Deactivate this client?" in user.text
-    assert "You can activate it again" in user.text
+    assert "You can reactivate it" in user.text
     assert world.hub.openbanking.clients.get(client_id).active
     user.post(path, action=user.hidden("action"))
     assert not world.hub.openbanking.clients.get(client_id).active
@@ -341,7 +341,7 @@ def test_a_client_is_found_by_a_part_of_its_id(user: Person, many: list[str]) ->
 def test_who_has_no_client_is_told_how_to_get_one(user: Person) -> None:
     user.get("/clients")
 
-    assert "You have no client yet" in user.text
+    assert "You have no clients yet" in user.text
     assert 'href="/clients/new"' in user.last.text
 
 
@@ -378,7 +378,7 @@ def test_an_owner_changes_a_client_and_sees_who_changed_what_when(world: World, 
     user.follow()
 
     client = world.hub.openbanking.clients.get(client_id)
-    assert "The client is changed." in user.text
+    assert "The client has been changed." in user.text
     assert (client.title, client.callback_urls) == ("Money Friend", (CALLBACK, "https://two.example/back"))
     assert (
         f"UTC {email} Updated. Title: Money Friend. Callback URLs: {CALLBACK}, https://two.example/back." in user.text
@@ -399,7 +399,7 @@ def test_a_form_that_others_have_overtaken_changes_nothing_and_keeps_what_was_en
 
     overtaken = user.post(f"/clients/{client_id}", token, revision=seen, form=mine)
     assert overtaken.status == 409
-    assert "was changed after you had opened this form" in user.text
+    assert "was changed after you opened this form" in user.text
     assert 'value="Mine"' in overtaken.text
     assert world.hub.openbanking.clients.get(client_id).title == "Theirs"
 
@@ -484,13 +484,13 @@ def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
 
 def test_a_client_without_a_secret_is_not_asked_when_the_old_one_ends(world: World, user: Person) -> None:
     client_id = user.create_client()
-    assert "<select" not in user.get(f"/clients/{client_id}").text.partition("Make a new secret")[2]
+    assert "<select" not in user.get(f"/clients/{client_id}").text.partition("Create a new secret")[2]
     fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": user.hidden("overlap")}
     token = user.token
 
     for _ in range(2):  # pressed twice
         assert user.post(f"/clients/{client_id}", token, form=fields).status == 200
-        assert "The new secret is good from now on." in user.text
+        assert "The new secret is valid from now on." in user.text
         assert "The old one ends" not in user.text
     assert world.hub.openbanking.clients.get(client_id).accepts_secret(
         secrets_of(user)["client-secret"], world.clock.time()

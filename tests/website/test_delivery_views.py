@@ -24,7 +24,7 @@ def client_id(world: World, user: Person) -> str:
 def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:
     user.get("/deliveries")
 
-    assert "You have no client yet" in user.text
+    assert "You have no clients yet" in user.text
 
 
 def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: str) -> None:
@@ -87,9 +87,9 @@ def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Per
     assert re.search(r"/tpp/accounts Asynchronous call · ALPHGB21 delivered", user.text)
     user.get(path)
     assert "x-api-key ***" in user.text
-    assert "never sent again by hand" in user.text
+    assert "cannot be resent" in user.text
     assert user.post(path).status == 409
-    assert "its caller was told an outcome" in user.text
+    assert "its caller has already received an outcome" in user.text
 
 
 @pytest.mark.parametrize("arrives", [True, False])
@@ -106,7 +106,7 @@ def test_an_event_that_is_being_sent_at_that_moment_is_looked_at_again(
 
     user.get(user.post(f"/deliveries/{delivery.delivery_id}").headers["location"])
 
-    assert ("It has just arrived" if arrives else "It is being sent again now") in user.text
+    assert ("It has just been delivered" if arrives else "It is being sent again") in user.text
     assert world.delivery(delivery.delivery_id).due_at == (None if arrives else world.clock.time())
 
 

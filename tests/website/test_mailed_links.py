@@ -54,7 +54,7 @@ def test_outside_sandboxes_an_address_is_confirmed_before_the_first_sign_in(
     production: World, visitor: Person, email: str
 ) -> None:
     answer = visitor.register(f" {email.upper()}")
-    assert (answer.status, f"A mail to {email} is on its way" in visitor.text) == (200, True)
+    assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
     assert visitor.sign_in(email).status == 401
     assert production.hub.website.users.find(email) is None
     mail = mailed(production)
@@ -80,7 +80,7 @@ def test_nobody_has_an_address_confirmed_with_a_password_that_its_owner_did_not_
     planted = place(mailed(production))
     visitor.get(planted)
     assert visitor.post(planted, password=PASSWORD).status == 401
-    assert "not the password that was chosen" in visitor.text
+    assert "not the password chosen" in visitor.text
     visitor.register(email)
     own = place(mailed(production))
     visitor.get(own)
@@ -144,7 +144,7 @@ def test_the_owner_of_a_known_address_is_told(production: World, visitor: Person
     visitor.register(email, NEW)
     mail = mailed(production)
 
-    assert (mail.to, mail.subject) == (email, "Causeway: You have an account already")
+    assert (mail.to, mail.subject) == (email, "Causeway: You already have an account")
     assert place(mail) == "/forgotten"
 
 
@@ -165,7 +165,7 @@ def test_a_forgotten_password_is_replaced_by_a_mailed_link(world: World, user: P
     visitor = Person(world)
     visitor.get("/forgotten")
     answer = visitor.post("/forgotten", email=email.upper())
-    assert (answer.status, f"A mail to {email} is on its way" in visitor.text) == (200, True)
+    assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
     mail = mailed(world)
     assert (mail.to, mail.subject) == (email, "Causeway: Choose a new password")
 

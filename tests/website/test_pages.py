@@ -125,7 +125,7 @@ def test_a_failure_tells_a_person_what_to_do_and_nothing_else(world: World, user
     with world.storage_gone("query"):
         answer = user.get("/clients", headers={"x-request-id": "00000000-0000-4000-8000-000000000001"})
     assert answer.status == 503
-    assert "storage did not answer" in user.text
+    assert "storage did not respond" in user.text
     assert "00000000-0000-4000-8000-000000000001" in user.text
     assert StoreUnavailable.__name__ not in answer.text
 

@@ -76,8 +76,8 @@ def test_a_link_shows_a_form_and_is_used_up_by_sending_it(world: World, visitor:
     assert Person(world).sign_in(email, NEW).status == 303
     again = Person(world)
     assert (again.get(place).status, again.post(place, password=NEW).status) == (404, 404)
-    assert "was used already" in again.text
-    assert '<a class="button" href="/forgotten">Ask for a new password</a>' in again.last.text
+    assert "has been used" in again.text
+    assert '<a class="button" href="/forgotten">Request a new password</a>' in again.last.text
 
 
 def test_a_user_of_the_operators_agrees_to_the_terms_with_the_first_password(
@@ -160,7 +160,7 @@ def test_a_user_changes_the_password_and_every_other_session_ends(world: World, 
 
     assert change(owner) == 303
     owner.follow()
-    assert "Your password is changed" in owner.text
+    assert "Your password has been changed" in owner.text
     assert elsewhere.get("/clients").status == 303
     assert Person(world).sign_in(email).status == 401
     assert Person(world).sign_in(email, NEW).status == 303
@@ -177,9 +177,9 @@ def test_a_copy_of_the_cookie_of_before_is_worth_nothing_afterwards(world: World
 @pytest.mark.parametrize(
     ("current", "new", "field", "said"),
     [
-        ("wrong", NEW, "current_password", "This is not your password."),
+        ("wrong", NEW, "current_password", "This is not your current password."),
         (PASSWORD, "short", "password", "Password must have 10 to 256 characters."),
-        (PASSWORD, PASSWORD, "password", "The new password is the one you have."),
+        (PASSWORD, PASSWORD, "password", "The new password is the same as the current one."),
     ],
 )
 def test_a_change_that_is_refused_is_told_at_its_field(

@@ -189,9 +189,9 @@ def test_availability_is_told_in_words() -> None:
     records = [known(0), known(1, down=270), known(2, down=60), quiet(3)]
 
     assert available(records).description == (
-        "Asked on 3 of 10 days. Down on 2 of them; longest on 2 Feb 2026: 99.688 %, down 4 min 30 s."
+        "Requests on 3 of 10 days. Down on 2 of them; longest on 2 Feb 2026: 99.688 %, down 4 min 30 s."
     )
-    assert available(records[:1]).description == "Asked on 1 of 10 days. Never down."
+    assert available(records[:1]).description == "Requests on 1 of 10 days. Never down."
 
 
 def test_where_nothing_is_known_there_is_no_picture() -> None:

@@ -138,7 +138,7 @@ def test_a_month_is_shown_as_figures_pictures_and_tables(world: World, visitor: 
     (latest, _) = table(visitor, "Latency by day")
     assert latest == ["5 Feb 2026", *["128 ms"] * 3, *["4.0 ms"] * 3, "120 ms", "\u2013", "\u2013"]
     assert visitor.last.text.count('role="img"') == 3
-    assert "Asked on 2 of 28 days. Down on 1 of them; longest on 3 Feb 2026: 99.988 %, down 10 s." in visitor.text
+    assert "Requests on 2 of 28 days. Down on 1 of them; longest on 3 Feb 2026: 99.988 %, down 10 s." in visitor.text
 
 
 def test_every_picture_has_a_title_and_says_in_words_what_it_shows(world: World, visitor: Person) -> None:
@@ -174,7 +174,7 @@ def test_days_on_which_nobody_asked_give_no_picture(world: World, visitor: Perso
     visitor.get("/performance")
 
     assert 'role="img"' not in visitor.last.text
-    assert "Nobody asked this bank for anything on these days" in visitor.text
+    assert "There were no requests to this bank on these days" in visitor.text
     assert figures(visitor)["Availability"] == "\u2013"
 
 
@@ -189,7 +189,7 @@ def test_without_any_day_the_page_says_when_there_will_be_one(visitor: Person) -
 def test_a_day_that_is_over_and_not_reckoned_yet_is_told_of(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY - timedelta(days=1))
     visitor.get("/performance")
-    assert "1 Mar 2026 is not reckoned yet" in visitor.text
+    assert "1 Mar 2026 has not been computed yet" in visitor.text
 
     measured(world, BIC, YESTERDAY)
     visitor.get("/performance")
@@ -198,7 +198,7 @@ def test_a_day_that_is_over_and_not_reckoned_yet_is_told_of(world: World, visito
 
 def test_today_so_far_is_added_up(world: World, visitor: Person) -> None:
     visitor.get("/performance")
-    assert "Nobody has asked this bank for anything yet today." in visitor.text
+    assert "There have been no requests to this bank today." in visitor.text
 
     made = keeping(hourly(BIC, hours_of(TODAY)[8], answered=99, unanswered=6))
     world.hub.store.put(made.table, made.item)
@@ -226,7 +226,7 @@ def test_calls_that_have_not_come_to_the_bank_yet_are_told_as_such(
     )
     visitor.get("/performance")
 
-    assert "Nothing counted at this bank yet." in visitor.text
+    assert "No requests to this bank have been counted yet." in visitor.text
 
 
 def test_a_day_with_more_than_can_be_read_says_so(
@@ -236,7 +236,7 @@ def test_a_day_with_more_than_can_be_read_says_so(
     monkeypatch.setattr(CurrentDay, "of_bank", lambda *_: part)
     visitor.get("/performance")
 
-    assert "only a part of it is added up here" in visitor.text
+    assert "today's figures are partial" in visitor.text
     assert "Today so far Availability \u2013 Down \u2013 Error rate 0 %" in visitor.text
 
 
@@ -244,7 +244,7 @@ def test_without_banks_the_page_says_so(world: World, visitor: Person, monkeypat
     monkeypatch.setattr(world.hub.openbanking.banks, "directory", list)
 
     assert visitor.get("/performance").status == 200
-    assert "There is no bank yet" in visitor.text
+    assert "There are no banks yet" in visitor.text
     assert visitor.get("/performance?bic=NOBKGB2L").status == 404
 
 
@@ -256,17 +256,17 @@ def test_without_banks_the_page_says_so(world: World, visitor: Person, monkeypat
     [
         ("bic=NOBKGB2L", 404, "There is no bank with this BIC."),
         ("bic=%3Cb%3E", 404, "There is no bank with this BIC."),
-        ("from=tomorrow", 400, "This is no day. Write one like 2026-11-21."),
-        ("from=2026-02-30", 400, "This is no day."),
-        ("from=20260201", 400, "This is no day."),
-        ("to=2026-2-1", 400, "This is no day."),
-        ("to=\u0662026-02-01", 400, "This is no day."),
-        ("to=2026-03-02", 400, "The latest day that is over is 1 Mar 2026."),
-        ("to=9999-12-31", 400, "The latest day that is over is 1 Mar 2026."),
-        ("from=2026-02-02&to=2026-02-01", 400, "This is after the last day, 1 Feb 2026."),
-        ("from=2026-03-02", 400, "This is after the last day, 1 Mar 2026."),
-        ("from=2025-02-27&to=2026-02-28", 400, "These are more than 366 days. Begin on 28 Feb 2025 or later."),
-        ("from=0001-01-01&to=2026-02-28", 400, "These are more than 366 days."),
+        ("from=tomorrow", 400, "This is not a date. Enter one such as 2026-11-21."),
+        ("from=2026-02-30", 400, "This is not a date."),
+        ("from=20260201", 400, "This is not a date."),
+        ("to=2026-2-1", 400, "This is not a date."),
+        ("to=\u0662026-02-01", 400, "This is not a date."),
+        ("to=2026-03-02", 400, "The latest complete day is 1 Mar 2026."),
+        ("to=9999-12-31", 400, "The latest complete day is 1 Mar 2026."),
+        ("from=2026-02-02&to=2026-02-01", 400, "This is later than the last day, 1 Feb 2026."),
+        ("from=2026-03-02", 400, "This is later than the last day, 1 Mar 2026."),
+        ("from=2025-02-27&to=2026-02-28", 400, "This is more than 366 days. Start on 28 Feb 2025 or later."),
+        ("from=0001-01-01&to=2026-02-28", 400, "This is more than 366 days."),
         ("bic=NOBKGB2L&from=x", 400, "There is no bank with this BIC."),
     ],
 )

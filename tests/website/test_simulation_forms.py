@@ -104,14 +104,14 @@ def test_money_comes_in_by_what_the_address_takes() -> None:
 @pytest.mark.parametrize(
     ("action", "written", "told"),
     [
-        ("simulateAuthorization", USE | SHOP | {"amount": "much"}, "Amount: Write an amount of EUR like 25.00."),
+        ("simulateAuthorization", USE | SHOP | {"amount": "much"}, "Amount: Enter an amount of EUR such as 25.00."),
         ("simulateAuthorization", USE | SHOP | {"merchant_name": " "}, "Merchant is missing."),
         ("simulateExpiry", {}, "Authorization is missing."),
         ("simulateAuthorization", USE | SHOP | {"pin": "73"}, "PIN must have 4 digits."),
         ("simulateAuthorization", USE | SHOP | {"pin": "٣٣٣٣"}, "PIN must have 4 digits."),
         ("simulateAuthorization", USE | SHOP | {"cvc2": "73a"}, "CVC2 must have 3 digits."),
-        ("simulateExpiry", {"trans_link": LINK}, "Authorization is none of those to choose from."),
-        ("simulateExpiry", {"trans_link": f"{LINK}.978; "}, "Authorization is none of those to choose from."),
+        ("simulateExpiry", {"trans_link": LINK}, "Authorization is not one of the choices."),
+        ("simulateExpiry", {"trans_link": f"{LINK}.978; "}, "Authorization is not one of the choices."),
     ],
 )
 def test_what_cannot_be_meant_is_said(action: str, written: dict[str, str], told: str) -> None:
@@ -127,7 +127,7 @@ def test_everything_that_is_wrong_is_said_at_once_and_by_the_fields_names() -> N
         meant("simulateAuthorization", **USE | SHOP | wrong)
 
     assert list(invalid.value.errors.items()) == [
-        ("amount", "Amount: Write an amount of EUR like 25.00."),
+        ("amount", "Amount: Enter an amount of EUR such as 25.00."),
         ("merchant_name", "Merchant is missing."),
         ("pin", "PIN must have 4 digits."),
         ("cvc2", "CVC2 must have 3 digits."),

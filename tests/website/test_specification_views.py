@@ -73,7 +73,7 @@ def test_each_screen_lists_the_operations_of_its_tag_and_no_others(world: World)
     assert {"authorization", "account", "payments"} <= pages.keys()
     assert "List the PSU&#39;s accounts" in pages["account"]
     assert "Initiate a payment" in pages["payments"]
-    assert "Begin an authorization" in pages["authorization"]
+    assert "Start an authorization" in pages["authorization"]
     assert "Initiate a payment" not in pages["account"] + pages["authorization"]
 
 
@@ -262,7 +262,7 @@ def test_a_token_that_has_expired_is_not_brought_but_the_way_to_a_new_one_is(wor
     text = shown(world, "account", cookie, state="a-state").text
 
     assert TOKEN not in text
-    assert "no access token that is valid now" in text
+    assert "no valid access token at present" in text
     assert "/authorize/callback?state=a-state" in text
 
 

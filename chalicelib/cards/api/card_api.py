@@ -18,7 +18,7 @@ def refusal(status: int) -> Response:
 
 def _answer_failure(cards: CardContainer, incoming: Incoming, error: Exception) -> Response:
     if isinstance(error, WrongMethod):
-        return _error("NOT_JSON", "the card API takes POST only, with a JSON object as body")
+        return _error("NOT_JSON", "the card API accepts only POST requests with a JSON object as the body")
     log.defect("failed", error)
     return _error("INTERNAL")
 

@@ -115,10 +115,10 @@ class Authorizer:
         try:
             return self.proof.decline_code(card, presented, now)
         except (ClientError, BotoCoreError):
-            log.exception("keys not reached", card_id=card.id)
+            log.exception("keys unavailable", card_id=card.id)
             return NOT_AVAILABLE, {}
         except (Unsealable, KeyError):
-            log.exception("card data not opened", card_id=card.id)
+            log.exception("card data not decrypted", card_id=card.id)
             return MALFUNCTION, {}
 
     def force(

@@ -105,7 +105,10 @@ class ClearingFlow:
         card_context = read_card_context(context.items, context.catalogue, card)
         account = card_context.account_for(request.currency_ison)
         if account is None:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the card has no account in this currency, and converts none")
+            raise Refused(
+                Status.CURRENCY_NOT_SUPPORTED,
+                "the card has no account in this currency and does not convert currencies",
+            )
         authorization = authorization or self._new_authorization(request, context, card, account, transaction_type)
         return replace(authorization, account_id=account.id), card_context.with_account(account)
 
@@ -218,10 +221,10 @@ def _split_off(
 def _cleared_amount(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
     """The cleared amount to be refunded in part or in full. Raises: Refused."""
     if not (authorization.cleared and authorization.card_use.takes_money):
-        raise Refused(Status.WRONG_STATE, "nothing was cleared that could be given back")
+        raise Refused(Status.WRONG_STATE, "there is no cleared amount to refund")
     cleared = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))
     if cleared is None:
-        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "nothing was cleared in this currency")
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "no amount was cleared in this currency")
     if request.amount > cleared.left:
         raise Refused(Status.MORE_THAN_ORIGINAL)
     return cleared

@@ -51,7 +51,7 @@ class DisputeFlow:
         if case.dispute is None:
             return self._open_dispute(request, context, case)
         if request.amount not in (None, case.dispute.amount):
-            raise refused_field("amount", "value", "must be that of the dispute, or left out")
+            raise refused_field("amount", "value", "must be the dispute's amount or absent")
         return self._close_dispute(request, context, case, case.dispute)
 
     def _read_case(self, request: SimulateDispute, context: RequestContext) -> _Case:
@@ -60,7 +60,7 @@ class DisputeFlow:
         if lead is None or not context.can_see(lead):
             raise Refused(Status.NO_TRANSACTION)
         if lead.get("mti") != values.PRESENTMENT or lead["transaction_type"] in values.CREDIT_TYPES:
-            raise Refused(Status.WRONG_STATE, "only what a shop has collected is disputed")
+            raise Refused(Status.WRONG_STATE, "only a clearing that debits the holder can be disputed")
         row, *items = context.items(
             [
                 row_key(lead),
@@ -69,7 +69,7 @@ class DisputeFlow:
                 usage_counters.key("card", lead["card_id"]),
             ]
         )
-        assert row is not None and items[0] is not None and items[1] is not None, "what was booked stays"
+        assert row is not None and items[0] is not None and items[1] is not None, "booked records are never deleted"
         return _Case(
             lead,
             row,

@@ -76,7 +76,7 @@ class CardEventSender:
         head, kept = self.store.batch_get([head_key(manager_id), secrets_key(manager_id)])
         address = head.get("events_url") if head else None
         if address is None:
-            raise Undeliverable("the programme manager has no Events URL any more", final=True)
+            raise Undeliverable("the programme manager no longer has an Events URL", final=True)
         secrets = self.secrets.open_secrets(manager_id, kept)
         if not secrets:
             raise Undeliverable("the programme manager has no events secret")

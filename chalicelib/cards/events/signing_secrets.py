@@ -64,7 +64,9 @@ class EventSecrets:
         for attempt in range(ATTEMPTS):
             item = self.store.get(*secrets_key(manager_id))
             if item is None:
-                raise NoEventSecret(f"programme manager {manager_id} has no Events URL: `programme load` one first")
+                raise NoEventSecret(
+                    f"programme manager {manager_id} has no Events URL: load one with `programme load` first"
+                )
             plain, before = event_signing.new_secret(), event_signing.of_items(item["secrets"])
             after = event_signing.rotate_secrets(before, self._seal(manager_id, plain), self.clock.time(), overlap)
             try:
@@ -74,7 +76,7 @@ class EventSecrets:
                     self.store.wait(attempt)
                     continue
             return RotatedSecret(plain, after[0].valid_until)
-        raise Conflict("other operators changed the secrets at every attempt")
+        raise Conflict("the secrets were changed concurrently at every attempt")
 
     def open_secrets(self, manager_id: int, item: Item | None) -> list[str]:
         """The valid secrets in ``item`` in clear text, newest first. Raises: Unsealable."""

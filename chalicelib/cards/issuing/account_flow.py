@@ -52,7 +52,7 @@ class AccountFlow:
         account = context.find(Account, request.account_id)
         account.require(context.action)
         if request.account_status == CLOSED and not account.is_empty:
-            raise Refused(Status.WRONG_STATE, "an account is closed with zero balances only")
+            raise Refused(Status.WRONG_STATE, "an account can be closed only when its balances are zero")
         change = account.update(
             context.write_id,
             status=request.account_status,
@@ -69,7 +69,7 @@ class AccountFlow:
         programme = group_resolution.account_programme(context.catalogue, request.account_program_id)
         account.require(context.action)
         if account.currency not in programme.currencies:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the account's currency")
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not support the account's currency")
         members: dict[str, Any] = {
             "program_id": programme.id,
             "fee_group_id": group_resolution.keep_or_default(account.fee_group_id, programme.fee_group_ids),
@@ -115,7 +115,7 @@ class AccountFlow:
         items = context.items([Card.key(request.card_id), Account.key(request.account_id)])
         card, account = context.require_visible(Card, items[0]), context.require_visible(Account, items[1])
         if account.id not in card.account_ids:
-            raise Refused(Status.NO_CARD, "there is no such card of this account")
+            raise Refused(Status.NO_CARD, "this account has no such card")
         return Outcome([serialize_account(account)])
 
     def _owner_and_cards(
@@ -132,9 +132,9 @@ class AccountFlow:
             holder.require_room(1)
         for card in cards:
             if not request.skip_holder_validation and (holder is None or card.holder_id != holder.id):
-                raise Refused(Status.NO_CARD, "there is no such card of this holder")
+                raise Refused(Status.NO_CARD, "this holder has no such card")
             if len(card.account_ids) >= MOST_ACCOUNTS:
-                reason = f"has a card with {MOST_ACCOUNTS} accounts, and no card has more"
+                reason = f"includes a card that already has {MOST_ACCOUNTS} accounts, the maximum"
                 raise refused_field("cards", "length", reason)
         return holder, cards
 

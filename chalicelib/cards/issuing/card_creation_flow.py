@@ -140,7 +140,7 @@ def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | 
     holder = context.require_visible(Holder, items[0]) if owner else None
     accounts = [context.require_visible(Account, item) for item in items[len(owner) :]]
     if any(account.holder_id != of for account, of in zip(accounts, request.account_owner_id or (), strict=True)):
-        raise Refused(Status.NO_HOLDER, "there is no such holder of this account")
+        raise Refused(Status.NO_HOLDER, "this account has no such holder")
     return holder, accounts
 
 

@@ -34,7 +34,7 @@ class CardFlow:
         if not request.members().keys() - {"card_id", "access_level"}:
             return _activate(context, card)
         if card.has_too_many_mismatches(ACTIVATION, context.now):
-            raise Refused(Status.TOO_MANY_ATTEMPTS, "wrong card data were given too often today (UTC)")
+            raise Refused(Status.TOO_MANY_ATTEMPTS, "incorrect card data was submitted too often today (UTC)")
         if self._matches(card, request):
             return _activate(context, card)
         counted = card.update(context.write_id, wrong=card.with_wrong_entry(ACTIVATION, context.now))

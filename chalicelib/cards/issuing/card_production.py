@@ -77,7 +77,7 @@ def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) ->
     """
     converts = otherwise if wished is None else wished
     if converts and not programme.auto_conversion:
-        raise refused_field("auto_conversion", "value", "is not permitted by the programme")
+        raise refused_field("auto_conversion", "value", "is not allowed by the programme")
     return converts
 
 

@@ -111,9 +111,9 @@ def _check_card(request: ReissueCard, card: Card, programme: CardProgramme, virt
     if programme.id == card.program_id:
         return
     if programme.countries and card.country not in programme.countries:
-        raise refused_field("card_program_id", "value", "names a programme without the card's country")
+        raise refused_field("card_program_id", "value", "must be a programme that allows the card's country")
     if card.currency not in programme.currencies:
-        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not have the card's currency")
+        raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the programme does not support the card's currency")
 
 
 def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
@@ -121,7 +121,7 @@ def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> 
     if request.generate_new_pan == YES:
         return new_pan(programme.bin, programme.pan_length)
     if not old.startswith(programme.bin) or len(old) != programme.pan_length:
-        raise refused_field("generate_new_pan", "value", "must be 1 in a programme with other card numbers")
+        raise refused_field("generate_new_pan", "value", "must be 1: the old number does not fit the programme")
     return old
 
 

@@ -65,7 +65,7 @@ class HolderFlow:
         items = context.items([Holder.key(holder_id), Card.key(card_id)])
         holder, card = context.require_visible(Holder, items[0]), context.require_visible(Card, items[1])
         if card.holder_id != holder.id:
-            raise Refused(Status.NO_CARD, "there is no such card of this holder")
+            raise Refused(Status.NO_CARD, "this holder has no such card")
         return Outcome(serialize_holder(holder))
 
     def get_holder_accounts(

@@ -50,7 +50,7 @@ class Holder(Record):
         """Check that the holder may have this many more accounts. Raises: Refused."""
         has = len(self.account_ids or ())
         if has + accounts > MOST_ACCOUNTS:
-            raise refused_field("holder_id", "length", f"has {has} accounts; {MOST_ACCOUNTS} are the most")
+            raise refused_field("holder_id", "length", f"has {has} accounts; the maximum is {MOST_ACCOUNTS}")
 
     def update_accounts(self, accounts: Sequence[int], write_id: str) -> Update:
         """The update that adds accounts; fails if it would exceed the maximum."""

@@ -1,8 +1,8 @@
 """Charges: a movement's amount and fees on an account, and their entries.
 
-The prices are in fee groups. A price is a fixed part and a percentage of the movement's amount, together at least the
-minimum and at most the maximum. It is found in the currency of the entry, and then converted into the account's.
-Conversions are at the base rate, and every conversion and percentage is rounded once.
+Fee groups define prices. A price is a fixed part plus a percentage of the movement's amount, limited by a minimum and
+a maximum. It is computed in the fee entry's currency and then converted into the account's currency. Conversions use
+the base rate; every conversion and percentage is rounded once.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 class Charge:
     """A movement's amount and fees in the account's currency.
 
-    ``blends_conversion``: whether the conversion fee is part of the transaction's amount. A charge that ``reverses``
-    another movement moves the same amounts back, with the conversion fee.
+    ``blends_conversion``: whether the transaction's amount includes the conversion fee. If ``reverses`` is set, the
+    charge returns the amounts of another movement, including its conversion fee.
     """
 
     conversion: Conversion
@@ -53,23 +53,23 @@ class Charge:
 
     @property
     def blended_fee(self) -> int:
-        """The blended fees, which are part of the transaction's amount."""
+        """The sum of the blended fees, which the transaction's amount includes."""
         return sum(fee.amount for fee in self.fees if fee.blended)
 
     @property
     def cost(self) -> int:
-        """The programme manager's income."""
+        """The conversion fee and all other fees: the programme manager's income."""
         return self.conversion.fee + sum(fee.amount for fee in self.fees)
 
     @property
     def holder_amount(self) -> int:
-        """The transaction's amount in the account's currency."""
+        """The transaction's amount in the account's currency, including blended fees."""
         blended = self.blended_fee + (self.conversion.fee if self.blends_conversion else 0)
         return self.conversion.base_amount + (blended if self._adds_cost else -blended)
 
     @property
     def settlement_amount(self) -> int:
-        """The transaction's amount without fees other than the conversion's."""
+        """``holder_amount`` without fees, except a blended conversion fee."""
         return self.holder_amount - (self.blended_fee if self._adds_cost else -self.blended_fee)
 
     @property
@@ -86,7 +86,7 @@ class Charge:
         return replace(self, conversion=part, fees=[fee for fee in shares if fee.amount])
 
     def increase_over(self, before: Charge) -> Charge:
-        """The charge for the increase over ``before``: the additional amount and fees."""
+        """The additional amount and fees over ``before``, as a charge."""
         paid = {fee.code: fee.amount for fee in before.fees}
         fees = [replace(fee, amount=fee.amount - paid.get(fee.code, 0)) for fee in self.fees]
         rest = self.share(self.conversion.amount - before.conversion.amount)
@@ -94,7 +94,7 @@ class Charge:
 
     @property
     def reversal(self) -> Charge:
-        """The reversal; only the conversion fee is returned."""
+        """The charge that reverses this one. It returns the amount and the conversion fee, but no other fees."""
         return replace(self, fees=(), debit=not self.debit, reverses=True)
 
     @property
@@ -114,7 +114,9 @@ class Charge:
         return cls(**{**plain, **made})
 
     def book(self, movement: Movement, account: LedgerAccount, against: str) -> None:
-        """Book the base amount against ``against``, in that book's own currency, and the fees."""
+        """Book the base amount on the account, the counter-entry in ``against`` in the movement's currency, and the
+        fees.
+        """
         converted = self.conversion
         sign = -1 if self.debit else 1
         if converted.currency == account.currency:
@@ -128,14 +130,14 @@ class Charge:
     def list_transactions(
         self, movement: Movement, account: LedgerAccount, main: Transaction, fee_ids: Sequence[int]
     ) -> None:
-        """Add the transactions to the account's list: the main one, and one for each fee that is not blended."""
+        """Add the main transaction and a transaction for each separate fee to the account's list."""
         movement.list_transaction(account, main)
         for number, fee in zip(fee_ids, self.separate_fees, strict=True):
             movement.list_transaction(account, fee_transaction(number, fee, account, main))
 
     @property
     def separate_fees(self) -> list[Fee]:
-        """The fees that are separate transactions."""
+        """The fees that are not blended; each is a transaction."""
         return [fee for fee in self.fees if not fee.blended]
 
     @property
@@ -163,9 +165,9 @@ def convert_movement(
     debit: bool,
     cleared: ClearedAmount | None = None,
 ) -> Conversion:
-    """An amount in the currency ``to``; of an external payment never rounded in the holder's favour. Raises: NoRate.
+    """Convert a movement's amount into the currency ``to``. External payments are rounded in the programme's favour.
 
-    ``cleared``: the clearing that a refund returns a part of, if it names one.
+    ``cleared``: the cleared amount that a refund partly or fully returns, if known. Raises: NoRate.
     """
     if cleared is not None:
         pay, get = (convert_movement(catalogue, facts, to, cleared.amount, debit=each) for each in (True, False))
@@ -212,9 +214,9 @@ def fees_within(fees: Sequence[Fee], left: int) -> list[Fee]:
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """A price in minor units of the account's currency.
+    """A fee in minor units of the account's currency.
 
-    ``blended``: part of the transaction's amount; otherwise a transaction of its own.
+    ``blended``: included in the transaction's amount; otherwise a separate transaction.
     """
 
     code: str
@@ -231,7 +233,7 @@ def fees_of(
     currency: int,
     account_currency: int,
 ) -> list[Fee]:
-    """The fees for a movement of ``amount`` in ``currency``: for each code, the first matching entry.
+    """The non-zero fees for a movement of ``amount`` in ``currency``, from the first matching entry of each fee code.
 
     Raises: NoRate.
     """
@@ -244,9 +246,9 @@ def fees_of(
 
 
 def entry_of(group: FeeGroup, code: str, currency: int, country: int | None = None) -> FeeEntry | None:
-    """The entry of a custom fee: the first of the code in this currency for this country.
+    """The entry for a custom fee: the first with this code that matches the currency and country.
 
-    Otherwise the first of the code; ``None`` for an unknown code.
+    Falls back to the first entry with this code. ``None`` if the code is unknown.
     """
     entries = [entry for entry in group.entries if entry.code == code]
     fitting = (entry for entry in entries if entry.currency == currency and in_country(entry, country))
@@ -256,9 +258,9 @@ def entry_of(group: FeeGroup, code: str, currency: int, country: int | None = No
 def price_of(
     catalogue: Catalogue, entry: FeeEntry, account_currency: int, linked: tuple[int, int] | None = None
 ) -> Fee | None:
-    """The price of a custom fee, which may be 0; ``linked`` is amount and currency of the transaction that it is for.
+    """The price of a custom fee, possibly 0. ``linked``: amount and currency of the transaction that the fee is for.
 
-    Without such a transaction it is the fixed part, and ``None`` for an entry that has none. Raises: NoRate.
+    Without ``linked``, no percentage is charged; ``None`` if the entry has no fixed price either. Raises: NoRate.
     """
     if linked is None and entry.fixed is None:
         return None
@@ -266,7 +268,7 @@ def price_of(
 
 
 def _price_entry(catalogue: Catalogue, entry: FeeEntry, base: tuple[int, int] | None, account_currency: int) -> Fee:
-    """The price by an entry; ``base`` is the amount, with its currency, that the percentage is of."""
+    """The price for an entry. Its percentage applies to ``base``, an amount and its currency. Raises: NoRate."""
     price = entry.fixed or 0
     if entry.percent and base is not None:
         amount, currency = base

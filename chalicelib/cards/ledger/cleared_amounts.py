@@ -1,4 +1,4 @@
-"""Cleared amounts and their refunds: refunds and disputes never exceed them (decisions, Money)."""
+"""Cleared amounts: the limit for their refunds and disputes (decisions, Money)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class ClearedAmount:
     """The clearings of one ``trans_link`` in one currency, in minor units.
 
     Attributes:
-        amount: in that currency; ``given_back``: refunded or disputed.
-        debited: paid by the account, in its own currency, with the conversion fee, without other fees.
-        credited: the part of that which was given back.
-        rate: the base rate of all conversions; ``None`` if clearings and refunds had several, or it is not known.
+        amount: the cleared amount in that currency; ``given_back``: the part that was refunded or disputed.
+        debited: the amount debited from the account, in its currency, with the conversion fee but no other fees.
+        credited: the part of ``debited`` that was returned to the account.
+        rate: the base rate of all conversions; ``None`` if the rates differ or are unknown.
     """
 
     amount: int
@@ -37,7 +37,7 @@ class ClearedAmount:
         return self.amount - self.given_back
 
     def covers(self, credit: int) -> bool:
-        """Whether the account may be credited with this amount."""
+        """Whether ``credit`` can be returned to the account without exceeding ``debited``."""
         return self.credited + credit <= self.debited
 
     def add_clearing(self, conversion: Conversion) -> Self:
@@ -59,15 +59,16 @@ class ClearedAmount:
         return replace(self, given_back=self.given_back + amount, credited=self.credited + credit)
 
     def share(self, whole: int, part: int) -> int:
-        """The part of ``whole`` in the ratio of ``part`` to the cleared amount, rounded down."""
+        """``whole`` times the ratio of ``part`` to the cleared amount, rounded down."""
         return whole * part // self.amount
 
     def convert_refund(self, amount: int, debit: Conversion, credit: Conversion) -> Conversion:
-        """The refund of ``amount``; ``debit`` and ``credit`` convert the whole amount at today's rates.
+        """The refund of ``amount``; ``debit`` and ``credit`` convert the whole cleared amount at today's rates.
 
-        A refund credits the rounded-down share of all refunds so far, less what was credited before: many small refunds
-        credit no more than a large one, and the last one credits the remainder. When rates have changed, a refund
-        credits its own share at today's rate only. Together they never credit more than their share of ``debited``.
+        A refund credits the rounded-down share of all refunds so far, minus the amount already credited: many small
+        refunds credit no more than a large one, and the last one credits the remainder. If the rate has changed, a
+        refund credits its own share at today's rate. In total, refunds never credit more than their share of
+        ``debited``.
         """
         if credit.currency == credit.holder_currency:
             return replace(credit, amount=amount, base_amount=amount, holder_amount=amount)

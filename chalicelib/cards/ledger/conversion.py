@@ -1,7 +1,7 @@
-"""Percentages and currency conversions, exact until rounded once.
+"""Percentages and currency conversions, computed exactly and rounded once.
 
-Amounts are integers in minor units and never negative. Currencies are numeric codes of ISO 4217, which differ in their
-minor units: the yen has none, the Kuwaiti dinar has three decimals.
+Amounts are non-negative integers in minor units. Currencies are numeric ISO 4217 codes and differ in their decimal
+places: the yen has none, the Kuwaiti dinar has three.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from chalicelib.foundation.fields.registries import minor_units
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
-"""Holds every digit of amount times rate times percentage; a lost digit is an error."""
+"""Keeps every digit of amount times rate times percentage; raises an error if a digit would be lost."""
 _ONE = Decimal(1)
 NEAREST, UP, DOWN = ROUND_HALF_UP, ROUND_CEILING, ROUND_FLOOR
 """Rounding to minor units: half away from zero, or never in the holder's favour."""
@@ -28,10 +28,10 @@ class NoRate(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """An amount of one currency in an account of another.
+    """An amount converted into an account's currency.
 
-    ``base_amount`` has the value of ``amount``; ``holder_amount`` is paid or received by the holder, at a rate that is
-    worse by the programme's markup. The difference is the ``fee``.
+    ``base_amount`` is ``amount`` at the base rate. ``holder_amount`` is the amount that the holder pays or receives, at
+    the base rate plus or minus the programme's markup. ``fee`` is the difference.
     """
 
     amount: int
@@ -45,33 +45,33 @@ class Conversion:
 
 
 def round_exact(exact: Decimal, rounding: str = NEAREST) -> int:
-    """Round to a whole number: half away from zero, or ``UP`` or ``DOWN``."""
+    """Round to an integer: ``NEAREST`` (halves away from zero), ``UP`` or ``DOWN``."""
     return int(exact.to_integral_value(rounding))
 
 
 def percentage(amount: int, percent: Decimal) -> int:
-    """A percentage of an amount."""
+    """``percent`` per cent of ``amount``, rounded to the nearest minor unit."""
     return round_exact(_EXACT.scaleb(_EXACT.multiply(amount, percent), -2))
 
 
 def portion(whole: int, part: int, of: int) -> int:
-    """The share of ``whole`` that ``part`` is ``of``, rounded half up; all of it for all."""
+    """``whole`` times the ratio of ``part`` to ``of``, rounded half up; at most ``whole``."""
     if part >= of:
         return whole
     return (2 * whole * part + of) // (2 * of)
 
 
 def convert(amount: int, rate: Decimal, of: int, to: int, rounding: str = NEAREST) -> int:
-    """An amount of the currency ``of`` in the currency ``to``; ``rate`` is what one whole unit is worth in whole units.
+    """Convert an amount at ``rate``, the price of one major unit of ``of`` in major units of ``to``.
 
-    Both currencies have minor units.
+    ISO 4217 must define minor units for both currencies.
     """
     digits = minor_units()
     return round_exact(_EXACT.scaleb(_EXACT.multiply(amount, rate), digits[to] - digits[of]), rounding)
 
 
 def convert_at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) -> int:
-    """An amount of the currency ``of`` in the currency ``to``, without a markup. Raises: NoRate."""
+    """Convert an amount from the currency ``of`` to the currency ``to`` without markup. Raises: NoRate."""
     if of == to:
         return amount
     rate = _rate(catalogue, of, to)
@@ -83,7 +83,10 @@ def convert_at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) ->
 def conversion(
     catalogue: Catalogue, amount: int, currency: int, to: int, *, debit: bool, rounding: str = NEAREST
 ) -> Conversion | None:
-    """Convert an amount that an account in the currency ``to`` pays (``debit``) or gets; ``None`` without a rate."""
+    """Convert an amount for an account in currency ``to`` that pays (``debit``) or receives it.
+
+    Returns ``None`` if there is no rate.
+    """
     if currency == to:
         return Conversion(amount, currency, amount, amount, to, _ONE, _ONE, 0)
     rate = _rate(catalogue, currency, to)
@@ -98,5 +101,5 @@ def conversion(
 
 
 def _rate(catalogue: Catalogue, of: int, to: int) -> Rate | None:
-    """The rate between two different currencies, if both have minor units."""
+    """The rate between two different currencies; ``None`` if there is none or one has no ISO 4217 minor units."""
     return catalogue.rate(of, to) if {of, to} <= minor_units().keys() else None

@@ -1,9 +1,9 @@
-"""The ledger: every movement of money is one set of entries that sum to zero in each currency.
+"""The ledger: every movement of money is a set of entries that sum to zero in each currency.
 
-A movement is written in the transaction of what causes it: the balances that it changes, a row for each account with
-the whole set and the balances afterwards, the transactions that it shows as, and what it counts in limits. The balances
-of an account are the sum of its rows, always. The other sides of its entries are books without balances of their own,
-so that no two accounts ever write the same item.
+A movement is written in the same DynamoDB transaction as its cause. It consists of the changed balances, a row per
+account with all entries and the new balances, the transactions that the holder sees, and the limit counts. The
+balances of an account always equal the sum of its rows. Contra books have no stored balances, so movements on
+different accounts never write the same item.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 Balance = Literal["settled", "held", "reserved"]
 BALANCES: tuple[Balance, ...] = get_args(Balance)
 MOVEMENT = "movement"
-"""The prefix of an account's rows, which continue in order of time."""
+"""The key prefix of an account's rows, which are numbered in chronological order."""
 
 EXTERNAL, NETWORK, FEES, CONVERSION = "external", "network", "fees", "conversion"
 """The contra books of payments, card use, fees and conversions."""
@@ -29,12 +29,12 @@ OTHER_SIDE: dict[Balance, str] = {"held": "pending", "reserved": "disputed"}
 
 
 class Unbalanced(Exception):
-    """A movement's entries do not sum to zero: a defect; nothing is written."""
+    """A movement's entries do not sum to zero. This is a defect, and nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry: minor units of a currency in a book."""
+    """An amount in a book, in minor units of a currency."""
 
     book: str
     currency: int
@@ -49,11 +49,11 @@ class Movement:
     """A movement under construction.
 
     Args:
-        cause: in words for the operator.
-        at: the time of recording in Unix milliseconds, or just after an account's last movement.
-        write_id: identifies the writing attempt.
-        tally: counts and lists that are written with it.
-        about: further members of its rows, for example its payment.
+        cause: a description for the operator.
+        at: the time of recording in Unix milliseconds; delayed if an account's last movement is not earlier.
+        write_id: identifies the write attempt.
+        tally: the counter and list changes to write with the movement.
+        about: additional members of its rows, for example its payment.
     """
 
     def __init__(self, cause: str, at: int, write_id: str, tally: CounterChanges | None = None, **about: Any) -> None:
@@ -68,43 +68,43 @@ class Movement:
         self._transactions: list[tuple[LedgerAccount, Transaction]] = []
 
     def hold(self, account: LedgerAccount, amount: int) -> None:
-        """Hold ``amount`` of the account; a negative amount releases it."""
+        """Hold ``amount`` on the account; a negative amount releases a hold."""
         self._enter_pair(account, "held", amount)
 
     def reserve(self, account: LedgerAccount, amount: int) -> None:
-        """Reserve ``amount`` until a dispute is over; a negative amount releases it."""
+        """Reserve ``amount`` until a dispute is resolved; a negative amount releases it."""
         self._enter_pair(account, "reserved", amount)
 
     def book(self, account: LedgerAccount, amount: int, against: str) -> None:
-        """Credit the account with ``amount``, or debit a negative one, against the book ``against``."""
+        """Credit the account with ``amount``, or debit it if negative, against the book ``against``."""
         self._enter(account, "settled", amount)
         self._add_entry(against, account.currency, -amount)
 
     def exchange(self, currency: int, amount: int, against: str) -> None:
-        """Balance an entry against ``CONVERSION`` with ``amount`` of another currency.
+        """Exchange an amount booked against ``CONVERSION`` for ``amount`` in another currency.
 
-        A positive amount goes to the book ``against``, a negative one comes from it.
+        A positive amount is credited to the book ``against``, a negative one debited from it.
         """
         self._add_entry(CONVERSION, currency, -amount)
         self._add_entry(against, currency, amount)
 
     def set_members(self, account: LedgerAccount, **members: Any) -> None:
-        """Set further members in an account's write."""
+        """Set additional members of the account in the write that updates its balances."""
         self._members.setdefault(account.owner, {}).update(members)
 
     def list_by_card(self, *cards: Counters) -> None:
-        """Add its transactions to the lists of these cards, after all existing rows."""
+        """Append the movement's transactions to the lists of these cards."""
         for kept in cards:
             self._cards[kept.owner] = kept
             self._at = max(self._at, self._tally.current(kept).last_at + 1)
 
     @property
     def at(self) -> int:
-        """When it is recorded, in Unix milliseconds, as far as no account's last movement is later."""
+        """The time of recording in Unix milliseconds; ``operations`` uses a later one if an account requires it."""
         return self._at
 
     def continue_card_list(self, kept: Counters, at: int) -> None:
-        """Have a card's order go on from something else that is listed under it with this movement."""
+        """Place later rows of the card's lists after ``at``, the time of a row written together with this movement."""
         self._tally.note_listing(kept, at)
 
     def list_transaction(self, account: LedgerAccount, transaction: Transaction) -> None:
@@ -113,12 +113,12 @@ class Movement:
         self._transactions.append((account, transaction))
 
     def account_after(self, account: LedgerAccount) -> LedgerAccount:
-        """The account as it will be after the movement."""
+        """The account after the movement."""
         changes = {name: self._entries.get((book_of(account, name), account.currency), 0) for name in BALANCES}
         return account.after_movement(self._at, **changes)
 
     def operations(self) -> list[Operation]:
-        """The writes; they fail if any of the accounts has changed. Raises: Unbalanced."""
+        """The writes; they fail if any of the accounts was changed concurrently. Raises: Unbalanced."""
         entries = [Entry(book, currency, amount) for (book, currency), amount in self._entries.items() if amount]
         if left := imbalance(entries):
             raise Unbalanced(f"{self._head['cause']}: {left}")
@@ -160,7 +160,7 @@ class Movement:
 
 
 def imbalance(entries: Sequence[Entry]) -> dict[int, int]:
-    """The sum of each currency; empty if all are zero."""
+    """The non-zero sums by currency; empty if the entries are balanced."""
     sums: dict[int, int] = {}
     for entry in entries:
         sums[entry.currency] = sums.get(entry.currency, 0) + entry.amount

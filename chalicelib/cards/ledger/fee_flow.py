@@ -26,7 +26,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Price:
-    """A custom fee: ``amount`` in a currency, and ``holder_amount`` in the account's, at ``rate``."""
+    """A custom fee: ``amount`` in its currency, and ``holder_amount`` in the account's, converted at ``rate``."""
 
     amount: int
     currency: int
@@ -48,7 +48,7 @@ class FeeFlow:
         wished = request.currency_ison or account.currency
         entry = entry_of(group, request.fee_code, wished, request.country_ison)
         if entry is None:
-            raise refused_field("fee_code", "value", "is no code of the fee group")
+            raise refused_field("fee_code", "value", "is not a code in the fee group")
         if card is not None:
             card.require(context.action, context.now)
         account.require(context.action)
@@ -91,7 +91,7 @@ class FeeFlow:
     def _read_records(
         self, request: messages.CreateCustomFee, context: RequestContext
     ) -> tuple[Card | None, Account, Item | None, list[Counters]]:
-        """The card if one is named, the account that pays, the transaction that the fee is for, the card's counters.
+        """The card (if named), the account to charge, the linked transaction, and the card's counters.
 
         Raises: Refused.
         """
@@ -112,16 +112,16 @@ class FeeFlow:
         if account is None:
             account = self._choose_account(request, context, card, linked)
         if card is not None and account.id not in card.account_ids:
-            raise Refused(Status.NO_CARD, "there is no such card of this account")
+            raise Refused(Status.NO_CARD, "this account has no such card")
         if linked is not None and linked["account"] != account.owner:
-            raise Refused(Status.NO_TRANSACTION, "there is no such transaction of this account")
+            raise Refused(Status.NO_TRANSACTION, "this account has no such transaction")
         listed = [Counters.from_item("card", card.id, found["counters"])] if card is not None else []
         return card, account, linked, listed
 
     def _choose_account(
         self, request: messages.CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
     ) -> Account:
-        """The account of the transaction, or the card's account in the requested currency. Raises: Refused."""
+        """The linked transaction's account, or the card's account in the requested currency. Raises: Refused."""
         assert card is not None, "a card or an account is named"
         currency = request.account_currency
         items = context.items([Account.key(number) for number in card.account_ids])
@@ -137,7 +137,7 @@ class FeeFlow:
 def _choose_price(
     request: messages.CreateCustomFee, context: RequestContext, entry: FeeEntry, account: Account, linked: Item | None
 ) -> _Price:
-    """The requested fee, or the entry's. Raises: Refused."""
+    """The requested amount, or the entry's price. Raises: Refused."""
     price = None
     try:
         if request.amount is not None:
@@ -155,14 +155,14 @@ def _choose_price(
     if price is None:
         raise refused_field("amount", "required", "is required: the fee code has no fixed price")
     if price.holder_amount <= 0:
-        raise refused_field("amount", "value", "must come to something in the account's currency")
+        raise refused_field("amount", "value", "must not convert to zero in the account's currency")
     return price
 
 
 def _fee_transaction(
     number: int, request: messages.CreateCustomFee, price: _Price, card: Card | None, linked: Item | None
 ) -> Transaction:
-    """The fee as its account's list of transactions shows it, linked to the transaction that it is for."""
+    """The fee's transaction, with a link to the transaction that the fee is for."""
     return Transaction(
         id=number,
         transaction_type=FEE,

@@ -1,4 +1,4 @@
-"""Limits: groups, their entries, and their remainders (specification, Limit operations)."""
+"""Limits: limit groups, their entries and remaining amounts (specification, Limit operations)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _group_of(context: RequestContext, record: Card | Account | Holder) -> Limit
 
 
 def _serialize_scope(group: LimitGroup, entry: LimitEntry) -> messages.LimitScope:
-    """The scope of an entry."""
+    """The conditions under which an entry counts a transaction."""
     return {
         "amount_currency_ison": entry.amount_currency,
         "duration": entry.duration,
@@ -90,7 +90,7 @@ def _serialize_entry(group: LimitGroup, entry: LimitEntry) -> messages.LimitEntr
 
 
 def _serialize_left(group: LimitGroup, left: LimitLeft) -> messages.LimitStatusRecord:
-    """An entry with its remainder; the largest number for an unset bound."""
+    """An entry with its remaining amounts; if unlimited, the maximum value of the field."""
     entry = left.entry
     record: messages.LimitStatusRecord = {
         **_serialize_scope(group, entry),

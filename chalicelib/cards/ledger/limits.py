@@ -1,8 +1,8 @@
-"""Limits on the number, sum and countries of movements within a window of time.
+"""Limits on the number, sum and countries of movements within a time window.
 
-Every entry of a limit group counts its movements in windows of its own: UTC days, ISO weeks, months or years. An entry
-for single transactions counts nothing. Times are Unix seconds, amounts are in minor units; an amount counts in the
-currency of the entry, at the base rate.
+Every entry of a limit group counts movements in windows of its duration: UTC days, ISO weeks, months or years. An entry
+for single transactions keeps no counts. Times are Unix seconds, amounts are in minor units. Amounts are converted into
+the entry's currency at the base rate.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _A_MONDAY = 4 * _DAY
 
 @dataclass(frozen=True, slots=True)
 class WindowUsage:
-    """The usage that a movement adds to the window starting at ``start``; subtracted again on release.
+    """A movement's counts in the window that starts at ``start``, subtracted again on release.
 
     ``country`` is set only if the entry limits the number of countries.
     """
@@ -47,7 +47,7 @@ class WindowUsage:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The counts since ``start``; ``countries`` has the number of movements by country."""
+    """The counts since ``start``; ``countries`` maps each country to its number of movements."""
 
     start: int
     count: int = 0
@@ -55,9 +55,7 @@ class Window:
     countries: Mapping[int, int] = field(default_factory=dict)
 
     def add(self, counted: WindowUsage, times: Literal[1, -1] = 1) -> Window:
-        """The window with a movement added, or with a released one subtracted (``times=-1``); counts never go below
-        zero.
-        """
+        """The window with a movement added, or subtracted on release (``times=-1``). Counts never go below zero."""
         countries = dict(self.countries)
         if counted.country is not None:
             countries[counted.country] = countries.get(counted.country, 0) + times
@@ -70,7 +68,7 @@ class Window:
 
 
 Windows = Mapping[str, Window]
-"""The windows of a card, an account or a holder, by the ids of group and entry: ``3.1``, or ``risk.7.1`` for a rule."""
+"""The windows of a card, an account or a holder, keyed by group and entry: ``3.1``, or ``risk.7.1`` for a risk rule."""
 
 OF_RISK = "risk."
 """The prefix of risk rules' windows."""
@@ -78,7 +76,7 @@ OF_RISK = "risk."
 
 @dataclass(frozen=True, slots=True)
 class LimitLeft:
-    """The remaining limits of an entry, ``None`` if unbounded. ``date_valid`` is the first second after the window."""
+    """The remaining limits of an entry; ``None`` if unlimited. ``date_valid`` is the first second after the window."""
 
     entry: LimitEntry
     count: int | None
@@ -88,7 +86,7 @@ class LimitLeft:
 
 
 class LimitExceeded(Exception):
-    """A movement exceeds an entry: it needs ``asked``, but only ``left`` remains of ``bound``."""
+    """A movement exceeds an entry: it requires ``asked``, but only ``left`` of ``bound`` remains."""
 
     def __init__(self, entry: LimitEntry, bound: Bound, asked: int, left: int) -> None:
         self.entry = entry
@@ -99,7 +97,7 @@ class LimitExceeded(Exception):
 
 
 def window_bounds(duration: int, now: int) -> tuple[int, int]:
-    """The first second of the window that ``now`` is in, and the first second after it."""
+    """The first second of the window that contains ``now``, and the first second after it."""
     today = datetime.fromtimestamp(now, UTC)
     match duration:
         case values.PER_TRANSACTION:
@@ -128,11 +126,11 @@ def count_movement(
     forced: bool = False,
     further: int | None = None,
 ) -> tuple[Windows, list[WindowUsage]]:
-    """Count a movement of ``amount`` in ``currency``; answers the windows afterwards and the counts.
+    """Count a movement of ``amount`` in ``currency``. Returns the updated windows and the movement's counts.
 
-    A ``forced`` movement is never refused; its amount counts only with a rate. A movement on top of a ``further``
-    amount, counted before, is part of the same transaction: only its own amount counts, but bounds of single
-    transactions apply to both together. Windows that are over are left out.
+    A ``forced`` movement is never refused; its amount counts as 0 if there is no rate. ``further`` is an amount of the
+    same transaction that was already counted: only ``amount`` is counted, but limits on single transactions apply to
+    the sum.
 
     Raises: LimitExceeded, NoRate.
     """
@@ -156,7 +154,7 @@ def count_movement(
 
 
 def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
-    """The windows without a movement's counts; windows that are over stay unchanged."""
+    """The windows after a movement's counts are subtracted. Counts of past windows are ignored."""
     changed = dict(windows)
     for share in counted:
         found = changed.get(share.key)
@@ -173,7 +171,8 @@ def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[Limi
 def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[tuple[str, Window]]:
     """The current windows, including those of risk rules.
 
-    Windows of unknown entries stay for a year, since this process may not know a new entry yet.
+    A window of an unknown entry is kept until its calendar year ends, because this process may not have loaded a
+    new entry yet.
     """
     durations: dict[str, int] = {}
     for name in {key.rpartition(".")[0] for key in windows}:
@@ -184,7 +183,10 @@ def live_windows(catalogue: Catalogue, windows: Windows, now: int) -> Iterator[t
 
 
 def current_window(duration: int, found: Window | None, now: int) -> Window:
-    """The window to count in. One that began later than the clock's stays: the clock that began it is ahead."""
+    """The window to count in: the stored one if it is current, otherwise a new one.
+
+    A stored window with a later start is also used, because another process's clock may be ahead.
+    """
     start, _ = window_bounds(duration, now)
     if found is None or found.start < start or duration == values.PER_TRANSACTION:
         return Window(start)
@@ -197,12 +199,12 @@ def _start_of_month(year: int, month: int) -> int:
 
 
 def _entries(group: LimitGroup | None) -> list[tuple[str, LimitEntry]]:
-    """The entries of a group with the keys of their windows."""
+    """The entries of a group, each with its window key."""
     return [(f"{group.id}.{entry.id}", entry) for entry in group.entries] if group else []
 
 
 def _durations(catalogue: Catalogue, name: str) -> dict[str, int]:
-    """The durations of a group's entries, by the keys of their windows; ``name`` is what these have in common."""
+    """Durations by window key for the group whose windows have the key prefix ``name``."""
     if name.startswith(OF_RISK):
         risk_group = catalogue.risk_groups.get(int(name.removeprefix(OF_RISK)))
         rules = risk_group.rules if risk_group else ()
@@ -211,7 +213,7 @@ def _durations(catalogue: Catalogue, name: str) -> dict[str, int]:
 
 
 def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
-    """The amount to count for an entry; 0 if the entry has no amount limit. Raises: NoRate, unless ``forced``."""
+    """The amount in the entry's currency; 0 without an amount limit. Raises: NoRate, unless ``forced`` (then 0)."""
     if entry.amount is None:
         return 0
     try:
@@ -237,7 +239,7 @@ def _subtract_used(bound: int | None, used: int) -> int | None:
 
 
 def _require_left(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
-    """Check a movement against the remaining limits. Raises: LimitExceeded."""
+    """Check a movement against the limits that remain in a window. Raises: LimitExceeded."""
     left = _limit_left(entry, found)
     is_new_country = share.country is not None and share.country not in found.countries
     bounds: list[tuple[Bound, int, int | None]] = [

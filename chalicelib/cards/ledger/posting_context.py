@@ -1,4 +1,4 @@
-"""The context of a movement: account, holder, card, and their usage of limits."""
+"""The records needed to post a movement: account, holder, card and limit counters."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _NO_RATE = "there is no exchange rate for this currency"
 Usage = dict[str, list[dict[str, Any]]]
-"""The counts of a movement by owner of the counters, as stored in an item."""
+"""A movement's counts by counter owner, in the form stored in items."""
 
 
 class OverLimit(Refused):
-    """A movement exceeds a limit; ``bound`` is the exceeded one."""
+    """A movement exceeds a limit. ``bound`` is the exceeded bound: amount, count or countries."""
 
     def __init__(self, kept: Counters, exceeded: LimitExceeded) -> None:
         self.bound: Bound = exceeded.bound
@@ -35,7 +35,7 @@ class OverLimit(Refused):
 
 @dataclass(frozen=True, slots=True)
 class PostingContext:
-    """The records as read."""
+    """An account with its holder, card, limit counters and configuration, as read."""
 
     catalogue: Catalogue
     account: LedgerAccount
@@ -48,7 +48,7 @@ class PostingContext:
         return self.holder.details.get("country_ison") if self.holder else None
 
     def attributes(self, transaction_type: int, currency: int, country: int | None) -> TransactionAttributes:
-        """What an external payment is for fees and limits; ``country`` is the other bank's."""
+        """An external payment's attributes for fees and limits; ``country`` is that of the other bank."""
         return TransactionAttributes(transaction_type, currency, country=country, holder_country=self.holder_country)
 
     def charge(
@@ -60,10 +60,10 @@ class PostingContext:
         fee_group_id: int | None = None,
         cleared: ClearedAmount | None = None,
     ) -> Charge:
-        """The charge of ``amount`` of ``facts.currency`` on the account. Raises: Refused.
+        """The charge for ``amount`` in ``facts.currency`` on the account. Raises: Refused.
 
-        Fees are those of the account's group, unless another one is named. Fees on a credit are at most its amount.
-        ``cleared``: the clearing that a refund returns a part of, if it names one.
+        ``fee_group_id`` defaults to the account's fee group. Fees on a credit never exceed its amount. ``cleared``: the
+        cleared amount that a refund partly or fully returns, if known.
         """
         catalogue, account = self.catalogue, self.account
         group = catalogue.fee_groups.get(fee_group_id or account.fee_group_id or 0)
@@ -77,14 +77,14 @@ class PostingContext:
         return Charge(converted, blends, fees if debit else fees_within(fees, converted.holder_amount), debit)
 
     def purchase_amount(self, currency: int, amount: int) -> int:
-        """What a purchase takes of the account now, with the conversion's fee and no other. Raises: Refused."""
+        """The amount that a purchase debits, with the conversion fee but no other fees. Raises: Refused."""
         taken = conversion(self.catalogue, amount, currency, self.account.currency, debit=True)
         if taken is None:
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, _NO_RATE)
         return taken.holder_amount
 
     def require_funds(self, amount: int) -> None:
-        """Raises: Refused, when less than ``amount`` is available."""
+        """Check that ``amount`` is available. Raises: Refused."""
         if self.account.available < amount:
             raise Refused(Status.NO_FUNDS)
 
@@ -98,10 +98,11 @@ class PostingContext:
         forced: bool = False,
         further: int | None = None,
     ) -> Usage:
-        """Count a movement in all limits; answers the counts. Raises: OverLimit, Refused.
+        """Count a movement in all limits and return its counts. Raises: OverLimit, Refused.
 
-        A ``forced`` movement is never refused; one on top of a ``further`` amount is part of a counted transaction. The
-        groups of holder and card are as they were read; a group assigned meanwhile applies to the next movement.
+        A ``forced`` movement is never refused; ``further`` is an amount of the same transaction that was already
+        counted. If the holder or card is assigned a different limit group after it was read, that group applies from
+        the next movement.
         """
         usage: Usage = {}
         for kept in self.counters:
@@ -121,14 +122,14 @@ class PostingContext:
         return usage
 
     def release(self, usage: Usage | None, tally: CounterChanges) -> None:
-        """Subtract a movement's counts again."""
+        """Subtract a movement's counts from the limits."""
         for kept in self.counters:
             if counted := (usage or {}).get(kept.owner):
                 tally.give_back(kept, (WindowUsage(**each) for each in counted))
 
     @property
     def card_counters(self) -> list[Counters]:
-        """The counters of the card that lists the movement."""
+        """The counters of the card whose lists contain the movement; empty without a card."""
         return [kept for kept in self.counters if kept.owner.startswith("card#")]
 
     def _group_of(self, kept: Counters) -> int | None:

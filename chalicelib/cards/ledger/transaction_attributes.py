@@ -1,6 +1,6 @@
 """Attributes of a movement, and the matching of fee, limit and risk entries.
 
-Ranges include both their ends. What a movement does not have, no entry that asks for it matches.
+Ranges are inclusive. An entry that requires an attribute does not match a movement without it.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from chalicelib.cards.protocol import values
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _NO_DEBITS = values.CREDIT_TYPES | values.INQUIRY_TYPES
-"""An inquiry takes nothing, so that only an entry of exactly its type counts it."""
+"""Credits and inquiries. An entry with class ``ANY_DEBIT`` counts such a type only if it names the type."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionAttributes:
-    """A movement: its transaction type and entry mode, and numeric codes of ISO 4217 and ISO 3166-1.
+    """The attributes of a movement, with numeric ISO 4217 and ISO 3166-1 codes.
 
-    ``country`` is where it takes place. An external payment has no ``mcc``: it falls under the whole range only.
+    ``country`` is where the transaction takes place. An external payment has no ``mcc``; only entries that cover all
+    categories match it.
     """
 
     transaction_type: int
@@ -29,7 +30,7 @@ class TransactionAttributes:
 
 
 def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: TransactionAttributes) -> bool:
-    """Whether a movement falls under an entry of a fee group."""
+    """Whether a fee entry applies to a movement."""
     return (
         _matches_entry(entry, facts)
         and in_country(entry, facts.country)
@@ -38,7 +39,7 @@ def is_charged(catalogue: Catalogue, entry: FeeEntry, facts: TransactionAttribut
 
 
 def is_counted(catalogue: Catalogue, entry: LimitEntry, facts: TransactionAttributes) -> bool:
-    """Whether a movement falls under an entry of a limit group."""
+    """Whether a limit entry counts a movement."""
     return (
         _matches_entry(entry, facts)
         and _has_its_class(entry, facts)
@@ -61,7 +62,7 @@ def is_in_risk_rule(catalogue: Catalogue, rule: RiskRule, facts: TransactionAttr
 
 
 def in_country(entry: FeeEntry | RiskRule, country: int | None) -> bool:
-    """Whether an entry applies to a country."""
+    """Whether an entry applies in a country."""
     return not entry.country or entry.country == country
 
 
@@ -73,7 +74,7 @@ def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | N
 
 
 def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
-    """Returns are counted by no entry."""
+    """Whether a movement belongs to the entry's transaction class. Returns belong to none."""
     if entry.transaction_class != values.ANY_DEBIT:
         return facts.transaction_type in values.TYPES_OF_CLASS[entry.transaction_class]
     is_asked_for = entry.transaction_type != values.ANY_TYPE or facts.transaction_type not in _NO_DEBITS
@@ -91,7 +92,7 @@ def _in_region(catalogue: Catalogue, region: int | None, country: int | None) ->
 
 
 def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
-    """The region type of a pair of countries, or none if one is missing."""
+    """Whether both countries match the entry's region type. If one is unknown, only ``ANY_REGION`` matches."""
     if entry.region_type == values.ANY_REGION:
         return True
     if facts.country is None or facts.holder_country is None:

@@ -1,6 +1,7 @@
 """Transactions: bookings on an account, as its holder sees them.
 
-A transaction is a row of its account and of its card, in the order of recording, and an item that its id leads to.
+A transaction is stored as rows in the lists of its account and its card, ordered by the time of recording, and as an
+item under its id.
 """
 
 from __future__ import annotations
@@ -22,24 +23,26 @@ _AT_ITS_ID = (
     *("account", "account_id", "at", "holder_amount", "transaction_type"),
     *("card_id", "trans_link", "authorization_id", "mti", "written_by"),
 )
-"""Members copied to the item at a transaction's id, so that a fee needs no other read."""
+"""Members copied to the item under the transaction's id, so that charging a fee needs no second read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Transaction:
-    """One transaction; amounts are in minor units and positive, ``direction`` is the account's.
+    """One transaction. Amounts are positive and in minor units; ``direction`` is the effect on the account.
 
     Attributes:
-        amount: in ``currency``; ``holder_amount`` is its value in the account's.
-        base_rate: units of the account's currency for one of ``currency``; ``holder_rate`` is marked up.
-        conversion_fee: the mark-up's share in the account's currency, and whether ``holder_amount`` has it in it.
-        fee: what of the fees ``holder_amount`` has in it.
-        trans_link: the same for all transactions that belong together.
-        mti: the type of the message that it came with (ISO 8583), ``function_code`` what that was for.
-        parent_id: the transaction that this one was charged for, a fee, is about, a dispute, or gives back, a return.
-        authorization_id: of a card transaction, what it belongs to.
-        network: what the network said of it, by the interface's names.
-        counterparty: of an external payment, its other side and its scheme, by the interface's names.
+        amount: the amount in ``currency``.
+        holder_amount: the amount in the account's currency, including blended fees.
+        base_rate: units of the account's currency per unit of ``currency``; ``holder_rate`` includes the markup.
+        conversion_fee: the markup in the account's currency.
+        conversion_fee_blended: whether ``holder_amount`` includes the conversion fee.
+        fee: the sum of the other fees that ``holder_amount`` includes.
+        trans_link: shared by all related transactions.
+        mti: the type of the message that caused the transaction; ``function_code`` is its purpose (ISO 8583).
+        parent_id: the transaction that this one charges a fee for, disputes or returns.
+        authorization_id: the authorization of a card transaction.
+        network: data from the network, keyed by API member.
+        counterparty: the other party and the scheme of an external payment, keyed by API member.
     """
 
     id: int
@@ -72,12 +75,12 @@ class Transaction:
 
 
 def transaction_key(number: int) -> Key:
-    """The key of the item stored under a transaction's id."""
+    """The key of the item under a transaction's id."""
     return TABLE, {"owner": f"transaction#{number}", "part": "transaction"}
 
 
 def timeline(account: str | None, card_id: int | None) -> Timeline:
-    """The list of an account, which the owner of its rows names, of a card, or of a card's on an account."""
+    """The transaction list of an account (given its ``owner`` key), a card, or a card on an account."""
     owner, name = account, "transaction"
     if card_id is not None:
         owner, name = f"card#{card_id}", "transaction" if account is None else f"{account}#transaction"
@@ -86,16 +89,16 @@ def timeline(account: str | None, card_id: int | None) -> Timeline:
 
 
 def row_key(lead: Item) -> Key:
-    """The row of the account's list that a transaction's item leads to."""
+    """The key of a transaction's row in the account's list; ``lead`` is the item under the transaction's id."""
     return TABLE, {"owner": lead["account"], "part": lead["part_of_account"]}
 
 
 def put_transaction(
     transaction: Transaction, account: LedgerAccount, at: int, write_id: str, *, by_card: bool = False
 ) -> Sequence[Put]:
-    """The writes of a new transaction of an account, recorded at ``at`` (Unix milliseconds).
+    """The writes for a new transaction, recorded at ``at`` (Unix milliseconds).
 
-    The row is in the account's list and in two of the card's: all its transactions, and those of the account.
+    ``by_card`` also adds it to two lists of the card: all its transactions, and those on this account.
     """
     members: dict[str, Any] = without_none(vars(transaction)) | {"holder_currency": account.currency}
     members |= {"account": account.owner, "account_id": account.id, "at": at, "written_by": write_id}

@@ -1,6 +1,6 @@
-"""Usage counters of cards, accounts and holders: one item each, with a version condition.
+"""Usage counters of cards, accounts and holders, each stored in one versioned item.
 
-A card's item also has the time of the last row in its lists, which keeps them in one order.
+A card's item also holds the time of the last row in its lists, which keeps the rows in order.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Owner = Literal["card", "account", "holder"]
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """The windows of one owner; ``version`` counts their changes from 1, and is 0 as long as nothing was counted.
+    """The windows of one owner. ``version`` is the number of writes, 0 before the first.
 
-    ``last_at``: of a card, when the last row of its lists was recorded, in Unix milliseconds.
+    ``last_at``: the time of the last row in a card's lists, in Unix milliseconds.
     """
 
     owner: str
@@ -34,7 +34,7 @@ class Counters:
 
     @classmethod
     def from_item(cls, kind: Owner, number: int, item: Item | None) -> Counters:
-        """The counters at ``key``."""
+        """The counters stored in an item; empty if there is no item."""
         owner = f"{kind}#{number}"
         if item is None:
             return cls(owner)
@@ -54,13 +54,13 @@ class Counters:
 
 
 class CounterChanges:
-    """Changes to counters and card lists in one transaction; each owner's counters are written once."""
+    """Counter and card-list changes for one DynamoDB transaction; each owner's counters are written once."""
 
     def __init__(self) -> None:
         self._changed: dict[str, tuple[Counters, Counters]] = {}
 
     def copy(self) -> CounterChanges:
-        """A copy, to try a movement that may be refused."""
+        """A copy with which to try a movement that may be refused."""
         copied = CounterChanges()
         copied.assign(self)
         return copied
@@ -69,7 +69,7 @@ class CounterChanges:
         self._changed = dict(other._changed)
 
     def current(self, kept: Counters) -> Counters:
-        """An owner's current counters; ``kept`` are those that were read."""
+        """An owner's counters with all changes so far; ``kept`` is their state as read."""
         return self._changed.get(kept.owner, (kept, kept))[1]
 
     def change(self, kept: Counters, windows: Windows) -> None:
@@ -79,7 +79,7 @@ class CounterChanges:
         self.change(kept, release_counts(self.current(kept).windows, counted))
 
     def note_listing(self, kept: Counters, at: int) -> None:
-        """Note that something is listed under a card, recorded at ``at`` (Unix milliseconds)."""
+        """Record the time (Unix milliseconds) of a new row in a card's lists."""
         self._changed[kept.owner] = kept, replace(self.current(kept), last_at=max(at, self.current(kept).last_at))
 
     def operations(self, write_id: str) -> list[Put]:

@@ -1,4 +1,4 @@
-"""The records of a payment's own side, and their keys."""
+"""The records of one side of a payment, and their keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AccountRef:
-    """Which records a party is made of: they are read together."""
+    """The ids of an account and the records that belong to it; all are read together."""
 
     manager_id: int
     account_type: int
@@ -33,12 +33,12 @@ class AccountRef:
 
     @classmethod
     def of(cls, about: ExternalAddress | ExternalPayment) -> AccountRef:
-        """The reference of an address, or of a payment."""
+        """The reference from an address or a payment."""
         return cls(about.manager_id, about.account_type, about.account_id, about.holder_id, about.card_id)
 
     @classmethod
     def of_number_item(cls, number: Item) -> AccountRef:
-        """The reference of a number's address."""
+        """The reference from the item of an address's number."""
         return cls(**{each.name: number[each.name] for each in fields(cls) if each.name in number})
 
     @property
@@ -50,7 +50,7 @@ class AccountRef:
         return [*self._record_keys.values()]
 
     def posting_context(self, catalogue: Catalogue, items: Sequence[Item | None]) -> PostingContext:
-        """The items at ``keys``; what an address names is never removed."""
+        """The records from the items at ``keys``, all of which exist, because none is ever removed."""
         found = dict(zip(self._record_keys, items, strict=True))
         holder, card = found.get("holder"), found.get("card")
         return PostingContext(
@@ -62,14 +62,14 @@ class AccountRef:
         )
 
     def account(self, item: Item | None) -> LedgerAccount:
-        """The item at ``account_key``."""
+        """The account from the item at ``account_key``."""
         assert item is not None, "an address has its account"
         kind: type[LedgerAccount] = Account if self.account_type == OF_HOLDER else SpecialAccount
         return kind.from_item(item)
 
     @property
     def _counter_owners(self) -> list[tuple[Owner, int]]:
-        """Owners of counters; those of a special account's card only keep the order of its lists."""
+        """The owners of counters. For a special account, a card's counters only keep its lists in order."""
         owners: list[tuple[Owner, int | None]] = [("card", self.card_id)]
         if self.account_type == OF_HOLDER:
             owners = [("account", self.account_id), ("holder", self.holder_id), *owners]

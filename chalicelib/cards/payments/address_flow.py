@@ -1,4 +1,4 @@
-"""External payment addresses: opening them, their status, showing them (specification, External payment operations)."""
+"""External payment addresses: opening, showing, and their status (specification, External payment operations)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AddressFlow:
         account = context.require_visible(Account, account_item)
         card = context.require_visible(Card, card_item[0]) if card_item else None
         if card is not None and account.id not in card.account_ids:
-            raise Refused(Status.NO_CARD, "there is no such card of this account")
+            raise Refused(Status.NO_CARD, "this account has no such card")
         holder = Holder.from_item(context.items([Holder.key(account.holder_id)])[0] or {})
         account.require(context.action)
         country = or_default(request.country_ison, holder.details.get("country_ison"))
@@ -104,7 +104,7 @@ class AddressFlow:
         *,
         is_new: bool = False,
     ) -> Outcome[list[messages.AddressRecord]]:
-        """An address without numbers, which the provider is asked to open then. Raises: Refused."""
+        """A new address without numbers; the provider is then asked to open it. Raises: Refused."""
         method, currency = request.epm_method_id, request.currency_ison
         if card is not None:
             card.require(context.action, context.now)
@@ -112,9 +112,9 @@ class AddressFlow:
         there = account.address_ids or frozenset()
         if len(there) >= MOST_ADDRESSES:
             field = "special_account_id" if is_special else "account_id"
-            raise refused_field(field, "length", f"has {MOST_ADDRESSES} addresses, and no account has more")
+            raise refused_field(field, "length", f"already has {MOST_ADDRESSES} addresses, the maximum")
         if METHOD_CURRENCIES[method] != currency:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the method has another currency")
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the method uses a different currency")
         pairs = (currency, account.currency), (account.currency, currency)
         if any(context.catalogue.rate(*pair) is None for pair in pairs):
             raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency")
@@ -147,7 +147,7 @@ class AddressFlow:
 
 
 def _name_of(holder: Holder) -> str:
-    """What an account is called after its holder."""
+    """The account name, from its holder."""
     details = holder.details
     if holder.holder_type == BUSINESS and details.get("business_name"):
         return str(details["business_name"])

@@ -1,7 +1,7 @@
-"""External payment addresses: bank-account details that lead to an account, and how a payment finds them.
+"""External payment addresses: bank details that lead to an account, and their lookup by number.
 
-Each number of an address has an item with the account that it leads to. The item's key is the number, so no two
-addresses have the same. A British IBAN is its sort code and account number, and counts as the same number.
+Each number of an address has an item with the account it leads to. The number is the key, so no two addresses share
+one. A British IBAN is stored as its sort code and account number, because both are the same number.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _SORT_CODE, _ACCOUNT_NUMBER = slice(8, 14), slice(14, 22)
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalAddress(PendingRecord):
-    """An address. ``account_id`` is an account's or, by ``account_type``, a special account's.
+    """An address. ``account_id`` is a holder's account or, depending on ``account_type``, a special account.
 
-    Until the provider has opened it (``assignment_state``) it has no numbers. ``method`` and ``type_id`` are the
-    interface's ``epm_method_id`` and ``epm_type_id``; ``currency`` and ``country`` are ISO numbers.
+    It has no numbers until the provider has opened it (``assignment_state``). ``method`` and ``type_id`` are the API's
+    ``epm_method_id`` and ``epm_type_id``; ``currency`` and ``country`` are numeric ISO codes.
     """
 
     kind: ClassVar = "external_address"
@@ -51,18 +51,18 @@ class ExternalAddress(PendingRecord):
 
     @property
     def is_live(self) -> bool:
-        """Whether payments may use it."""
+        """Whether payments may use the address."""
         return self.status == LIVE and self.assignment_state == ASSIGNED
 
     def require(self, action: str) -> None:
-        """Raises: Refused, when the address's status does not let the action pass, or it is not assigned."""
+        """Check that the address is assigned and that its status allows the action. Raises: Refused."""
         if self.assignment_state != ASSIGNED:
             raise Refused(Status.WRONG_STATE, "the address is not assigned")
         require_permitted(ADDRESS_RULES[action][self.status])
 
 
 def find_key(*, iban: str | None = None, sort_code: str | None = None, account_number: str | None = None) -> Key:
-    """The key of a number; of the IBAN if there is one, in capitals without spaces."""
+    """The lookup key of a number: the IBAN's, if present, in upper case without spaces."""
     if iban is None:
         number = f"UK:{sort_code}:{account_number}"
     elif iban.startswith("GB"):
@@ -73,7 +73,7 @@ def find_key(*, iban: str | None = None, sort_code: str | None = None, account_n
 
 
 def number_keys(address: ExternalAddress) -> list[Key]:
-    """The keys by which a payment finds an address, without repeats."""
+    """The lookup keys of an address, without duplicates."""
     keys = [find_key(iban=address.iban)] if address.iban else []
     if address.sort_code and address.account_number:
         british = find_key(sort_code=address.sort_code, account_number=address.account_number)
@@ -82,10 +82,10 @@ def number_keys(address: ExternalAddress) -> list[Key]:
 
 
 def put_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
-    """The writes that make the numbers lead to the address; they fail if another one has any of them.
+    """The writes of an address's lookup items; they fail if another address has any of the numbers.
 
-    An item has what a payment needs before it reads further: ``address_id``, ``manager_id``, ``account_id``,
-    ``account_type``, ``holder_id`` (unless the account is a special one), and ``card_id`` if there is one.
+    An item has the ids that a payment needs to read the other records: ``address_id``, ``manager_id``, ``account_id``,
+    ``account_type``, ``holder_id`` (unless it is a special account), and ``card_id`` if there is a card.
     """
     same = ("manager_id", "account_id", "account_type", "holder_id", "card_id")
     leads_to = without_none({name: getattr(address, name) for name in same})

@@ -1,6 +1,6 @@
 """Direct debits: announced by creditors, and paid or rejected at their cut-off.
 
-Programme managers cancel mandates and stop direct debits (specification, External payment operations).
+Programme managers cancel mandates and reject direct debits (specification, External payment operations).
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class DirectDebits:
         payment = context.find(ExternalPayment, request.epm_transaction_id)
         payment.require(context.action)
         if payment.cut_off is None or context.now >= payment.cut_off:
-            raise Refused(Status.WRONG_STATE, "the cut-off is over")
+            raise Refused(Status.WRONG_STATE, "the cut-off has passed")
         reason = str(request.reason) if request.should_pay == NO else None
         return Outcome(operations=[payment.update(context.write_id, should_pay=request.should_pay, reason=reason)])
 
     def announce(self, payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:
-        """A new direct debit, which waits for its cut-off; by a cancelled mandate it is rejected at once."""
+        """A new direct debit, pending until its cut-off; rejected immediately if the mandate is cancelled."""
         cut_off = payment.created_at + CUT_OFF_SECONDS
         payment = replace(payment, mandate_id=mandate.id, reference=mandate.reference, cut_off=cut_off)
         if mandate.is_live:
@@ -87,11 +87,11 @@ class DirectDebits:
 def _obstacle(
     payment: ExternalPayment, mandate: Mandate, address: ExternalAddress, party: PostingContext
 ) -> str | None:
-    """The reason to reject a direct debit regardless of its amount, if any."""
+    """The reason to reject a direct debit regardless of its amount, or ``None``."""
     if not payment.should_pay:
-        return payment.reason or "it is not to be paid"
+        return payment.reason or "the payment was declined"
     if not mandate.is_live:
         return _CANCELLED
     if not address.is_live:
         return "the address is not active"
-    return None if party.account.status in PAYING_ACCOUNT else "the account does not pay"
+    return None if party.account.status in PAYING_ACCOUNT else "the account's status does not allow payments"

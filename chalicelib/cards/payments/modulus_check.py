@@ -1,8 +1,8 @@
-"""The modulus check of British account numbers: whether a sort code and an account number belong together.
+"""The modulus check of British bank accounts: whether sort code and account number match.
 
-After "Validating account numbers" of Pay.UK (once VocaLink): the fourteen digits of both are weighted and summed, and
-the sum has to be a multiple of the modulus. A table of the banks has the weights for each sort code; this module has
-the ranges that published examples prove. An account at any other sort code cannot be checked, and is taken as it is.
+Follows "Validating account numbers" by Pay.UK (formerly VocaLink): the fourteen digits are weighted and summed; the
+sum must be a multiple of the modulus. A table of the banks has the weights for each sort code. This module has the
+ranges that published examples confirm. Accounts with other sort codes cannot be checked and are accepted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ACCOUNT_DIGITS = 8
 _FOREIGN = "45678"
 
 Check = Callable[[tuple[int, ...]], bool]
-"""Takes the fourteen products of digits and weights."""
+"""A check of the fourteen products of digits and weights."""
 
 
 def _mod_10(products: tuple[int, ...]) -> bool:
@@ -27,15 +27,15 @@ def _mod_11(products: tuple[int, ...]) -> bool:
 
 
 def _double_alternate(products: tuple[int, ...]) -> bool:
-    """The digits of the products are summed, not the products."""
+    """Sums the digits of the products instead of the products."""
     return sum(sum(divmod(product, 10)) for product in products) % 10 == 0
 
 
 class _Row(NamedTuple):
-    """The sort codes from ``first`` to ``last``, and the checks that all have to pass, each with its weights.
+    """The sort codes from ``first`` to ``last`` and their checks, each with its weights; all must pass.
 
-    With ``foreign``, account numbers that begin with 4 to 8 and end with the same digit twice are held in another
-    currency and cannot be checked (exception 6).
+    With ``foreign``, account numbers that start with 4 to 8 and end with the same digit twice are foreign-currency
+    accounts, which cannot be checked (exception 6).
     """
 
     first: str
@@ -52,7 +52,7 @@ _ROWS = (
 
 
 def is_valid(sort_code: str, account_number: str) -> bool:
-    """Whether a sort code (six digits) and an account number (eight) pass the check, if there is one."""
+    """Whether a sort code (six digits) and an account number (eight) pass the check, or cannot be checked."""
     row = _find_row(sort_code)
     if row is None:
         return True
@@ -65,7 +65,7 @@ def is_valid(sort_code: str, account_number: str) -> bool:
 
 
 def with_check_digit(sort_code: str, seven_digits: str) -> str | None:
-    """The lowest account number of these digits and one more that fits; ``None`` when none does."""
+    """The lowest valid account number that starts with these seven digits; ``None`` if there is none."""
     return next((number for last in range(10) if is_valid(sort_code, number := f"{seven_digits}{last}")), None)
 
 

@@ -1,6 +1,6 @@
-"""Posting of payments as writes: booked, returned, or rejected.
+"""Payments as ledger writes: booked, returned, or rejected.
 
-A payment in is bounced where address, account, limits or exchange rates are in its way.
+An incoming payment is bounced if the address, the account, a limit or a missing exchange rate prevents it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PaymentUpdate:
 
 @dataclass(frozen=True, slots=True)
 class PaymentPosting:
-    """Makes the writes; every one of them fails if payment, account or counters have changed."""
+    """Creates the writes; each fails if the payment, the account or the counters have changed."""
 
     sequences: Sequences
 
@@ -59,9 +59,9 @@ class PaymentPosting:
         *,
         original: ExternalPayment | None = None,
     ) -> int:
-        """Enter a payment into a movement, and show it on the account; answers the number of its transaction.
+        """Add a payment to a movement and list it on the account. Returns its transaction id.
 
-        ``original`` is the returned payment: the one that this payment sends back, or the payment itself.
+        ``original`` is the returned payment: the one that this payment returns, or the payment itself.
         """
         charge = payment.charge_details.reversal if original is payment else payment.charge_details
         number, *fees = self.sequences.take("transaction", 1 + len(charge.separate_fees))
@@ -86,7 +86,7 @@ class PaymentPosting:
     def receive(
         self, payment: ExternalPayment, address: ExternalAddress, party: PostingContext, stamp: WriteStamp
     ) -> PaymentUpdate:
-        """Credit a payment that is new here, or bounce it."""
+        """Credit a new incoming payment, or bounce it."""
         tally = CounterChanges()
         as_read: list[Operation] = [address.check_unchanged()]
         try:
@@ -113,7 +113,7 @@ class PaymentPosting:
     ) -> PaymentUpdate:
         """Settle a pending payment: release its hold and book its charge.
 
-        ``original`` is the payment that it sends back, if it does.
+        ``original`` is the payment that it returns, if any.
         """
         movement = _start_movement("settled", payment, party, stamp, tally)
         movement.hold(party.account, -payment.held)
@@ -148,7 +148,7 @@ class PaymentPosting:
     ) -> PaymentUpdate:
         """Apply the provider's report on an outgoing payment; repeats change nothing. Raises: Refused."""
         if payment.payment != "out":
-            raise Refused(Status.WRONG_STATE, "it is not a payment out")
+            raise Refused(Status.WRONG_STATE, "the payment is not an outbound payment")
         require_permitted(RESULT_RULES[result][payment.state])
         state = RESULTS[result]
         if payment.state == state:
@@ -158,7 +158,9 @@ class PaymentPosting:
         if state == REJECTED:
             return self.reject(payment, party, stamp, reason=reason)
         if payment.counterpart is not None:
-            raise Refused(Status.WRONG_STATE, "it was paid within this service: whoever was paid returns it")
+            raise Refused(
+                Status.WRONG_STATE, "the payment was made within this service: only its recipient can return it"
+            )
         return self.send_back(payment, party, stamp, reason=reason)
 
     def send_back(
@@ -173,7 +175,7 @@ class PaymentPosting:
 def credit(
     payment: ExternalPayment, address: ExternalAddress, party: PostingContext, now: int, tally: CounterChanges
 ) -> ExternalPayment:
-    """A payment with its charge on the account, counted in its limits. Raises: Refused."""
+    """An incoming payment, settled: charged to the account and counted in its limits. Raises: Refused."""
     if not address.is_live:
         raise Refused(Status.WRONG_STATE, "the address is not active")
     if party.account.status not in CREDITED_ACCOUNT:
@@ -184,7 +186,7 @@ def credit(
 def count_payment(
     payment: ExternalPayment, party: PostingContext, now: int, tally: CounterChanges, *, debit: bool = False
 ) -> dict[str, Any]:
-    """The members from a payment's charge on the account, counted in its limits. Raises: Refused."""
+    """Charge a payment to the account and count it in its limits. Returns the changed members. Raises: Refused."""
     facts = party.attributes(payment.transaction_type, payment.instructed_currency, payment.country)
     charge = party.charge(facts, payment.instructed_amount, debit=debit)
     usage = party.count(facts, payment.instructed_amount, now, tally)
@@ -210,7 +212,7 @@ def _make_change(
 
 
 def charge_members(charge: Charge) -> dict[str, Any]:
-    """The members of a payment that follow from its charge."""
+    """The members of a payment that its charge determines."""
     return {
         "charge": charge.as_dict,
         "settlement_amount": charge.settlement_amount,

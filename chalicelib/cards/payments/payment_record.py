@@ -1,6 +1,6 @@
-"""External payments: incoming, outgoing, direct debits, and their returns.
+"""External payments: incoming and outgoing ones, direct debits, and their returns.
 
-A mandate lets a creditor collect from an address by direct debit.
+A mandate allows a creditor to collect from an address by direct debit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_COUNTERPARTY = {
     "counterparty_sort_code": "sort_code",
     "counterparty_account_number": "account_number",
 }
-"""The interface's members for the other side of a payment, and the payment's members for it."""
+"""The API's members for the counterparty, and the corresponding stored members."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,21 +30,21 @@ class ExternalPayment(PendingRecord):
     """One payment; amounts are in minor units, times in Unix seconds.
 
     Attributes:
-        payment: its kind: out, in, a direct debit, or a return.
-        account_id: of a holder's or, by ``account_type``, a special account.
-        instructed_amount: in ``instructed_currency``, that of the address.
-        settlement_amount: its value for the account, in ``settlement_currency``, without fees.
-        charge: the amounts in detail, as ``Charge.as_dict`` gives them.
-        held: what is held of the account as long as the payment is pending.
-        counted: what was counted in which limits, by the owner of the counters.
-        source, destination: the bank accounts, with the members that are known of them; of a direct debit and its
-            return, ``destination`` is the creditor's.
-        country: the other bank's, as far as it is known, else the address's; a numeric code of ISO 3166-1.
-        provider_reference: the provider's number of it, ``original_reference`` that of the one that it sends back.
-        returns: the payment that this one sends back, ``returned_by`` the one that sends this back.
-        counterpart: the same payment on its other side, if that is an address of this service, too; ``other_side`` says
-            whom it concerns there.
-        should_pay: of a direct debit, whether it is to be paid at its ``cut_off``.
+        payment: the kind: outgoing, incoming, direct debit, or return.
+        account_id: a holder's account or, depending on ``account_type``, a special account.
+        instructed_amount: in ``instructed_currency``, the address's currency.
+        settlement_amount: the amount without fees, in ``settlement_currency``, the account's currency.
+        charge: the amounts in detail (``Charge.as_dict``).
+        held: the amount held on the account while the payment is pending.
+        counted: the counts in limits, by owner of the counters.
+        source, destination: the bank accounts, with all known members; for a direct debit and its return,
+            ``destination`` is the creditor's account.
+        country: the other bank's if known, otherwise the address's; a numeric ISO 3166-1 code.
+        provider_reference: the provider's reference; ``original_reference``: that of the returned payment.
+        returns: the payment that this one returns; ``returned_by``: the payment that returns this one.
+        counterpart: the same payment on its other side, if that is also an address of this service; ``other_side``
+            identifies the records there.
+        should_pay: for a direct debit, whether it will be paid at its ``cut_off``.
     """
 
     kind: ClassVar = "external_payment"
@@ -89,26 +89,26 @@ class ExternalPayment(PendingRecord):
 
     @property
     def trans_link(self) -> str:
-        """Common members of its transactions and those of its return."""
+        """The ``trans_link`` of its transactions; a return has the original payment's."""
         return f"E{self.returns or self.id:011}"
 
     @property
     def counterparty(self) -> dict[str, Any]:
-        """The other side, as far as it is known, and the scheme, by the interface's names."""
+        """The known details of the counterparty, and the scheme, by API member."""
         other = (self.source if self.payment == "in" else self.destination) or {}
         known = {name: other.get(kept) or None for name, kept in _OF_COUNTERPARTY.items()}
         return without_none({**known, "scheme": self.scheme})
 
     @property
     def remittance(self) -> str | None:
-        """The remittance information, of a return the original's."""
+        """The remittance information; for a return, the original payment's."""
         if self.payment in ("in", "debit"):
             return self.reference
         return (self.details or {}).get("description")
 
     @property
     def charge_details(self) -> Charge:
-        """Its charge, once computed."""
+        """The charge of a booked payment."""
         assert self.charge is not None, "what is booked has a charge"
         return Charge.from_dict(self.charge)
 
@@ -123,7 +123,7 @@ class ExternalPayment(PendingRecord):
         return self.state == PENDING
 
     def require(self, action: str) -> None:
-        """Raises: Refused, when its kind or state does not let the action pass, or it is being returned already."""
+        """Check that kind and state allow the action, and that no return has begun. Raises: Refused."""
         require_permitted(PAYMENT_RULES[action][self.payment, self.state])
         if self.returned_by is not None:
             raise Refused(Status.ALREADY_RETURNED)
@@ -131,7 +131,7 @@ class ExternalPayment(PendingRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class Mandate(Record):
-    """A mandate; ``reason`` is why it was cancelled."""
+    """A mandate; ``reason`` is the reason for its cancellation."""
 
     kind: ClassVar = "mandate"
     missing: ClassVar = Status.NO_EXTERNAL_TRANSACTION
@@ -149,18 +149,18 @@ class Mandate(Record):
         return self.state == LIVE
 
     def require(self, action: str) -> None:
-        """Raises: Refused, when its state does not let the action pass."""
+        """Check that the state allows the action. Raises: Refused."""
         require_permitted(MANDATE_RULES[action][self.state])
 
 
 def address_members(address: ExternalAddress) -> dict[str, Any]:
-    """The members of a payment that follow from the address that it comes or goes by."""
+    """The members of a payment that its address determines."""
     same = ("manager_id", "access_level", "method", "account_id", "account_type", "holder_id", "card_id")
     return {"address_id": address.id, **{name: getattr(address, name) for name in same}}
 
 
 def instructed_members(amount: int, currency: int) -> dict[str, Any]:
-    """The amounts of a payment before its charge on the account is known."""
+    """The amounts of a payment before its charge is computed."""
     return {
         "instructed_amount": amount,
         "instructed_currency": currency,

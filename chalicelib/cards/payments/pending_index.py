@@ -1,4 +1,4 @@
-"""Records that wait for the provider's answer or for a time, with their entries in the index of due times."""
+"""Records that wait for the provider's response or for a point in time, and their entries in the due index."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 TABLE = "external-payments"
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
 ASKING_SECONDS = 60
-"""Seconds for a request to the provider, twice a function's time-out; then the schedule finishes it."""
+"""Seconds until ``finish`` takes over a request to the provider: twice a function's timeout."""
 
 NOT_DUE: Item = {"due_at": None, "due_shard": None}
 """The members that remove a record from the index."""
 ANSWERED: Item = NOT_DUE | {"asks": None, "claim": None}
-"""The members that end its wait for an answer."""
+"""The members that end the wait for a response."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +26,8 @@ class PendingRecord(Record):
     """A record that may wait.
 
     Attributes:
-        asks: the action that waits for the provider's answer; ``claim``: the claim that waits with it.
-        due_at: when the schedule handles it, in Unix seconds; ``due_shard``: its shard.
+        asks: the action that waits for the provider's response; ``claim``: the request's claim, which also waits.
+        due_at: when ``finish`` handles it, in Unix seconds; ``due_shard``: its shard.
     """
 
     table: ClassVar = TABLE
@@ -43,11 +43,11 @@ class PendingRecord(Record):
 
 
 def due_members(number: int, at: int) -> Item:
-    """The members that have a record looked after at ``at`` (Unix seconds)."""
+    """The members that make a record due at ``at`` (Unix seconds)."""
     return {"due_at": at, **DUE.entry(str(number))}
 
 
 def waiting_members(number: int, action: str, claim: IdempotencyClaim | None, now: int) -> dict[str, Any]:
-    """The members that have a record wait for the provider from ``now`` on (Unix seconds)."""
+    """The members of a record that waits for the provider, starting ``now`` (Unix seconds)."""
     kept = {"name": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt} if claim else None
     return {"asks": action, "claim": kept, **due_members(number, now + ASKING_SECONDS)}

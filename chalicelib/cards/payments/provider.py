@@ -1,7 +1,7 @@
-"""The interface of a provider of external payments: it opens addresses and executes orders.
+"""The interface of an external payment provider, which opens addresses and executes orders.
 
-A provider is the bank behind the service. An operator connects their own by a class that keeps the promises of
-``Provider``; until then every call is refused.
+A provider is the bank behind the service. Operators connect their own with a class that implements ``Provider``;
+without one, every call is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AddressRequest:
-    """Wanted bank-account details. ``currency`` and ``country`` are ISO numbers, ``method`` as in ``schemes``."""
+    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes; ``method`` is explained in
+    ``schemes``.
+    """
 
     address_id: int
     method: int
@@ -24,7 +26,7 @@ class AddressRequest:
 
 @dataclass(frozen=True, slots=True)
 class OpenedAddress:
-    """Bank-account details that now lead to this service, and the country of the bank that has them."""
+    """The details of the opened bank account, and the country of its bank."""
 
     account_number: str | None
     sort_code: str | None
@@ -35,7 +37,7 @@ class OpenedAddress:
 
 @dataclass(frozen=True, slots=True)
 class BankAccount:
-    """Where an order's money goes: an IBAN, or a sort code and an account number."""
+    """An order's destination: an IBAN, or a sort code and an account number."""
 
     name: str
     account_number: str | None = None
@@ -49,13 +51,13 @@ OrderKind = Literal["payment", "return", "debit return"]
 
 @dataclass(frozen=True, slots=True)
 class ProviderOrder:
-    """An order: an outgoing payment, a return, or a direct-debit refund.
+    """An order: an outgoing payment, a return, or a direct debit refund.
 
-    A ``debit return`` takes the money from ``destination``, which collected it.
+    A ``debit return`` reclaims the money from ``destination``, the account that collected it.
 
-    ``amount`` is in minor units of ``currency``, an ISO number. ``schemes`` are the requested ones, the best first;
-    without any the provider's own order applies. ``original_reference`` is the provider's number of the returned
-    payment, ``reason`` the cause.
+    ``amount`` is in minor units of ``currency``, a numeric ISO code. ``schemes`` are the requested ones in order of
+    preference; if empty, the provider chooses. ``original_reference`` is the provider's reference of the returned
+    payment, ``reason`` the reason for the return.
     """
 
     payment_id: int
@@ -72,7 +74,7 @@ class ProviderOrder:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a provider made of an order: its own number and the scheme of one that it took, or why it did not."""
+    """A provider's response to an order: if accepted, its reference and the scheme; otherwise the reason."""
 
     accepted: bool
     reference: int | None = None
@@ -81,11 +83,11 @@ class Receipt:
 
 
 LONGEST_WORDS = 140
-"""The most characters of a provider's reason that are stored and shown."""
+"""The maximum length of a provider's reason, as stored and shown."""
 
 
 class ProviderSilent(Exception):
-    """No answer came: it is unknown whether the provider has the order."""
+    """No response: it is unknown whether the provider received the order."""
 
 
 class ProviderRefused(Exception):
@@ -93,29 +95,29 @@ class ProviderRefused(Exception):
 
 
 class Provider(Protocol):
-    """A provider of external payments. Its calls may take seconds; none is made inside a transaction."""
+    """An external payment provider. Calls may take seconds; none is made inside a transaction."""
 
     def open_address(self, opening: AddressRequest, /) -> OpenedAddress:
-        """Unique bank-account details; the same ones for the same ``address_id``.
+        """Open a bank account with unique numbers; the same ``address_id`` always gets the same account.
 
         Raises: ProviderRefused, ProviderSilent.
         """
 
     def submit(self, order: ProviderOrder, /) -> Receipt:
-        """Carry an order out; a ``payment_id`` that was there before is answered alike, and nothing is done again.
+        """Execute an order. A repeated ``payment_id`` returns the same receipt and has no other effect.
 
         Raises: ProviderSilent.
         """
 
     def find(self, payment_id: int, /) -> Receipt | None:
-        """What became of an order; ``None`` when the provider has never seen it. Raises: ProviderSilent."""
+        """The receipt of an earlier order; ``None`` if the provider never received it. Raises: ProviderSilent."""
 
 
 NOT_CONNECTED = "no provider of external payments is connected"
 
 
 class NoProvider:
-    """Used without a provider: every call is refused."""
+    """Stands in for a missing provider: every call is refused."""
 
     def open_address(self, _opening: AddressRequest, /) -> OpenedAddress:
         raise ProviderRefused(NOT_CONNECTED)

@@ -1,8 +1,8 @@
-"""Calls the provider and records the outcome: in the request, or later by a schedule.
+"""Calls the provider and records the outcome: during the request, or later in a schedule.
 
-What is to be asked was written before: its record waits in the index of due times until the outcome is written, in one
-transaction with the answer to the request. When that request does not come so far, a run of the schedule finds out how
-far the provider has come, asks once more only where that does nothing twice, and writes the same outcome.
+Before the provider is called, its record is written and added to the due index. It stays there until the outcome is
+written, in one transaction with the response to the request. If the request ends earlier, a scheduled run asks the
+provider what happened, repeats the call only if that has no second effect, and writes the same outcome.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from chalicelib.foundation.metrics import Metrics
 W = TypeVar("W", bound=PendingRecord)
 
 PATIENCE_SECONDS = 10
-"""Seconds of retries while others change the records; afterwards the schedule does it."""
+"""Seconds during which conflicting writes are retried; afterwards the schedule takes over."""
 _ATTEMPTS = 40
 _UNANSWERED = (
-    "the provider has not answered yet: repeat the request with the same request_reference_id; without one, look at "
-    "the balances before another, for the first may still be carried out"
+    "the provider has not responded yet: repeat the request with the same request_reference_id; without one, check "
+    "the balances before you send another request, because this one may still be carried out"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderOutcome(Generic[W]):
-    """The effects of a reply: writes, the new record, and events."""
+    """The effects of a reply: the writes, the new record, and events."""
 
     operations: Sequence[Operation]
     record: W
@@ -56,21 +56,21 @@ class ProviderOrders(Protocol[W]):
     """The provider calls of one kind of record, and the effects of the replies."""
 
     def ask(self, record: W, /) -> Any:
-        """The provider's reply. Raises: ProviderSilent."""
+        """Call the provider. Returns its reply. Raises: ProviderSilent."""
 
     def ask_again(self, record: W, /) -> Any:
-        """The same after a lost reply or a missing call. Raises: ProviderSilent."""
+        """The reply after an earlier call may not have been made, or its reply was lost. Raises: ProviderSilent."""
 
     def outcome(self, record: W, reply: Any, stamp: WriteStamp, /) -> ProviderOutcome[W]:
-        """What follows from the reply. Raises: StoreError."""
+        """The effects of the reply. Raises: StoreError."""
 
     def answer(self, record: W, action: str, /) -> Any:
-        """The data that ``action`` is answered with, once the outcome is written. Raises: Refused."""
+        """The response data of ``action``, once the outcome is written. Raises: Refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderCompletion:
-    """Carries records that wait for the provider to its answer and beyond."""
+    """Completes records that wait for the provider."""
 
     store: Store
     clock: Clock
@@ -78,21 +78,24 @@ class ProviderCompletion:
     events: CardEvents
 
     def answer(self, orders: ProviderOrders[W], record: W) -> str:
-        """The answer to the request that has just written ``record``. Raises: Refused, StoreError.
+        """The response to the request that has just written ``record``. Raises: Refused, StoreError.
 
-        8001 means that the provider has not answered, or others were in the way: the schedule will finish it.
+        Code 8001 means that the provider has not responded, or that concurrent changes prevented the write: the
+        schedule will finish it.
         """
         try:
             return self._write_outcome(orders, record, orders.ask(record))
         except ProviderSilent:
-            log.warning("provider was silent", kind=record.kind, id=record.id)
+            log.warning("provider did not respond", kind=record.kind, id=record.id)
         except Conflict:
-            log.warning("outcome not written", kind=record.kind, id=record.id)
+            log.warning("outcome not recorded", kind=record.kind, id=record.id)
         raise Refused(Status.IN_PROGRESS, _UNANSWERED)
 
     def resume(self, orders: ProviderOrders[W], record: W) -> bool:
-        """Finish an interrupted request, unless another process does; answers whether that was possible. Raises:
-        StoreError."""
+        """Finish an interrupted request, unless another process does. Returns whether it was finished.
+
+        Raises: Conflict, StoreError.
+        """
         again = due_members(record.id, self.clock.time() + ASKING_SECONDS)
         try:
             self.store.transact([record.update(new_id(), **again)])
@@ -101,13 +104,13 @@ class ProviderCompletion:
         try:
             reply = orders.ask_again(record)
         except ProviderSilent:
-            log.warning("provider was silent", kind=record.kind, id=record.id)
+            log.warning("provider did not respond", kind=record.kind, id=record.id)
             return False
         self._write_outcome(orders, record.with_changes(**again), reply)
         return True
 
     def _write_outcome(self, orders: ProviderOrders[W], record: W, reply: Any) -> str:
-        """Write the provider's reply; answers the request's answer. Raises: Conflict, StoreError."""
+        """Write the provider's reply. Returns the response to the request. Raises: Conflict, StoreError."""
         action, claim, deadline = record.asks, record.waiting_claim, self.clock.time() + PATIENCE_SECONDS
         assert action is not None, "somebody has asked for it"
         waiting = claim
@@ -125,7 +128,7 @@ class ProviderCompletion:
                 if claim and isinstance(failure, ConditionFailed) and 0 in failure.failed:
                     claim = None  # it was answered, or it is so old that it is another request's, or gone
                 if attempt + 1 >= _ATTEMPTS or self.clock.time() >= deadline:
-                    raise Conflict("others were in the way of an outcome") from None
+                    raise Conflict("concurrent changes prevented writing an outcome") from None
                 self.store.wait(min(attempt, 4))
             record = self._read_again(record)
             if record.asks is None:  # somebody else has finished it
@@ -133,7 +136,7 @@ class ProviderCompletion:
         raise AssertionError("unreachable")
 
     def _kept_answer(self, claim: IdempotencyClaim | None) -> str | None:
-        """The answer that all requests get which have the claim's reference."""
+        """The response as stored for repeated requests with the same reference."""
         if claim is None:
             return None
         try:
@@ -151,7 +154,7 @@ class ProviderCompletion:
 
 
 def _render_answer(orders: ProviderOrders[W], action: str, record: W) -> str:
-    """What a request is answered with, once the provider has answered."""
+    """The response to a request, once the provider has replied."""
     try:
         return envelope.success(orders.answer(record, action), {})
     except Refused as refusal:
@@ -171,7 +174,7 @@ class ProviderRecovery:
     events: CardEvents
 
     def finish(self, until: float = math.inf) -> int:
-        """Handle all due records; answers the number that moved on, as ``DueItems.run``."""
+        """Handle all due records. Returns the number that progressed, as ``DueItems.run`` does."""
         return DueItems(self.store, self.clock, self.metrics, DUE, "payment").run(self._finish, until)
 
     def _finish(self, item: Item) -> bool:
@@ -181,7 +184,7 @@ class ProviderRecovery:
         return self.completion.resume(self.payments, payment) if payment.asks else self._pass_cut_off(payment)
 
     def _pass_cut_off(self, payment: ExternalPayment) -> bool:
-        """Raises: StoreError."""
+        """Pay or reject a direct debit at its cut-off. Raises: StoreError."""
         catalogue = self.programmes.catalogue(payment.manager_id)
         stamp = WriteStamp(milliseconds(self.clock), new_id())
         change = self.debits.decide(payment, catalogue, self.store.batch_get, stamp)

@@ -37,12 +37,12 @@ from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _WITHOUT_DATA = ("directCreditReturn", "directDebitReturn")
-"""Actions that are answered with empty data."""
+"""Actions with empty response data."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrders:
-    """Payments at the provider; each is submitted once."""
+    """Payments at the provider; each is submitted only once."""
 
     store: Store
     programmes: Programmes
@@ -53,7 +53,7 @@ class PaymentOrders:
         return self.provider.submit(_payment_instruction(payment))
 
     def ask_again(self, payment: ExternalPayment, /) -> Receipt:
-        """What the provider has not seen is submitted, unless it was reported to be over meanwhile."""
+        """Submit a payment that the provider has not received, unless its end was reported meanwhile."""
         known = self.provider.find(payment.id)
         if known is not None or not payment.is_pending:
             return known or Receipt(accepted=False)
@@ -89,7 +89,7 @@ class PaymentOrders:
         return None if action in _WITHOUT_DATA else serialize_payment(payment)
 
     def _read_parties(self, payment: ExternalPayment) -> tuple[PostingContext, ExternalPayment | None]:
-        """The party of a payment, and the payment that it sends back, if it does."""
+        """The account's records, and the payment that this one returns, if any."""
         account_ref = AccountRef.of(payment)
         others = [ExternalPayment.key(payment.returns)] if payment.returns is not None else []
         items = self.store.batch_get([*others, *account_ref.keys])
@@ -101,7 +101,7 @@ class PaymentOrders:
 
 @dataclass(frozen=True, slots=True)
 class AddressOpening:
-    """Addresses at the provider; a repeat opens the same one."""
+    """Addresses at the provider; repeating a call opens the same one."""
 
     store: Store
     provider: Provider
@@ -124,7 +124,7 @@ class AddressOpening:
         members = numbers | {"assignment_state": ASSIGNED, **ANSWERED}
         after = address.with_changes(**members)
         if any(item and item["address_id"] != address.id for item in self.store.batch_get(number_keys(after))):
-            return self._refuse(address, "the provider gave a number that leads elsewhere", stamp)
+            return self._refuse(address, "the provider returned a number that belongs to another address", stamp)
         return ProviderOutcome([address.update(stamp.write_id, **members), *put_numbers(after, stamp.write_id)], after)
 
     def answer(self, address: ExternalAddress, _: str, /) -> list[AddressRecord]:
@@ -133,7 +133,7 @@ class AddressOpening:
         return [serialize_address(address)]
 
     def _refuse(self, address: ExternalAddress, reason: str, stamp: WriteStamp) -> ProviderOutcome[ExternalAddress]:
-        """The address is none of the account's any more."""
+        """Mark the address as refused and remove it from the account."""
         account_ref = AccountRef.of(address)
         account = account_ref.account(self.store.get(*account_ref.account_key))
         members = {"assignment_state": ASSIGNMENT_REFUSED, "note": reason, **ANSWERED}
@@ -143,7 +143,7 @@ class AddressOpening:
 
 
 def _payment_instruction(payment: ExternalPayment) -> ProviderOrder:
-    """The order to the provider; a collected amount is claimed back from its creditor."""
+    """The order for the provider. For a direct debit's return, the amount is reclaimed from the creditor."""
     to = payment.destination or {}
     numbers = (to.get(name) for name in ("account_number", "sort_code", "iban", "bic"))
     return ProviderOrder(

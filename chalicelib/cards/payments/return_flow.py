@@ -32,12 +32,12 @@ from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Side = tuple[ExternalPayment, PostingContext]
-"""A payment as one side has it, and whom it concerns there."""
+"""A payment as stored for one of its sides, and that side's records."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReturnFlow:
-    """Returns are of the whole amount, one for a payment: the first one marks the payment."""
+    """Returns the whole amount of a payment, once: the first return marks the payment."""
 
     programmes: Programmes
     posting: PaymentPosting
@@ -68,11 +68,11 @@ class ReturnFlow:
         *,
         direct_credit: bool = False,
     ) -> Outcome[TransferRecord]:
-        """Have the provider send a payment back; the account's amount is held until then. Raises: Refused."""
+        """Have the provider return a payment; the amount is held on the account until then. Raises: Refused."""
         party, sender = self._read_parties(context, original)
         original.require(context.action)
         if original.payment == "in" and (original.scheme in DIRECT_CREDITS) != direct_credit:
-            raise Refused(Status.WRONG_STATE, "payments of this scheme are returned by another action")
+            raise Refused(Status.WRONG_STATE, "payments of this scheme are returned with another action")
         party.account.require(context.action)
         charge = original.charge_details.reversal
         if charge.debit:
@@ -93,7 +93,7 @@ class ReturnFlow:
         return Outcome(operations=operations, asks=asks, events=[payment_event(payment)])
 
     def _read_parties(self, context: RequestContext, original: ExternalPayment) -> tuple[PostingContext, Side | None]:
-        """Who gives a payment back; and the payment's other side, if that is here."""
+        """The records of the account that returns the payment, and the payment's other side if it is here."""
         account_ref, sender = AccountRef.of(original), None
         keys, count = account_ref.keys, len(account_ref.keys)
         if original.counterpart is not None:
@@ -146,10 +146,10 @@ class ReturnFlow:
 def _return_at_home(
     context: RequestContext, posting: PaymentPosting, payment: ExternalPayment, receiver: Side, sender: Side
 ) -> Outcome[TransferRecord]:
-    """What came from another address of this service goes back there in the same transaction. Raises: Refused."""
+    """Return a payment from another address of this service, in the same transaction. Raises: Refused."""
     (came, payee), (sent, payer) = receiver, sender
     if payer.account.status == CLOSED:
-        raise refused_by_provider("the account that has paid is closed")
+        raise refused_by_provider("the paying account is closed")
     movement = Movement("payment returned at home", context.at, context.write_id, epm_transaction_id=payment.id)
     movement.list_by_card(*payee.card_counters, *payer.card_counters)
     payment = replace(

@@ -1,9 +1,9 @@
-"""The bank-account numbers of the sandbox: derived from address ids, without repeats.
+"""Bank account numbers of the sandbox, unique because they are derived from address ids.
 
-Their bank codes belong to no bank if the country leaves any free. IBANs and British account numbers are valid. The
-check digits that other countries put inside an account number are right where ``is_iban`` looks at them, else 0.
-Iceland's accounts name their holder, whom the sandbox does not know: addresses there get German numbers, as do those
-outside SEPA and those for which a country's numbers have run out.
+Their bank codes are unassigned if the country has any unassigned ones. IBANs and British account numbers are valid.
+National check digits inside other account numbers are correct where ``is_iban`` verifies them, otherwise 0. Icelandic
+account numbers identify their holder, whom the sandbox does not know, so addresses there get German numbers. The same
+applies outside SEPA, and when a country's numbers are used up.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _LETTERS = {number: letters for letters, number in SEPA_COUNTRIES.items()}
 
 
 def british_number(address_id: int) -> str | None:
-    """Eight digits of an account at ``SORT_CODE``; ``None`` when all were given.
+    """The eight digits of an account at ``SORT_CODE``; ``None`` if all numbers are used up.
 
-    Every seven digits have an eighth that fits, since the last one has weight 1 in a sum modulo 10.
+    Any seven digits have a valid eighth, because the last digit has weight 1 in a sum modulo 10.
     """
     number = _pad_number(address_id, 7)
     return number and with_check_digit(SORT_CODE, number)
@@ -32,7 +32,7 @@ def british_iban(account_number: str) -> str:
 
 
 def sepa_iban(country: int, address_id: int) -> str | None:
-    """An IBAN of a country, given by its ISO number, else a German one; ``None`` when all were given."""
+    """An IBAN of ``country`` (numeric ISO code), or a German one; ``None`` if all are used up."""
     ibans = (_make_iban(letters, address_id) for letters in (_LETTERS.get(country, _OTHERWISE), _OTHERWISE))
     return next(filter(None, ibans), None)
 
@@ -47,7 +47,7 @@ def _make_iban(letters: str, address_id: int) -> str | None:
 
 
 def _checked_iban(letters: str, account: str) -> str:
-    """The first valid IBAN with digits for the account's question marks."""
+    """The first valid IBAN, with digits in place of the account's question marks."""
     unknown = account.count("?")
     checks = (f"{check:0{unknown}}" if unknown else "" for check in range(10**unknown))
     ibans = (make_iban(letters, account.replace("?" * unknown, check)) for check in checks)
@@ -55,7 +55,7 @@ def _checked_iban(letters: str, account: str) -> str:
 
 
 def _pad_number(number: int, count: int) -> str | None:
-    """A number with leading zeros, unless it is too long."""
+    """A number with leading zeros; ``None`` if it is too long."""
     return f"{number:0{count}}" if number < 10**count else None
 
 
@@ -101,7 +101,7 @@ FORMS = {
     "SM": "X9999999999############",
     "VA": "999###############",
 }
-"""Account numbers by the first letters of an IBAN: ``#`` stands for the address's number, ``?`` for check digits.
+"""Account number patterns by IBAN country code: ``#`` stands for the address's number, ``?`` for check digits.
 
-When you change a form, keep the place of the number, so that no new IBAN equals an existing one.
+If you change a pattern, keep the position of the number, so that no new IBAN equals an existing one.
 """

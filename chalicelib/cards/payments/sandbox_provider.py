@@ -1,16 +1,15 @@
 """The sandbox provider of external payments: it opens addresses and accepts orders; no money moves.
 
-Its books are items of the table of external payments, so that all instances of the service see the same. Names show
-what can go wrong, in capitals or small letters:
+Its state is stored in the table of external payments, so all instances of the service share it. Names that begin with
+a certain word, in upper or lower case, simulate failures:
 
-- an order to a name that begins with ``REFUSE`` is refused;
-- one to a name that begins with ``SILENT`` is accepted, but the first answer is lost: ``find`` knows the order, and
-  when it is sent again it is answered;
-- one to a name that begins with ``LOST`` never arrives the first time: ``find`` does not know it, and when it is sent
-  again it is accepted;
-- an address for an account name that begins with ``REFUSE`` is not opened.
+- ``REFUSE``: an order to this name is refused.
+- ``SILENT``: an order to this name is accepted, but the first response is lost: ``find`` returns the order, and
+  submitting it again succeeds.
+- ``LOST``: an order to this name is lost the first time: ``find`` does not return it, and submitting it again succeeds.
+- ``REFUSE`` as an account name: its address is not opened.
 
-For a return, too, it is the name of whom it goes to that counts: the one who had sent the money.
+A return goes to the sender of the original payment, so that name counts.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ _FIRST_REFERENCE = 9_000_000_000
 
 
 class SandboxProvider:
-    """Keeps the promises of ``Provider`` with nothing but the store; one that cannot be reached makes it silent."""
+    """Implements ``Provider`` on the store; if the store is unavailable, the provider does not respond."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def open_address(self, opening: provider.AddressRequest) -> provider.OpenedAddress:
         if METHOD_CURRENCIES.get(opening.method) != opening.currency:
-            raise provider.ProviderRefused("the method has another currency")
+            raise provider.ProviderRefused("the method uses a different currency")
         if opening.account_name.upper().startswith(REFUSE):
             raise provider.ProviderRefused("the sandbox refuses this account name")
         opened = _find_numbers(opening)
         if opened is None:
-            raise provider.ProviderRefused("all account numbers of the sandbox are taken")
+            raise provider.ProviderRefused("all account numbers in the sandbox are taken")
         return opened
 
     def submit(self, order: provider.ProviderOrder) -> provider.Receipt:
@@ -54,7 +53,7 @@ class SandboxProvider:
         item = _order_item(order, "order", **without_none(asdict(_decide_order(order))))
         stands = self._put_or_read(item)
         if _is_to(order.destination, SILENT) and stands == item:
-            raise provider.ProviderSilent("the answer was lost")
+            raise provider.ProviderSilent("the response was lost")
         return _read_receipt(stands)
 
     def find(self, payment_id: int) -> provider.Receipt | None:
@@ -65,11 +64,11 @@ class SandboxProvider:
         return _read_receipt(found) if found else None
 
     def _put_or_read(self, item: Item) -> Item:
-        """The stored item after this attempt to write it: ``item`` itself, or an earlier one."""
+        """The stored item: ``item`` if this attempt wrote it, otherwise an earlier one."""
         try:
             self._store.put(TABLE, item, absent("owner"))
         except ConditionFailed as failure:
-            assert failure.item is not None, "something stands there"
+            assert failure.item is not None, "an item exists at this key"
             return failure.item
         except StoreError as failure:
             raise provider.ProviderSilent("the sandbox cannot be reached") from failure
@@ -85,7 +84,7 @@ def _decide_order(order: provider.ProviderOrder) -> provider.Receipt:
         return provider.Receipt(accepted=False, reason="the sandbox refuses this name")
     scheme = choose_scheme(order.method, order.schemes, order.amount)
     if scheme is None:
-        return provider.Receipt(accepted=False, reason="no scheme takes this amount")
+        return provider.Receipt(accepted=False, reason="no scheme accepts this amount")
     return provider.Receipt(accepted=True, reference=_FIRST_REFERENCE + order.payment_id, scheme=scheme)
 
 
@@ -94,7 +93,7 @@ def _order_key(payment_id: int, part: str) -> Item:
 
 
 def _order_item(order: provider.ProviderOrder, part: str, **members: Any) -> Item:
-    """The stored item of an order, with a mark of the attempt that wrote it."""
+    """The item of an order, marked with the attempt that wrote it."""
     about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
     return {**_order_key(order.payment_id, part), **about, **members, "written_by": new_id()}
 
@@ -104,7 +103,7 @@ def _read_receipt(item: Item) -> provider.Receipt:
 
 
 def _find_numbers(opening: provider.AddressRequest) -> provider.OpenedAddress | None:
-    """The numbers that belong to an address; ``None`` when all were given."""
+    """The numbers of an address; ``None`` if all are used up."""
     if opening.method == UK:
         number = british_number(opening.address_id)
         return provider.OpenedAddress(number, SORT_CODE, british_iban(number), None, BRITAIN) if number else None

@@ -1,4 +1,4 @@
-"""Addresses and payments as answers and event payloads (specification, Resources; Events)."""
+"""Addresses and payments as response data and event payloads (specification, Resources; Events)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chalicelib.cards.storage.record import without_none
 
 
 def serialize_address(address: ExternalAddress) -> AddressRecord:
-    """An address, without what the provider did not supply."""
+    """An address; details that the provider did not supply are omitted."""
     active = int(address.is_live)
     record: AddressRecord = {
         "id": address.id,
@@ -52,7 +52,7 @@ def serialize_address(address: ExternalAddress) -> AddressRecord:
 
 
 def serialize_address_with_status(address: ExternalAddress) -> AddressWithStatus:
-    """An address with its status, and why it was changed last."""
+    """An address with its status and the reason for its last change."""
     record: AddressWithStatus = {
         **serialize_address(address),
         "status": address.status,
@@ -63,13 +63,13 @@ def serialize_address_with_status(address: ExternalAddress) -> AddressWithStatus
 
 
 def bank_account(address: ExternalAddress) -> dict[str, Any]:
-    """An own address as a payment keeps it."""
+    """An own address in the form stored in a payment."""
     names = ("id", "account_name", "account_number", "iban", "sort_code", "bic")
     return without_none({name: getattr(address, name) for name in names})
 
 
 def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
-    """A payment that the provider was asked for; a return has no destination."""
+    """A payment submitted to the provider; a return has no destination."""
     is_booked, is_out = payment.transaction_id is not None, payment.payment == "out"
     record: TransferWithDestination = {
         "id": payment.id,
@@ -88,7 +88,7 @@ def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
 
 
 def _own_account(kept: Mapping[str, Any]) -> OwnBankAccount:
-    """All members are mandatory; missing numbers are empty."""
+    """The account's bank details. All members are mandatory; missing numbers are empty."""
     return {
         "id": kept["id"],
         "account_number": kept.get("account_number", ""),
@@ -111,12 +111,12 @@ def _other_account(kept: Mapping[str, Any]) -> OtherBankAccount:
 
 
 def refused_by_provider(reason: str | None) -> Refused:
-    """The provider's own words, if stored; they name nobody."""
+    """The refusal with the provider's reason, if stored; reasons contain no names."""
     return Refused(Status.PROVIDER_REFUSED, f"{Status.PROVIDER_REFUSED.meaning}: {reason}" if reason else "")
 
 
 def payment_event(payment: ExternalPayment) -> CardEvent:
-    """The present state of a payment, for its programme manager."""
+    """The event with a payment's current state."""
     counterparty, is_reckoned = payment.counterparty, payment.charge is not None
     data: ExternalPaymentEvent = {
         "epm_transaction_id": payment.id,
@@ -150,7 +150,7 @@ def payment_event(payment: ExternalPayment) -> CardEvent:
 
 
 def change_events(before: ExternalPayment, after: ExternalPayment) -> list[CardEvent]:
-    """What a change of a payment is worth telling: nothing, if its state is the same."""
+    """The events for a change of a payment: none if its state is the same."""
     return [] if before.state == after.state else [payment_event(after)]
 
 

@@ -1,4 +1,4 @@
-"""The sandbox's simulator of external payments: it plays other banks, creditors and the provider."""
+"""The sandbox's simulator of external payments: it acts as other banks, creditors and the provider."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _FIRST_REFERENCE = 8_000_000_000
-"""The first number that the provider gives to payments from other banks."""
+"""The provider's first reference for payments from other banks."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentSimulatorFlow:
-    """Plays external parties towards the service."""
+    """Acts as the external parties of payments."""
 
     sequences: Sequences
     posting: PaymentPosting
@@ -40,9 +40,9 @@ class PaymentSimulatorFlow:
     ) -> Outcome[messages.InboundPayment]:
         address = context.find(ExternalAddress, request.epm_address_id)
         if request.scheme not in SCHEMES[address.method]:
-            raise refused_field("scheme", "value", "is none of the address's method")
+            raise refused_field("scheme", "value", "is not a scheme of the address's method")
         if request.currency_ison != address.currency:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address takes its own currency")
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the address accepts only its own currency")
         party = _posting_context(context, address)
         payment = ExternalPayment(
             payment="in",
@@ -119,7 +119,7 @@ class PaymentSimulatorFlow:
         return Outcome(leave_out_none(answer), change.operations, events=change_events(payment, after))
 
     def _inbound_members(self, context: RequestContext, address: ExternalAddress, amount: int) -> dict[str, Any]:
-        """What all payments have that come by an address from outside."""
+        """The members common to all payments that arrive from outside."""
         number = self.sequences.next("external_payment")
         return {
             "id": number,
@@ -132,7 +132,7 @@ class PaymentSimulatorFlow:
         }
 
     def _announce_debit(self, request: messages.SimulateDirectDebit, context: RequestContext) -> PaymentUpdate:
-        """What a creditor announces by a mandate. Raises: Refused."""
+        """Announce a direct debit under a mandate. Raises: Refused."""
         assert request.epm_mandate_id is not None and request.amount is not None
         mandate = context.find(Mandate, request.epm_mandate_id)
         address_item = context.items([ExternalAddress.key(mandate.address_id)])[0]

@@ -1,4 +1,4 @@
-"""Payments out: transferToExternalPayment (specification, External payment operations)."""
+"""Outgoing payments: transferToExternalPayment (specification, External payment operations)."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "indus
 
 
 InternalPayee = tuple[ExternalAddress, PostingContext]
-"""A destination that is an address of this service, and whom it concerns."""
+"""A destination that is an address of this service, and its records."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransferFlow:
-    """Pays from an address: to another bank, or at once to another address of this service."""
+    """Pays from an address to another bank, or directly to another address of this service."""
 
     programmes: Programmes
     posting: PaymentPosting
@@ -61,7 +61,7 @@ class TransferFlow:
         address.require(context.action)
         party.account.require(context.action)
         if request.currency_ison != address.currency:
-            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "an address pays in its own currency")
+            raise Refused(Status.CURRENCY_NOT_SUPPORTED, "the address pays only in its own currency")
         payment = self._new_payment(request, context, address, schemes)
         tally = CounterChanges()
         payment = replace(payment, **count_payment(payment, party, context.now, tally, debit=True))
@@ -79,7 +79,7 @@ class TransferFlow:
     def _read_parties(
         self, context: RequestContext, address: ExternalAddress, number: Item | None
     ) -> tuple[PostingContext, InternalPayee | None]:
-        """Who pays, and who is paid if that is an address of this service."""
+        """The payer's records, and the payee's if the destination is an address of this service."""
         account_ref, own_keys, home = AccountRef.of(address), [], None
         if number is not None:
             home = AccountRef.of_number_item(number)
@@ -100,7 +100,7 @@ class TransferFlow:
         address: ExternalAddress,
         schemes: Sequence[str],
     ) -> ExternalPayment:
-        """The payment as instructed, before its charge is known."""
+        """The payment as instructed, before its charge is computed."""
         known = {
             "account_name": request.destination_account_name,
             "account_number": request.destination_account_number,
@@ -133,14 +133,15 @@ class TransferFlow:
         own: InternalPayee,
         tally: CounterChanges,
     ) -> Outcome[TransferWithDestination]:
-        """The money arrives in the same transaction: both accounts change, and the provider is not asked. Raises:
-        Refused."""
+        """Pay an address of this service: both accounts change in one transaction, without the provider. Raises:
+        Refused.
+        """
         address, payee = own
         if payee.account.owner == payer.account.owner:
             field = "destination_account_number" if request.destination_iban is None else "destination_iban"
-            raise refused_field(field, "value", "leads to the account that pays")
+            raise refused_field(field, "value", "belongs to the paying account")
         if address.currency != paid.instructed_currency:
-            raise refused_by_provider("the destination takes another currency")
+            raise refused_by_provider("the destination uses a different currency")
         number = self.posting.sequences.next("external_payment")
         came = replace(
             paid,
@@ -158,7 +159,7 @@ class TransferFlow:
         try:
             came = credit(came, address, payee, context.now, tally)
         except Refused:
-            raise refused_by_provider("the destination does not take this payment") from None
+            raise refused_by_provider("the destination does not accept this payment") from None
         movement = Movement("payment at home", context.at, context.write_id, tally, epm_transaction_id=paid.id)
         movement.list_by_card(*payer.card_counters, *payee.card_counters)
         paid = replace(paid, counterpart=number, other_side=AccountRef.of(came).as_dict)
@@ -178,23 +179,25 @@ def _choose_schemes(address: ExternalAddress, request: TransferToExternalPayment
         if sort_code is not None and account_number is not None and not is_valid(sort_code, account_number):
             raise refused_field("destination_account_number", "value", "does not belong to destination_sort_code")
         if request.destination_iban is not None and not request.destination_iban.startswith("GB"):
-            raise refused_field("destination_iban", "value", "must be a British one for an address in the UK")
+            raise refused_field("destination_iban", "value", "must be a British IBAN for a UK address")
     elif request.destination_iban is None:
-        raise refused_field("destination_iban", "required", "is required for an address in SEPA")
+        raise refused_field("destination_iban", "required", "is required for a SEPA address")
     elif country_of(request.destination_iban) is None:
-        raise refused_field("destination_iban", "value", "must be one of SEPA for an address in SEPA")
+        raise refused_field("destination_iban", "value", "must be a SEPA IBAN for a SEPA address")
     if choose_scheme(address.method, wished, 0) is None:
-        raise refused_field("schemes", "value", "has none that the address can pay by")
+        raise refused_field("schemes", "value", "contains no scheme that the address can use")
     if choose_scheme(address.method, wished, request.amount) is None:
         raise refused_field("amount", "value", "is higher than the schemes allow")
     return wished
 
 
 def _require_one_account(request: TransferToExternalPayment) -> None:
-    """Raises: Refused, when an IBAN and a sort code with an account number name two different accounts."""
+    """Check that IBAN, sort code and account number identify the same account. Raises: Refused."""
     iban = request.destination_iban
     sort_code, account_number = request.destination_sort_code, request.destination_account_number
     if iban is None or sort_code is None or account_number is None:
         return
     if find_key(iban=iban) != find_key(sort_code=sort_code, account_number=account_number):
-        raise refused_field("destination_iban", "value", "names another account than destination_sort_code")
+        raise refused_field(
+            "destination_iban", "value", "does not match destination_sort_code and destination_account_number"
+        )

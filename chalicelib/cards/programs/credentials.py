@@ -150,7 +150,7 @@ class Credentials:
         """
         key_digest, credential = self._find(manager_id, name)
         if len(credential.keys) < KEYS_KEPT:
-            raise NoOldKey(f"{name} has one live key only: make a new one with `programme rotate-key` first")
+            raise NoOldKey(f"{name} has only one live key: create a new one with `programme rotate-key` first")
         self._update_keys(key_digest, credential, list(credential.keys[1:]))
 
     def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
@@ -171,7 +171,7 @@ class Credentials:
                 condition=Attr("revision").eq(credential.revision),
             )
         except ConditionFailed:
-            raise CredentialChanged("somebody else changed the credential at the same time: try again") from None
+            raise CredentialChanged("the credential was changed concurrently: try again") from None
         self._cache.pop(key_digest, None)
 
     def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:

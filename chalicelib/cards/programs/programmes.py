@@ -100,7 +100,7 @@ class Programmes:
         except Exception:
             if before is None:
                 raise
-            log.exception("programme not read again")  # what was read before goes on for as long again
+            log.exception("programme not reloaded")  # what was read before goes on for as long again
             return before
         if not found.revision:
             raise UnknownManager(manager_id)

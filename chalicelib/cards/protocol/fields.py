@@ -93,8 +93,8 @@ FLAG = {0: "no", 1: "yes"}
 Id = Annotated[int, IntegerRule(1, 20)]
 Flag = Annotated[int, OneOfRule(FLAG)]
 Level = Annotated[int, RangeRule(0, 1000)]
-CurrencyIson = Annotated[int, CodeRule(currency_numbers, "numeric currency code of ISO 4217", 978)]
-CountryIson = Annotated[int, CodeRule(country_numbers, "numeric country code of ISO 3166-1", 276)]
+CurrencyIson = Annotated[int, CodeRule(currency_numbers, "numeric currency code (ISO 4217)", 978)]
+CountryIson = Annotated[int, CodeRule(country_numbers, "numeric country code (ISO 3166-1)", 276)]
 Paginator = Annotated[tuple[int, int], PaginatorRule(PAGE, 11)]
 ItemCount = Annotated[int, RangeRule(1, PAGE, 11)]
 SmallObject = Annotated[dict[str, Any], ObjectRule(OBJECT_BYTES)]
@@ -155,7 +155,7 @@ def _text(allowed: Callable[[str], object], reason: str, pattern: str, example: 
 
 AN = _text(_LETTERS_AND_DIGITS.fullmatch, "ASCII letters and digits", "^[A-Za-z0-9]+$", "AB12")
 A = _text(_LETTERS.fullmatch, "ASCII letters", "^[A-Za-z]+$", "EN")
-ANS = _text(_is_printable, "printable text, and not blank", f"^[^{UNPRINTABLE}]*$", "Riverside 12")
+ANS = _text(_is_printable, "non-blank printable text", f"^[^{UNPRINTABLE}]*$", "Riverside 12")
 AS = _text(
     _is_name,
     "letters, spaces, apostrophes, hyphens and dots, as in names",
@@ -177,7 +177,7 @@ Iban = Annotated[
         "^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]+$",
         "DE89370400440532013000",
         lambda text: text.upper() if is_iban(text.upper()) else None,
-        "an IBAN with the right check digits",
+        "an IBAN with valid check digits",
         described="An IBAN, without spaces",
     ),
 ]
@@ -208,7 +208,7 @@ def _read_country(text: str) -> str | None:
 def _series(pattern: str, reason: str, example: str, read: Callable[[str], str | None] | None = None) -> SeriesRule:
     whole = f"^ *{pattern} *(, *{pattern} *)*$"
     form = read or _reader(re.compile(pattern))
-    return SeriesRule(LIST_CHARACTERS, form, f"{reason}, with commas between them", whole, example)
+    return SeriesRule(LIST_CHARACTERS, form, f"{reason}, separated by commas", whole, example)
 
 
 Pairs = Annotated[
@@ -217,7 +217,7 @@ Pairs = Annotated[
 ]
 Mccs = Annotated[tuple[str, ...], _series("[0-9]{4}", "merchant category codes of exactly 4 digits", "5411,5812")]
 Countries = Annotated[
-    tuple[str, ...], _series(_COUNTRY, "numeric country codes of ISO 3166-1", "276,826", _read_country)
+    tuple[str, ...], _series(_COUNTRY, "numeric country codes (ISO 3166-1)", "276,826", _read_country)
 ]
 Merchants = Annotated[tuple[str, ...], TextsRule(LIST_CHARACTERS)]
 

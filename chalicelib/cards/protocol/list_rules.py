@@ -32,14 +32,14 @@ class ListRule(ValueRule):
             fault("length", f"must have at most {self.most} entries")
         checked = tuple(map(self._entry, entries))
         if self.different and len(set(checked)) != len(checked):
-            fault("value", "must not have an entry twice")
+            fault("value", "must not contain duplicates")
         return checked or None
 
     def _entry(self, value: Any) -> Any:
         try:
             return self.entry.check(value)
         except PydanticCustomError as error:
-            return fault(cast(Kind, error.type), f"has a faulty entry: it {(error.context or {})['reason']}")
+            return fault(cast(Kind, error.type), f"contains an invalid entry: it {(error.context or {})['reason']}")
 
     def json_schema(self) -> Json:
         entry = self.entry.json_schema()
@@ -49,7 +49,7 @@ class ListRule(ValueRule):
                 entry,
                 {"type": "string", "pattern": r"^ *([^ ,]+( *, *[^ ,]+)*)? *$"},
             ],
-            "description": f"A list of at most {self.most} entries: an array, or a string with commas",
+            "description": f"A list of at most {self.most} entries: an array or a comma-separated string",
             "examples": [(entry.get("examples") or entry["enum"])[:1]],
         }
 
@@ -94,9 +94,9 @@ class TextsRule(ValueRule):
         if type(value) is not list or any(type(entry) is not str for entry in value):
             fault("type", "must be a list of strings")
         if not value or not all(entry.strip() for entry in value):
-            fault("length", "must have at least one entry, and none that is empty")
+            fault("length", "must have at least one entry and no empty ones")
         if sum(map(len, value)) > self.longest:
-            fault("length", f"must have at most {self.longest} characters in all")
+            fault("length", f"must have at most {self.longest} characters in total")
         if not all(map(str.isprintable, value)):
             fault("characters", "must be printable text")
         return tuple(dict.fromkeys(entry.strip() for entry in value))
@@ -106,7 +106,7 @@ class TextsRule(ValueRule):
             "type": "array",
             "minItems": 1,
             "items": {"type": "string", "minLength": 1, "maxLength": self.longest},
-            "description": f"Texts of at most {self.longest} characters in all",
+            "description": f"Texts of at most {self.longest} characters in total",
             "examples": [["Corner Shop", "Riverside Books"]],
         }
 
@@ -121,7 +121,7 @@ class ObjectRule(ValueRule):
         if type(value) is not dict:
             fault("type", "must be an object")
         if not value or len(jsontext.dumps(value).encode()) > self.longest:
-            fault("length", f"must have at least one member, and at most {self.longest} bytes as JSON")
+            fault("length", f"must have at least one member and at most {self.longest} bytes as JSON")
         return cast(dict[str, Any], value)
 
     def json_schema(self) -> Json:

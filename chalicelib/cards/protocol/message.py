@@ -48,7 +48,7 @@ class When:
 
     def __str__(self) -> str:
         if self.value is None:
-            return f"{self.field} is {'given' if self.present else 'absent'}"
+            return f"{self.field} is {'present' if self.present else 'absent'}"
         return f"{self.field} is {self.value}"
 
 
@@ -98,7 +98,7 @@ class Excludes:
 
     def problems(self, members: Members) -> Iterator[Problem]:
         if self.field in members and self.other in members:
-            yield Problem(self.field, "excluded", f"must not be given with {self.other}")
+            yield Problem(self.field, "excluded", f"must not be combined with {self.other}")
 
 
 Condition = Needs | NeedsOne | Excludes

@@ -84,7 +84,7 @@ class IntegerRule(ValueRule):
             "minimum": 0 if self.shortest == 1 else 10 ** (self.shortest - 1),
             "maximum": 10**self.longest - 1,
             "pattern": f"^[0-9]{{{self.shortest},{self.longest}}}$",
-            "description": "A whole number, also as a string of digits",
+            "description": "A whole number or a string of digits",
             "examples": [int("1234567890123456789"[: max(self.shortest, min(self.longest, 4))])],
         }
 
@@ -160,7 +160,7 @@ class PaginatorRule(ValueRule):
         if type(value) is not dict:
             fault("type", "must be an object")
         if any(name not in ("item_count", "offset") for name in value):
-            fault("unknown", "must have item_count and offset, and nothing else")
+            fault("unknown", "must have only item_count and offset")
         found = []
         for name in ("item_count", "offset"):
             if value.get(name) is None:
@@ -175,8 +175,9 @@ class PaginatorRule(ValueRule):
         return {
             "type": "object",
             "properties": {
-                "item_count": count | {"description": f"Entries of a page, at most {self.most}"},
-                "offset": IntegerRule(1, self.digits).json_schema() | {"description": "Zero-based, of the first entry"},
+                "item_count": count | {"description": f"Entries per page, at most {self.most}"},
+                "offset": IntegerRule(1, self.digits).json_schema()
+                | {"description": "Zero-based index of the first entry"},
             },
             "required": ["item_count", "offset"],
             "additionalProperties": False,

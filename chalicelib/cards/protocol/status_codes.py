@@ -34,8 +34,8 @@ class Status(IntEnum):
     FIELD_LENGTH = 2003, "a field has the wrong length"
     FIELD_CHARACTERS = 2004, "a field has characters that are not allowed"
     FIELD_VALUE = 2005, "a field has a value that is not allowed"
-    FIELD_REQUIRED = 2006, "a field is missing that another field requires"
-    FIELD_EXCLUDED = 2007, "a field must not be given together with another one"
+    FIELD_REQUIRED = 2006, "a field required by another field is missing"
+    FIELD_EXCLUDED = 2007, "a field must not be combined with another field"
     FIELD_UNKNOWN = 2008, "a field is unknown"
 
     NO_ACCOUNT = 3001, "there is no such account"
@@ -56,28 +56,28 @@ class Status(IntEnum):
 
     NOT_ACTIVATED = 4001, "the card is not activated"
     FINAL = 4002, "the state is final"
-    ACCOUNT_STATUS = 4003, "the account's status forbids it"
+    ACCOUNT_STATUS = 4003, "the account's status does not allow this"
     ALREADY_RETURNED = 4004, "the payment has already been returned"
-    ALREADY_CANCELLED = 4005, "it has already been cancelled"
+    ALREADY_CANCELLED = 4005, "the mandate has already been cancelled"
     ALREADY_ACTIVE = 4006, "the card is already active"
     PIN_NOT_BLOCKED = 4007, "the PIN is not blocked"
     WRONG_STATE = 4008, "this is not allowed in the current state"
 
-    NO_FUNDS = 5001, "there are not enough funds"
+    NO_FUNDS = 5001, "there are insufficient funds"
     LIMIT_EXCEEDED = 5002, "a limit is exceeded"
     CURRENCY_NOT_SUPPORTED = 5003, "the currency is not supported here"
     MORE_THAN_ORIGINAL = 5004, "the amount is higher than the original amount"
 
-    CARD_DATA_DIFFERS = 6001, "the card data do not match"
-    PIN_TOO_SIMPLE = 6002, "the PIN is too simple: not all digits the same, and no sequence"
+    CARD_DATA_DIFFERS = 6001, "the card data does not match"
+    PIN_TOO_SIMPLE = 6002, "the PIN is too simple: it must not be a sequence or repeat a single digit"
     PIN_BLOCKED = 6003, "the PIN is blocked"
     VALIDATION_DIFFERS = 6004, "the validation value does not match"
 
     PROVIDER_REFUSED = 7001, "the provider refused"
 
     IN_PROGRESS = 8001, "the original request is still in progress: repeat this one in a moment"
-    REFERENCE_REUSED = 8002, "request_reference_id was used before, with another body"
-    CONFLICT = 8003, "other requests interfered: try again"
+    REFERENCE_REUSED = 8002, "request_reference_id has already been used with a different body"
+    CONFLICT = 8003, "the request conflicted with other requests: try again"
     TOO_MANY_ATTEMPTS = 8004, "there were too many attempts"
 
     INTERNAL = 9001, "the service failed: it is safe to repeat the request with the same request_reference_id"
@@ -129,7 +129,7 @@ def refused_fields(problems: Sequence[Problem]) -> Refused:
     for problem in problems:
         left -= len(str(problem)) + 2
         if left < 0:
-            told.append("and more")
+            told.append("and others")
             break
         told.append(str(problem))
     return Refused(OF_KIND[problems[0].kind], "; ".join(told))
@@ -156,7 +156,7 @@ def unknown_action(name: str, here: Iterable[str], elsewhere: Mapping[str, str])
     if nearest is None:
         return said
     place = f": {elsewhere[nearest]}" if nearest in elsewhere else ""
-    return f"{said}; the nearest is {nearest}{place}"
+    return f"{said}; the closest match is {nearest}{place}"
 
 
 def _replace_unprintable(text: str) -> str:

@@ -21,17 +21,17 @@ PER_TRANSACTION, PER_DAY, PER_WEEK, PER_MONTH, PER_YEAR = 0, 1, 7, 30, 365
 DURATIONS = {
     PER_TRANSACTION: "a single transaction",
     PER_DAY: "a UTC day",
-    PER_WEEK: "an ISO week, from Monday on",
+    PER_WEEK: "an ISO week, starting on Monday",
     PER_MONTH: "a month",
     PER_YEAR: "a year",
 }
 ANY_DEBIT, PURCHASES, CASH, EXTERNAL_DEBITS, MONEY_IN = 0, 1, 2, 3, 4
 LIMIT_CLASSES = {
-    ANY_DEBIT: "everything that takes money",
+    ANY_DEBIT: "all debits",
     PURCHASES: "purchases",
     CASH: "cash",
-    EXTERNAL_DEBITS: "external payments out and direct debits",
-    MONEY_IN: "everything that brings money",
+    EXTERNAL_DEBITS: "outbound external payments and direct debits",
+    MONEY_IN: "all credits except returns",
 }
 """``limits_tx_type_id``: the classes of transactions that a limit entry can count."""
 MOST_COUNT, MOST_AMOUNT, MOST_COUNTRIES = 999_999_999, 999_999_999_999_999, 999
@@ -40,8 +40,8 @@ ANY_REGION, DOMESTIC, WITHIN_REGION, BETWEEN_REGIONS = 0, 1, 2, 3
 REGION_TYPES = {
     ANY_REGION: "anywhere",
     DOMESTIC: "in the holder's country",
-    WITHIN_REGION: "in another country of a region that is the holder's, too",
-    BETWEEN_REGIONS: "in a country that has no region in common with the holder's",
+    WITHIN_REGION: "in another country that shares a region with the holder's",
+    BETWEEN_REGIONS: "in a country that shares no region with the holder's",
 }
 
 KINDS_OF_CARD = {0: "physical", 1: "virtual"}
@@ -65,8 +65,8 @@ REASONS = {
     11: "risk rule",
     12: "dispute",
     13: "legal order",
-    14: "know your customer check pending",
-    15: "know your customer check failed",
+    14: "know-your-customer check pending",
+    15: "know-your-customer check failed",
     16: "insolvency",
     17: "death of the holder",
     18: "inactivity",
@@ -93,8 +93,8 @@ TRANSACTION_TYPES = {
     28: "payment",
     30: "balance inquiry",
     39: "verification",
-    60: "external payment in",
-    61: "external payment out",
+    60: "inbound external payment",
+    61: "outbound external payment",
     62: "direct debit",
     63: "return that credits the holder",
     64: "return that debits the holder",
@@ -141,25 +141,25 @@ ENTRY_MODES = {
 
 RESPONSE_CODES = {
     "00": "approved",
-    "10": "approved for part of the amount",
-    "14": "no such card number",
+    "10": "partially approved",
+    "14": "invalid card number",
     "41": "lost card",
     "43": "stolen card",
     "46": "closed account or blocked card",
-    "51": "not enough funds",
+    "51": "insufficient funds",
     "54": "expired card",
-    "55": "wrong PIN",
-    "57": "not permitted to this card",
+    "55": "incorrect PIN",
+    "57": "not permitted for this card",
     "59": "suspected fraud",
-    "61": "over the amount limit",
+    "61": "amount limit exceeded",
     "62": "restricted card",
-    "65": "over the count limit",
-    "75": "too many wrong PINs",
+    "65": "count limit exceeded",
+    "75": "too many incorrect PINs",
     "78": "card not activated",
-    "91": "issuer not available",
+    "91": "issuer unavailable",
     "96": "system malfunction",
     "1A": "further authentication required",
-    "N7": "wrong CVC2",
+    "N7": "incorrect CVC2",
 }
 """Response codes sent to the network (ISO 8583)."""
 
@@ -221,7 +221,7 @@ MOST_ADDRESSES = 50
 """The maximum number of external payment addresses per account, which are read in one batch."""
 CUT_OFF_SECONDS = 24 * 3600
 """Seconds from a direct debit's announcement to its cut-off."""
-ACCOUNT_TYPES = {1: "an account of a holder", 2: "a special account of the programme manager"}
+ACCOUNT_TYPES = {1: "a holder's account", 2: "a special account of the programme manager"}
 OF_HOLDER, SPECIAL = 1, 2
 ASSIGNED, ASSIGNMENT_PENDING, ASSIGNMENT_REFUSED = 1, 2, 3
 ASSIGNMENT_STATES = {
@@ -250,8 +250,8 @@ DIRECT_DEBIT_REASONS = {
     "AM05": "duplication",
     "MD06": "refund requested by the payer",
     "MD07": "payer deceased",
-    "MS02": "not specified, by the payer",
-    "MS03": "not specified, by the bank",
+    "MS02": "reason not specified by the payer",
+    "MS03": "reason not specified by the bank",
 }
 """Reason codes of Bacs (ARUDD) and SEPA."""
 NUMBERED_DEBIT_REASONS = {int(code): text for code, text in DIRECT_DEBIT_REASONS.items() if code.isdigit()}

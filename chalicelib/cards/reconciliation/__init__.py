@@ -1,1 +1,1 @@
-"""Proves the ledger against everything that moves or holds money."""
+"""Proves that the ledger is consistent with every record that moves or holds money."""

@@ -1,7 +1,7 @@
-"""The proof of one account while the service runs.
+"""The proof of one account while the service is running.
 
-The account is read first, then its rows up to its count: later rows are ignored. Claims of payments, authorizations and
-disputes are compared with the rows.
+The account is read first, then the rows included in its row count; later rows are ignored. The amounts claimed by
+payments, authorizations and disputes are compared with the rows.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from chalicelib.foundation.parallel import pieces
 T = TypeVar("T")
 
 KINDS = (Account.kind, SpecialAccount.kind)
-"""The kinds of accounts; an account's part is its kind."""
+"""The kinds of accounts; also the ``part`` of an account's item."""
 LOOKS = 3
-"""Retries before an account counts as broken: a page may lag behind the latest writes."""
+"""Attempts before an account counts as broken: a page may lag behind the latest writes."""
 READ_TOGETHER = 100
 PAGE = 500
 TRANSACTIONS_TOGETHER = 33
-"""Transactions that are looked up together: each has an item and two rows of its card's lists."""
+"""Transactions looked up in one call; each has an item and two rows in its card's lists."""
 _RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION: Authorization, DISPUTE: Dispute}
-"""The tables with claims on money; disputes have their transactions' numbers."""
+"""The tables of records that claim money; a dispute has its transaction's id."""
 
 
 def prove_account(
     store: Store, account: Item, noted: Sequence[ReservedAmount], shared: SharedMovements
 ) -> AccountProof:
-    """Prove one account; ``noted`` is what claimed money of it before. Raises: Broken."""
+    """Prove one account; ``noted`` are claims on its money found earlier. Raises: LedgerMismatch."""
     for attempt in range(LOOKS):
         try:
             return _prove_once(store, account, noted, shared)
@@ -95,12 +95,14 @@ def _read_records(store: Store, claims: Iterable[ReservedAmount]) -> dict[Reserv
 
 
 def _compare_reservations(fold: AccountProof, records: Mapping[ReservedAmount, Item | None]) -> None:
-    """Check the records of claims against the account's rows. Raises: Broken."""
+    """Compare the records of claims with the account's rows. Raises: LedgerMismatch."""
     for claim in find_mismatches(fold.claims, records):
         verb, record = claim.verb, records[claim]
         by_rows = format_amount(fold.claims.get(claim, 0), fold.currency)
-        said = f"{verb} {format_amount(claim.amount(record), fold.currency)}" if record else "is not there"
-        raise LedgerMismatch(fold.owner, f"its rows {verb.removesuffix('s')} {by_rows} for {claim}, which {said}")
+        said = f"{verb} {format_amount(claim.amount(record), fold.currency)}" if record else "is missing"
+        raise LedgerMismatch(
+            fold.owner, f"its rows {verb.removesuffix('s')} {by_rows} for {claim}, whose record {said}"
+        )
 
 
 @dataclass
@@ -114,10 +116,10 @@ class LedgerReader:
     beyond: str | None = None
 
     def read(self) -> None:
-        """Read the account, and the rows that it counts. Raises: Broken."""
+        """Read the account and the rows included in its row count. Raises: LedgerMismatch."""
         item = self.store.get(*account_key(self.fold.owner))
         if item is None:
-            raise LedgerMismatch(self.fold.owner, "it is not there any more")
+            raise LedgerMismatch(self.fold.owner, "the account no longer exists")
         account = with_row_count(item)
         self.beyond = None
         for row, shown in pair_rows(self.fold.owner, self._read_rows(account), self._read_transactions(account)):
@@ -128,7 +130,7 @@ class LedgerReader:
     def _read_rows(self, account: Item) -> Iterator[Item]:
         for row in self._query_all("movement#"):
             if number_of(row) > account["movements"]:
-                self.beyond = f"it has row {number_of(row)} that it does not count"
+                self.beyond = f"its row {number_of(row)} is not included in its row count"
                 return
             self._mark_read("movement#", row)
             yield row
@@ -145,7 +147,7 @@ class LedgerReader:
                 return
 
     def _look_up(self, transactions: list[Item]) -> None:
-        """Check transactions against their copies. Raises: Broken."""
+        """Compare transactions with their copies. Raises: LedgerMismatch."""
         copies = [(row, key) for row in transactions for key in copies_of(row)]
         keys = [*(transaction_key(row["id"]) for row in transactions), *(key for _, key in copies)]
         found = iter(self.store.batch_get(keys) if keys else [])
@@ -168,16 +170,16 @@ def latest_first(store: Store, owner: str) -> Iterator[Item]:
 
 
 def account_key(owner: str) -> Key:
-    """Where the account is that an owner's rows belong to: its part is its kind."""
+    """The key of the account to which an owner's rows belong; its ``part`` is its kind."""
     return CARDS, {"owner": owner, "part": owner.partition("#")[0]}
 
 
 def with_row_count(account: Item) -> Item:
-    """An account's item; one that was made before there was a ledger, and has not been moved since, counts no rows."""
+    """An account's item with a row count: 0 for accounts created before the ledger existed and not moved since."""
     return {"movements": 0, "last_at": 0} | account
 
 
 def batches(whole: Iterable[T], size: int) -> Iterator[list[T]]:
-    """``whole`` in lists of ``size``, the last one perhaps shorter, without having more than that at hand."""
+    """Split ``whole`` into lists of ``size`` as it is read; the last one may be shorter."""
     left = iter(whole)
     return iter(lambda: list(islice(left, size)), [])

@@ -1,7 +1,7 @@
 """The proof of the ledger: an account is the sum of its rows, and rows, transactions and accounts agree.
 
-This module reads nothing: the caller passes the rows of an account in order, each with its transactions. A
-contradiction is a ``LedgerMismatch``.
+This module reads nothing: callers pass the rows of an account in order, each with its transactions. A contradiction
+raises ``LedgerMismatch``.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 COMMON = (ledger.EXTERNAL, ledger.NETWORK, ledger.FEES, ledger.CONVERSION, *ledger.OTHER_SIDE.values())
-"""The books that belong to no account."""
+"""Books that do not belong to an account."""
 _MEMBERS = {"movement", "cause", "at", "entries", "written_by", *ledger.BALANCES}
 _AT_ITS_ID = (
     *("at", "holder_amount", "transaction_type", "mti"),
     *("account_id", "card_id", "authorization_id", "trans_link", "written_by"),
 )
-"""Members that are also in the item at a transaction's id."""
+"""Members copied to the item at a transaction's id."""
 Books = dict[tuple[str, int], int]
 """The books' amounts, by name and currency."""
 
 
 class LedgerMismatch(Exception):
-    """The ledger is inconsistent; the message tells the operator where and why.
+    """The ledger is inconsistent; the message describes where and why.
 
     Attributes:
         owner: of the rows, for example ``account#17``.
@@ -56,8 +56,8 @@ class AccountProof:
     Attributes:
         balances: the sums of its own books.
         claims: held and reserved amounts by cause, without ended ones.
-        books: amounts in the common books; a movement of several accounts counts in one of them.
-        rows, transactions: their numbers; ``last_at`` is the last row's time in Unix milliseconds.
+        books: amounts in the common books; a movement of several accounts counts in only one of them.
+        rows, transactions: how many; ``last_at`` is the last row's time in Unix milliseconds.
     """
 
     def __init__(self, owner: str, currency: int) -> None:
@@ -71,23 +71,25 @@ class AccountProof:
         self.last_at = 0
 
     def add_row(self, row: Item, shown: Sequence[Item]) -> None:
-        """The next row, with the transactions that ``pair_rows`` gives it. Raises: Broken."""
+        """Add the next row, with its transactions from ``pair_rows``. Raises: LedgerMismatch."""
         number = number_of(row)
         if lost := _MEMBERS - row.keys():
             raise self._mismatch(f"row {number} has no {', '.join(sorted(lost))}")
         if number != self.rows + 1:
-            raise self._mismatch(f"row {self.rows + 1} is missing before it", row)
+            raise self._mismatch(f"row {self.rows + 1} before it is missing", row)
         if row["at"] <= self.last_at:
-            raise self._mismatch(f"it is not later than the row before it, of {format_time(self.last_at)}", row)
+            raise self._mismatch(f"it is not later than the previous row, dated {format_time(self.last_at)}", row)
         entries = ledger.entries_of(row)
         if left := ledger.imbalance(entries):
             amounts = ", ".join(format_amount(amount, currency) for currency, amount in left.items())
-            raise self._mismatch(f"its entries do not sum to zero but to {amounts}", row)
+            raise self._mismatch(f"its entries sum to {amounts}, not to zero", row)
         changes = self._balance_changes(row, entries)
         for name in ledger.BALANCES:
             self.balances[name] += changes[name]
             if row[name] != self.balances[name]:
-                self._fail(row, f"{name} after it", row[name], "the rows come to", self.balances[name])
+                self._fail(
+                    row, f"the {name} balance after it", row[name], "but the rows add up to", self.balances[name]
+                )
         for balance in VERBS:
             self._apply_claim(row, balance, changes[balance])
         self._check_transactions(row, changes["settled"], shown)
@@ -96,19 +98,19 @@ class AccountProof:
         self.transactions += len(shown)
 
     def compare(self, account: Item) -> None:
-        """Check the account's item against all its rows. Raises: Broken."""
+        """Compare the account's item with the sum of its rows. Raises: LedgerMismatch."""
         if account["movements"] != self.rows:
-            raise self._mismatch(f"it counts {account['movements']} rows, and there are {self.rows}")
+            raise self._mismatch(f"its row count is {account['movements']}, but it has {self.rows} rows")
         for name, amount in self.balances.items():
             if account[name] != amount:
                 said, summed = format_amount(account[name], self.currency), format_amount(amount, self.currency)
-                raise self._mismatch(f"its {name} balance is {said}, its {self.rows} rows come to {summed}")
+                raise self._mismatch(f"its {name} balance is {said}, but its {self.rows} rows add up to {summed}")
         if account["last_at"] != self.last_at:
             noted, last = format_time(account["last_at"]), format_time(self.last_at)
-            raise self._mismatch(f"it was last moved at {noted} as it says, and at {last} by its last row")
+            raise self._mismatch(f"its last movement is dated {noted}, but its last row is dated {last}")
 
     def _balance_changes(self, row: Item, entries: Sequence[ledger.Entry]) -> dict[ledger.Balance, int]:
-        """What a row adds to each of the account's own books."""
+        """The change of each of the account's own books by a row."""
         changes: dict[ledger.Balance, int] = dict.fromkeys(ledger.BALANCES, 0)
         for entry in entries:
             owner, _, name = entry.book.rpartition(":")
@@ -127,7 +129,10 @@ class AccountProof:
             return
         claim = reserved_amount(row, balance)
         if claim is None:
-            raise self._mismatch(f"it {VERBS[balance]} {format_amount(change, self.currency)} for nothing", row)
+            raise self._mismatch(
+                f"it {VERBS[balance]} {format_amount(change, self.currency)} for no payment, authorization or dispute",
+                row,
+            )
         left = self.claims.pop(claim, 0) + change
         if left < 0:
             raise self._mismatch(f"it releases {format_amount(-left, self.currency)} more than {claim} {balance}", row)
@@ -135,14 +140,14 @@ class AccountProof:
             self.claims[claim] = left
 
     def _check_transactions(self, row: Item, change: int, shown: Sequence[Item]) -> None:
-        """Check that a row's transactions add up to what it books."""
+        """Check that a row's transactions add up to the amount it books. Raises: LedgerMismatch."""
         for transaction in shown:
             if transaction["at"] != row["at"]:
                 raise _without_row(self.owner, transaction)
             if transaction["written_by"] != row["written_by"]:
-                raise self._mismatch(f"transaction {transaction['id']} was not written with it", row)
+                raise self._mismatch(f"transaction {transaction['id']} was not written together with it", row)
         if (told := sum(map(_balance_change, shown))) != change:
-            self._fail(row, "what it books", change, "its transactions come to", told)
+            self._fail(row, "the booked amount", change, "but its transactions add up to", told)
 
     def _mismatch(self, problem: str, row: Item | None = None) -> LedgerMismatch:
         return LedgerMismatch(self.owner, problem, row)
@@ -161,9 +166,9 @@ class AccountProof:
 
 
 def pair_rows(owner: str, rows: Iterable[Item], shown: Iterable[Item]) -> Iterator[tuple[Item, list[Item]]]:
-    """Each row with the transactions up to its time, in order of time; they are the row's, or a mismatch.
+    """Each row with the transactions recorded up to its time; if one is not the row's, that is a mismatch.
 
-    Raises: Broken, for a transaction after the last row.
+    Raises: LedgerMismatch, for a transaction after the last row.
     """
     waiting = iter(shown)
     transaction = next(waiting, None)
@@ -184,39 +189,36 @@ def _without_row(owner: str, transaction: Item) -> LedgerMismatch:
 
 
 def check_pointer(transaction: Item, pointer: Item | None) -> None:
-    """Check a transaction against the item of its id. Raises: Broken."""
+    """Compare a transaction with the item at its id. Raises: LedgerMismatch."""
     owner = transaction["owner"]
-    said = f"the id {transaction['id']} of its transaction of {format_time(transaction['at'])} leads"
+    said = f"the lookup of its transaction {transaction['id']} of {format_time(transaction['at'])} by id"
     if pointer is None:
-        raise LedgerMismatch(owner, f"{said} nowhere")
+        raise LedgerMismatch(owner, f"{said} finds nothing")
     leads_elsewhere = (pointer["account"], pointer["part_of_account"]) != (owner, transaction["part"])
     if leads_elsewhere or any(pointer.get(name) != transaction.get(name) for name in _AT_ITS_ID):
-        raise LedgerMismatch(owner, f"{said} to another one")
+        raise LedgerMismatch(owner, f"{said} finds a different transaction")
 
 
 def copies_of(transaction: Item) -> list[Key]:
-    """The other places of a transaction: the lists of its card."""
+    """The keys of a transaction's copies in the lists of its card."""
     card, owner = transaction.get("card_id"), transaction["owner"]
     lists = [] if card is None else [timeline(None, card), timeline(owner, card)]
     return [each.key(transaction["at"], transaction["id"]) for each in lists]
 
 
 def check_copy(transaction: Item, copy: Item | None) -> None:
-    """Check a transaction against its copy in a list of its card. Raises: Broken."""
+    """Compare a transaction with its copy in a list of its card. Raises: LedgerMismatch."""
     said = f"its transaction {transaction['id']} of {format_time(transaction['at'])}"
     if copy is None:
         raise LedgerMismatch(transaction["owner"], f"{said} is not in both lists of card {transaction['card_id']}")
     place = {"owner": copy["owner"], "part": copy["part"]}
     if copy != transaction | place:
-        raise LedgerMismatch(
-            transaction["owner"], f"{said} is another one in the lists of card {transaction['card_id']}"
-        )
+        raise LedgerMismatch(transaction["owner"], f"{said} is different in the lists of card {transaction['card_id']}")
 
 
 @dataclass(frozen=True, slots=True)
 class SharedRow:
-    """A movement of several accounts, some of whose rows have not been seen: ``owner`` has the ``row`` that was
-    seen."""
+    """A movement of several accounts, not all of whose rows were read; ``row`` of ``owner`` was."""
 
     owner: str
     row: Item
@@ -227,8 +229,8 @@ class SharedRow:
 class SharedMovements:
     """Movements of several accounts: all their rows must have the same entries.
 
-    A movement is remembered from its first row to its last, ``most`` at a time; further ones are only counted in
-    ``left_out``. Thread-safe.
+    A movement is remembered from its first row to its last. At most ``most`` are remembered at a time; the others are
+    only counted in ``left_out``. Thread-safe.
     """
 
     def __init__(self, most: int = 200_000) -> None:
@@ -238,7 +240,7 @@ class SharedMovements:
         self._lock = threading.Lock()
 
     def note(self, owner: str, row: Item) -> None:
-        """A row of an account; the same one may come again. Raises: Broken."""
+        """Note a row of an account; repeats are allowed. Raises: LedgerMismatch."""
         owners = frozenset(owners_of(ledger.entries_of(row)) | {owner})
         movement = row["movement"]
         if len(owners) == 1 and movement not in self._halves:
@@ -252,7 +254,7 @@ class SharedMovements:
             if half is not None and half.fingerprint != fingerprint:
                 raise LedgerMismatch(
                     owner,
-                    f"its entries are not those of row {number_of(half.row)} of {describe_owner(half.owner)}",
+                    f"its entries differ from those of row {number_of(half.row)} of {describe_owner(half.owner)}",
                     row,
                 )
             missing = (half.missing if half else owners) - {owner}
@@ -262,7 +264,7 @@ class SharedMovements:
                 self._halves[movement] = SharedRow(owner, seen, fingerprint, missing)
 
     def missing_halves(self) -> Mapping[str, Mapping[str, SharedRow]]:
-        """The movements that have not been seen of an account, by that account."""
+        """The movements with unread rows, by the account of these rows."""
         found: dict[str, dict[str, SharedRow]] = {}
         for movement, half in self._halves.items():
             for owner in half.missing:
@@ -271,12 +273,12 @@ class SharedMovements:
 
 
 def owners_of(entries: Iterable[ledger.Entry]) -> set[str]:
-    """The accounts with entries."""
+    """The accounts in a row's entries."""
     return {entry.book.rpartition(":")[0] for entry in entries} - {""}
 
 
 def number_of(row: Item) -> int:
-    """The number of a row of an account, from 1."""
+    """The number of a row within its account, starting at 1."""
     return int(row["part"].partition("#")[2])
 
 
@@ -287,19 +289,19 @@ def describe_owner(owner: str) -> str:
 
 
 def format_time(milliseconds: int) -> str:
-    """A time in Unix milliseconds as ISO 8601 writes it."""
+    """Unix milliseconds in ISO 8601 format."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def format_amount(amount: int, currency: int) -> str:
-    """An amount in minor units for people."""
+    """An amount in minor units as readable text."""
     decimals = registries.minor_units().get(currency, 0)
     name = registries.currency_numbers().get(currency, f"of currency {currency}")
     return f"{Decimal(amount).scaleb(-decimals):,.{decimals}f} {name}"
 
 
 def _balance_change(transaction: Item) -> int:
-    """A transaction's change of the settled balance; a conversion fee may stand beside its amount."""
+    """The change of the settled balance by a transaction, including a conversion fee that is not part of its amount."""
     amount = transaction["holder_amount"] * (-1 if transaction["direction"] == "debit" else 1)
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
     return int(amount + (beside if transaction["transaction_type"] in RETURNS else -beside))

@@ -13,24 +13,23 @@ from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 STRETCHES = ("account", "external_address")
-"""What a round goes through, as numbers are named (``sequences.Name``): accounts, and the addresses that lead to
-special accounts."""
+"""The sequences that a round covers (``sequences.Name``): accounts, and the addresses that lead to special accounts."""
 ROUND_SECONDS = 24 * 3600
-"""The least seconds between the beginnings of two rounds."""
+"""The minimum number of seconds between the starts of two rounds."""
 MOST_BROKEN = 100
-"""The broken accounts that every run checks again."""
+"""The maximum number of broken accounts that every run rechecks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Times are Unix seconds.
+    """The progress of a round. Times are Unix seconds.
 
     Attributes:
-        began_at: the start of this round; ``before_began_at``: of the complete one before.
-        stretch: the present range of numbers, ``None`` at the end; ``number``: the last one checked.
+        began_at: the start of this round; ``before_began_at``: of the previous, complete one.
+        stretch: the current sequence, ``None`` at the end; ``number``: the last number checked.
         proved: accounts proved in this round.
-        broken: owners of accounts that did not hold at the last check.
-        version: counts the changes; 0 where nothing stands yet.
+        broken: owners of the accounts that were broken at the last check.
+        version: the number of writes; 0 if there is no item yet.
     """
 
     began_at: int
@@ -43,7 +42,7 @@ class Progress:
 
     @classmethod
     def of(cls, item: Item | None, now: int) -> Self:
-        """Read it from its item; without one a first round begins."""
+        """The progress from its item; without one, the first round starts."""
         if item is None:
             return cls(now)
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
@@ -54,30 +53,30 @@ class Progress:
         return self.stretch is None
 
     def age(self, now: int) -> int:
-        """The seconds within which every account was proved; in the first round perhaps not all."""
+        """The number of seconds within which every account was proved; in the first round some may be missing."""
         return now - (self.began_at if self.is_over or self.before_began_at is None else self.before_began_at)
 
     def resume(self, now: int) -> Progress:
-        """A new round, where this one is over and it is time for another."""
+        """A new round, if this one is over and ``ROUND_SECONDS`` have passed; otherwise unchanged."""
         if not self.is_over or now - self.began_at < ROUND_SECONDS:
             return self
         return replace(self, began_at=now, before_began_at=self.began_at, stretch=STRETCHES[0], number=0, proved=0)
 
     def advance(self, number: int, proved: int) -> Progress:
-        """Record that all numbers up to one were checked, with the accounts that hold or do not."""
+        """Record that all numbers up to ``number`` were checked, and ``proved`` more accounts were proved."""
         return replace(self, number=number, proved=self.proved + proved)
 
     def next_stretch(self) -> Progress:
-        """At the next stretch, or over."""
+        """The start of the next sequence, or the end of the round."""
         left = STRETCHES[STRETCHES.index(self.stretch) + 1 :]
         return replace(self, stretch=left[0] if left else None, number=0)
 
     def with_findings(self, broken: frozenset[str], held: frozenset[str]) -> Progress:
-        """Add broken accounts, and remove those that hold again."""
+        """Add broken accounts, and remove those that are consistent again."""
         return replace(self, broken=tuple(sorted({*self.broken, *broken} - held))[:MOST_BROKEN])
 
     def put(self) -> tuple[Progress, Put]:
-        """The write, which fails if another run was faster, and the progress afterwards."""
+        """The write, which fails if another run wrote first, and the progress afterwards."""
         after = replace(self, version=self.version + 1)
         as_read = Attr("version").eq(self.version) if self.version else absent("owner")
         members = {name: value for name, value in asdict(after).items() if value is not None}
@@ -86,4 +85,4 @@ class Progress:
 
 
 PROGRESS: Key = (TABLE, {"owner": "proof", "part": "proof"})
-"""The key of its item."""
+"""The key of the progress item."""

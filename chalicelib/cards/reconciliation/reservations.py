@@ -1,6 +1,6 @@
 """Claims on an account's money, in the ledger's rows and in the records.
 
-Payments and authorizations hold money, open disputes reserve it.
+Payments and authorizations hold money; open disputes reserve it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from chalicelib.foundation.dynamodb.store import Item
 
 PAYMENT, AUTHORIZATION, DISPUTE = "payment", "authorization", "dispute of transaction"
 ABOUT = {"epm_transaction_id": PAYMENT, "authorization_id": AUTHORIZATION, "transaction_id": DISPUTE}
-"""The members of a row with its subject."""
+"""Members of a row that identify its subject."""
 _CLAIMING: Mapping[Balance, tuple[str, ...]] = {
     "held": ("epm_transaction_id", "authorization_id"),
     "reserved": ("transaction_id",),
 }
-"""The subjects that claim money in a balance."""
+"""The subjects that can claim money, by balance."""
 VERBS: Mapping[Balance, str] = {"held": "holds", "reserved": "reserves"}
 
 
 class ReservedAmount(NamedTuple):
-    """Money set apart in a balance, by the number of the payment, the authorization or the disputed transaction."""
+    """A held or reserved amount, identified by its payment, authorization or disputed transaction."""
 
     kind: str
     number: int
@@ -34,16 +34,16 @@ class ReservedAmount(NamedTuple):
 
     @property
     def balance(self) -> Balance:
-        """The balance that it is set apart in."""
+        """The balance to which it belongs: held or reserved."""
         return "reserved" if self.kind == DISPUTE else "held"
 
     @property
     def verb(self) -> str:
-        """What it does with money: "holds"."""
+        """The verb for messages: "holds" or "reserves"."""
         return VERBS[self.balance]
 
     def amount(self, record: Item | None) -> int:
-        """What its record reserves, in minor units of the account's currency."""
+        """The amount that its record claims, in minor units of the account's currency."""
         if record is None:
             return 0
         if self.kind == DISPUTE:
@@ -52,7 +52,7 @@ class ReservedAmount(NamedTuple):
 
 
 def reserved_amount(row: Item, balance: Balance) -> ReservedAmount | None:
-    """The reserved amount that a row of the ledger changes."""
+    """The claim whose amount a ledger row changes, if any."""
     found = (ReservedAmount(ABOUT[name], row[name]) for name in _CLAIMING[balance] if row.get(name) is not None)
     return next(found, None)
 
@@ -65,7 +65,7 @@ def describe_row(row: Item) -> str:
 def find_mismatches(
     claims: Mapping[ReservedAmount, int], records: Mapping[ReservedAmount, Item | None]
 ) -> list[ReservedAmount]:
-    """The claims whose records and rows have different amounts."""
+    """The claims whose record is missing or claims a different amount than the rows."""
     return [
         claim for claim, record in records.items() if record is None or claim.amount(record) != claims.get(claim, 0)
     ]

@@ -1,8 +1,8 @@
 """The rolling proof of the ledger.
 
-Each run proves some accounts, each round all of them. Accounts are found by their numbers, which ascend, and special
-accounts by their addresses, without a scan. A run first checks broken accounts, so an alarm stays on until the ledger
-holds again.
+Each run proves some accounts, each round all of them. Accounts are found by ascending number, special accounts by
+their addresses; no scan is needed. A run starts with the broken accounts, so the alarm stays on until the ledger is
+consistent again.
 """
 
 from __future__ import annotations
@@ -28,21 +28,22 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import together
 
 AT_ONCE = 16
-"""Accounts proved in parallel, after which the progress is written."""
+"""Accounts proved in parallel; then the progress is saved."""
 LOOKED_UP = 50
-"""Numbers that are looked up together."""
+"""Numbers looked up in one call."""
 MOST_ROWS = 50_000
-"""The most rows of accounts proved in parallel, so that a run ends in time even if it reads them three times. A larger
-account is left to the command line."""
+"""The maximum number of rows of the accounts proved in parallel, so that a run ends in time even if it reads them three
+times. Larger accounts are left to the command line.
+"""
 MOST_SHARED = 50_000
-"""Movements of several accounts that a run remembers; more are not compared."""
+"""The maximum number of shared movements that a run remembers; others are not compared."""
 COMPARING_SECONDS = 120
-"""Seconds that a run, after its time, goes on to compare movements of several accounts."""
+"""Additional seconds in which a run compares shared movements after its time is up."""
 
 
 @dataclass
 class _Run:
-    """What one run has seen."""
+    """The findings of one run."""
 
     shared: SharedMovements = field(default_factory=lambda: SharedMovements(MOST_SHARED))
     broken: dict[str, LedgerMismatch] = field(default_factory=dict)
@@ -56,7 +57,7 @@ class RollingProof:
     metrics: Metrics
 
     def prove(self, until: float) -> Progress:
-        """Prove until the clock's monotonic ``until``, or until the round is over; answers how far it has come.
+        """Prove accounts until ``until`` (monotonic clock) or the end of the round. Returns the progress.
 
         Raises: StoreError.
         """
@@ -77,7 +78,7 @@ class RollingProof:
         return self._save(progress) or progress
 
     def _prove_broken(self, progress: Progress, run: _Run, until: float) -> Progress:
-        """Check broken accounts again, as far as time allows. Raises: StoreError."""
+        """Recheck broken accounts, as far as time allows. Raises: StoreError."""
         held = set()
         for owner in progress.broken:
             if self.clock.monotonic() >= until:
@@ -87,18 +88,20 @@ class RollingProof:
                 run.broken[owner] = broken
             elif self._has_time(until + COMPARING_SECONDS)():
                 held.add(owner)
-                log.info("ledger holds again", account=owner)
+                log.info("ledger consistent again", account=owner)
         return progress.with_findings(frozenset(), frozenset(held))
 
     def _prove_alone(self, owner: str, until: float) -> LedgerMismatch | None:
-        """What is wrong with one account, its movements with others among it. Raises: StoreError."""
+        """The mismatch of a single account, including its shared movements; ``None`` if consistent. Raises:
+        StoreError.
+        """
         item, shared = self.store.get(*account_key(owner)), SharedMovements(MOST_SHARED)
         if item is None:
-            return LedgerMismatch(owner, "it is not there any more")
+            return LedgerMismatch(owner, "the account no longer exists")
         return self._prove_account(item, shared) or next(find_missing(self.store, shared, self._has_time(until)), None)
 
     def _prove_next(self, progress: Progress, stretch: str, run: _Run) -> Progress:
-        """The next accounts of a stretch, or the next stretch. Raises: StoreError."""
+        """Prove the next accounts of the current sequence, or go to the next sequence. Raises: StoreError."""
         last = (self.store.get(*SEQUENCES) or {}).get(stretch, 0)
         numbers = range(progress.number + 1, min(progress.number + LOOKED_UP, last) + 1)
         if not numbers:
@@ -114,7 +117,7 @@ class RollingProof:
         return progress.advance(reached, len(accounts)).with_findings(frozenset(broken), frozenset())
 
     def _find_accounts(self, stretch: str, numbers: Sequence[int]) -> list[tuple[int, Item]]:
-        """The accounts that numbers lead to, with them; a special account by the lowest of its addresses only."""
+        """The accounts for these numbers, by number; a special account only for the lowest of its addresses."""
         if stretch == STRETCHES[0]:
             items = self.store.batch_get([Account.key(number) for number in numbers])
             return [(number, item) for number, item in zip(numbers, items, strict=True) if item is not None]
@@ -136,7 +139,7 @@ class RollingProof:
         return _row_count(account) <= MOST_ROWS
 
     def _prove_account(self, account: Item, shared: SharedMovements) -> LedgerMismatch | None:
-        """What is wrong with an account. Raises: StoreError."""
+        """The mismatch of an account; ``None`` if consistent. Raises: StoreError."""
         try:
             prove_account(self.store, account, (), shared)
         except LedgerMismatch as mismatch:
@@ -144,7 +147,7 @@ class RollingProof:
         except StoreError:
             raise
         except Exception as error:  # a record that cannot be read must not keep the round from the others
-            broken = LedgerMismatch(account["owner"], f"it cannot be read: {type(error).__name__}")
+            broken = LedgerMismatch(account["owner"], f"the account cannot be read: {type(error).__name__}")
             broken.__cause__ = error
             return broken
         return None
@@ -153,7 +156,7 @@ class RollingProof:
         return lambda: self.clock.monotonic() < until
 
     def _save(self, progress: Progress) -> Progress | None:
-        """The progress after the write; ``None`` if another run is active."""
+        """Save the progress. Returns it with its new version; ``None`` if another run is active."""
         after, put = progress.put()
         try:
             self.store.put(put.table, put.item, put.condition)
@@ -179,7 +182,7 @@ class RollingProof:
 
 
 def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
-    """The first accounts, as many as are proved in parallel, at least one."""
+    """The first accounts, at least one, as many as can be proved in parallel."""
     rows = list(accumulate(_row_count(item) for _, item in accounts))
     fitting = sum(total <= MOST_ROWS for total in rows)
     return accounts[: max(min(fitting, AT_ONCE), 1)]
@@ -190,7 +193,7 @@ def _row_count(account: Item) -> int:
 
 
 def find_missing(store: Store, shared: SharedMovements, has_time: Callable[[], bool]) -> Iterator[LedgerMismatch]:
-    """What does not fit in the accounts that were read, as far as there is time to look; the latest rows come first."""
+    """Look up the unread rows of shared movements, latest rows first, as far as time allows. Yields mismatches."""
     for owner, halves in shared.missing_halves().items():
         waiting = set(halves)
         for row in latest_first(store, owner):
@@ -205,7 +208,9 @@ def find_missing(store: Store, shared: SharedMovements, has_time: Callable[[], b
                 except LedgerMismatch:
                     half = halves[row["movement"]]
                     other = f"row {number_of(row)} of {describe_owner(owner)}"
-                    yield LedgerMismatch(half.owner, f"its entries are not those of {other}", half.row)
+                    yield LedgerMismatch(half.owner, f"its entries differ from those of {other}", half.row)
         if waiting:
             half = halves[min(waiting)]
-            yield LedgerMismatch(half.owner, f"it moves {describe_owner(owner)}, too, which has no such row", half.row)
+            yield LedgerMismatch(
+                half.owner, f"it also moves {describe_owner(owner)}, which has no corresponding row", half.row
+            )

@@ -1,7 +1,7 @@
 """Addendums: details of a transaction that the network sends after its booking.
 
-An addendum is a row of its transaction and of its programme manager, in the order of recording, and an item that its id
-leads to. The programme manager's rows are spread over partitions, so that none carries them all.
+An addendum is stored as a row of its transaction and of its programme manager, in order of recording, and as an item
+under its id. A programme manager's rows are distributed over several partitions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def of_transaction(number: int) -> Timeline:
 
 
 def of_manager(manager_id: int) -> Sequence[Timeline]:
-    """All addendums of a programme manager, by shards."""
+    """All addendums of a programme manager, by shard."""
     return [Timeline(TABLE, shard, "addendum", _DIGITS) for shard in shards(manager_id)]
 
 
@@ -44,7 +44,7 @@ def next_at(transaction: Item, at: int) -> int:
 def put_addendum(addendum: Item, transaction: Item) -> Sequence[Operation]:
     """The writes of a new addendum; they fail if the transaction's item has changed.
 
-    ``data`` of an addendum is JSON, ``at`` in Unix milliseconds.
+    The addendum's ``data`` is JSON; ``at`` is in Unix milliseconds.
     """
     number, of, at = addendum["id"], addendum["transaction_id"], addendum["at"]
     found = {name: addendum[name] for name in ("manager_id", "access_level", "transaction_id", "at", "written_by")}

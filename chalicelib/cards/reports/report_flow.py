@@ -33,7 +33,7 @@ Serializer = Callable[[Item], A]
 
 @dataclass(frozen=True, slots=True)
 class ReportFlow:
-    """Answers reports and stores addendums."""
+    """Reports, and the storing of addendums."""
 
     sequences: Sequences
 
@@ -71,7 +71,7 @@ class ReportFlow:
         card = context.require_visible(Card, of_card) if request.card_id is not None else None
         account = context.require_visible(Account, of_account) if request.account_id is not None else None
         if card is not None and account is not None and account.id not in card.account_ids:
-            raise Refused(Status.NO_CARD, "there is no such card of this account")
+            raise Refused(Status.NO_CARD, "this account has no such card")
         belongs = partial(_belongs, card, account)
         span = Span.of_seconds(request.date_from, request.date_to, _find_position(request, context, last, belongs))
         if request.transaction_id is None:
@@ -135,7 +135,7 @@ def _find_position(
     if request.last_id is None:
         return None
     if last is None or last["manager_id"] != context.manager_id or not belongs(last):
-        raise Refused(Status.NO_TRANSACTION, "last_id names no row of this list")
+        raise Refused(Status.NO_TRANSACTION, "last_id is not the id of a row in this list")
     return last["at"], request.last_id
 
 

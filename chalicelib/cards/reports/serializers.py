@@ -1,4 +1,4 @@
-"""The rows of reports as the interface shows them; members without a value are left out."""
+"""Report rows as response data; members without a value are omitted."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _FLAGS: Mapping[str, Sequence[str]] = {"risk_actions": values.RISK_ACTIONS, "sec
 _BY_CARD = frozenset((values.PRESENTMENT, values.CHARGEBACK))
 _MTI_OF_TYPE = dict.fromkeys(values.EXTERNAL_TYPES, values.EXTERNAL_PAYMENT) | {values.FEE: values.FEE_COLLECTION}
 _UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_checks": {}}
-"""Transaction types without a card network."""
+"""Values of the risk and security members for transactions that the network did not check."""
 
 
 def activity(row: Item) -> CardActivityRecord:
-    """A row of card activity, which has the record's members under their names."""
+    """A row of card activity, with the record's member names."""
     return _record(CardActivityRecord, row)
 
 
 def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
     """The same row as a financial authorize.
 
-    ``currency_conversion_fee`` is present unless ``holder_amount`` includes it, ``transaction_fee`` unless a
-    transaction of its own shows it.
+    ``currency_conversion_fee`` is present unless ``holder_amount`` includes it, ``transaction_fee`` unless it is a
+    separate transaction.
     """
     fee = row.get("currency_conversion_fee")
     apart = None if row["is_conversion_fee_blended"] else fee or None
@@ -53,9 +53,9 @@ def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
 def transaction(row: Item) -> TransactionRecord:
     """A transaction: the network's data and the account's booking.
 
-    From the network, under the record's names: mcc, merchant, acquirer, security checks, risk actions and rules,
-    ``auth_code`` and the like. All else is the books': the amounts and rates of the conversion, the fees that
-    ``holder_amount`` has in it, in the account's currency, and the day of recording, on which it is settled.
+    The network's data have the record's member names: mcc, merchant, acquirer, security checks, risk actions and rules,
+    ``auth_code`` and so on. The booking has the amounts and rates of the conversion, the fees included in
+    ``holder_amount`` (in the account's currency), and the day of recording, which is also the day of settlement.
     """
     network: Mapping[str, Any] = row.get("network") or {}
     books = _identification(row) | _amounts(row) | _reconciliation(row)
@@ -65,7 +65,7 @@ def transaction(row: Item) -> TransactionRecord:
 
 
 def addendum(row: Item) -> AddendumRecord:
-    """An addendum, with its data as they came."""
+    """An addendum with its data, unchanged."""
     members = {**row, "date_imported": row["at"] // 1000, "data": jsontext.loads(row["data"])}
     return _record(AddendumRecord, members)
 
@@ -74,18 +74,18 @@ def addendum(row: Item) -> AddendumRecord:
 
 
 def _type(row: Item) -> int:
-    """The transaction's type; a return's follows from its direction, since older rows have one type for both."""
+    """The transaction's type. A return's type depends on its direction, because older rows have one type for both."""
     kind = int(row["transaction_type"])
     return values.RETURN_TYPES[row["direction"]] if kind in values.RETURNS else kind
 
 
 def _mti(row: Item) -> int:
-    """The type of the message that a transaction came with; from its own type if its row has none."""
+    """The type of the message that caused a transaction, derived from the transaction type if the row has none."""
     return int(row.get("mti", _MTI_OF_TYPE.get(row["transaction_type"], values.PRESENTMENT)))
 
 
 def _identification(row: Item) -> TransactionRecord:
-    """The ids: ``transaction_log_id`` is the authorization."""
+    """The ids; ``transaction_log_id`` is the authorization's."""
     return {
         "transaction_id": row["id"],
         "mti": _mti(row),
@@ -107,9 +107,9 @@ def _identification(row: Item) -> TransactionRecord:
 
 
 def _amounts(row: Item) -> TransactionRecord:
-    """The amounts on the account; ``holder_billing_amount`` is at the base rate, without any fee.
+    """The amounts on the account; ``holder_billing_amount`` is at the base rate, without fees.
 
-    A return gives back the fee of its conversion, too: it is always shown within ``holder_amount``.
+    A return also refunds the conversion fee, which is always included in its ``holder_amount``.
     """
     conversion_fee, is_return = row["conversion_fee"], row["transaction_type"] in values.RETURNS
     # what came in bears its cost, and so does its return: in both the amount is less than what was paid in
@@ -134,9 +134,9 @@ def _amounts(row: Item) -> TransactionRecord:
 
 
 def _reconciliation(row: Item) -> TransactionRecord:
-    """The amount that is reconciled with the network or the provider, in its own currency; fees are internal.
+    """The amount to reconcile with the network or the provider, in its own currency, without fees.
 
-    A return is of the whole original amount.
+    A return always has the whole original amount.
     """
     if _mti(row) == values.FEE_COLLECTION:
         return {}
@@ -151,12 +151,12 @@ def _reconciliation(row: Item) -> TransactionRecord:
 
 
 def _day(row: Item) -> int:
-    """The day of recording (UTC), as digits of year, month and day."""
+    """The day of recording (UTC) as ``YYYYMMDD``."""
     return int(f"{datetime.fromtimestamp(row['at'] // 1000, UTC):%y%m%d}")
 
 
 def _merchant(row: Item, network: Mapping[str, Any]) -> TransactionRecord:
-    """The country in letters, and name and place in one line, as statements have them (ISO 8583, field 43)."""
+    """The alphabetic country code, and name and place in one line, as on statements (ISO 8583, field 43)."""
     number = network.get("merchant_country", row.get("country") if _mti(row) in _BY_CARD else None)
     country = None if number is None else country_letters()[number]
     if "merchant_name" not in network:
@@ -169,7 +169,7 @@ def _merchant(row: Item, network: Mapping[str, Any]) -> TransactionRecord:
 
 
 def _record(model: type[A], members: Mapping[str, Any], null: Collection[str] = ()) -> A:
-    """The members of a record in its order; nullable ones are ``null`` without a value."""
+    """The members of a record in its order; nullable members without a value are ``null``."""
     found = ((name, members.get(name)) for name in model.__annotations__)
     named: dict[str, Any] = {name: value for name, value in found if value is not None or name in null}
     rates = {name: Decimal(named[name]) for name in _RATES if name in named}

@@ -67,7 +67,7 @@ def _disclose(credential: Credential, card_id: int, field: CardField, clear: str
         return numbers.mask(clear)
     if mode == ENCRYPTED and credential.encryption_key:
         return _encrypt(credential.encryption_key, f"{card_id}|{field}", clear)
-    raise ValueError(f"{credential.identity} cannot be shown {field} in the mode {mode}")
+    raise ValueError(f"{field} cannot be revealed to {credential.identity} in the mode {mode}")
 
 
 def _encrypt(pem: str, label: str, clear: str) -> str:

@@ -299,7 +299,7 @@ def _answer_or_error(answer: Callable[[], str]) -> str:
     except Refused as refusal:
         return envelope.error(refusal)
     except StoreError:
-        log.exception("storage did not answer")
+        log.exception("storage did not respond")
     except Exception:
         log.exception("failed")
     return envelope.error(Refused(Status.INTERNAL))
@@ -337,11 +337,11 @@ def _check_access(credential: Credential, action: Action, members: Mapping[str, 
     for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
         asked = str(members.get(name, ""))
         if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
-            raise Refused(Status.LEVEL_TOO_HIGH, f"{name} is above the credential's")
+            raise Refused(Status.LEVEL_TOO_HIGH, f"{name} is higher than the credential's")
     if not credential.allows(action.name):
         raise Refused(Status.NOT_ALLOWED, "the credential does not allow this action")
     if action.field is not None and disclosure.is_absent(credential, action.field):
-        raise Refused(Status.NOT_ALLOWED, f"the credential is not shown {action.field}")
+        raise Refused(Status.NOT_ALLOWED, f"the credential may not read {action.field}")
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:

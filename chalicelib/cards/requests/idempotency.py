@@ -50,7 +50,7 @@ class Repeated(Exception):
     def __init__(self, answer: str | None, *, other_view: bool = False) -> None:
         self.answer = answer
         self.other_view = other_view
-        super().__init__("the request was carried out before")
+        super().__init__("the request has already been carried out")
 
 
 class Unanswered(Exception):
@@ -93,7 +93,7 @@ class RequestReferences:
         if item.get("whole_until", 0) > now and item["view"] == claim.view:
             whole = next((each for each in rest if each and each["attempt"] == item["attempt"]), None)
             if whole is None:
-                raise Conflict("the answer with card data has not been seen yet")
+                raise Conflict("the response with card data is not visible yet")
             raise Repeated(self._vault.unseal(whole["answer"], _whole_answer_key(claim)))
         answer = None if item.get("again") else self._vault.unseal(item["answer"], claim.name)
         raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view)

@@ -85,7 +85,7 @@ class DueItems:
         try:
             self.store.update(self.due.table, _key(item), set=later, condition=Attr("due_at").eq(item["due_at"]))
         except StoreError:
-            log.warning(f"{self.what} not put off", kind=item["part"], id=item["id"])
+            log.warning(f"{self.what} not postponed", kind=item["part"], id=item["id"])
 
 
 def _key(row: Item) -> Item:

@@ -51,7 +51,7 @@ class Sequences:
     def take(self, name: Name, count: int) -> list[int]:
         """Several new identifiers in ascending order, at most ``BLOCK``. Raises: StoreError."""
         if count > BLOCK:
-            raise ValueError(f"at most {BLOCK} identifiers are given at once")
+            raise ValueError(f"at most {BLOCK} identifiers can be taken at once")
         with self._lock:
             if len(self._left[name]) < count:
                 self._fill_up(name)

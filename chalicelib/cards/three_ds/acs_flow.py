@@ -44,7 +44,7 @@ class AcsFlow:
         card = context.require_visible(Card, items[0])
         card.require(context.action, context.now)
         if code and items[1] is not None:
-            raise refused_field("rule_code", "value", "is another rule's")
+            raise refused_field("rule_code", "value", "belongs to another rule")
         rule = records.WhitelistRule(
             self.sequences.next("rule"),
             request.maximum_amount,
@@ -64,7 +64,7 @@ class AcsFlow:
         card = context.require_visible(Card, item)
         card.require(context.action, context.now)
         if not asked.is_pending(context.now):
-            raise Refused(Status.WRONG_STATE, "the request has expired, or was answered already")
+            raise Refused(Status.WRONG_STATE, "the request has expired or has already been answered")
         value = request.validation_value
         if value is not None and not hmac.compare_digest(records.hash_of(self.card_data, asked.id, value), asked.proof):
             wrong = asked.wrong_values + 1

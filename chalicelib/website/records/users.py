@@ -126,8 +126,8 @@ class Users:
         found = self.get(email)
         if not found.is_identified:
             raise NotIdentified(
-                f"{found.email} has registered alone, and nobody has confirmed that the address is this person's: "
-                "use the code that the person makes at /account, signed in"
+                f"{found.email} does not identify the user, who registered without confirming it: "
+                "use a code that the user creates at /account"
             )
         return found
 
@@ -164,7 +164,7 @@ class Users:
         try:
             self._store.transact([created])
         except ConditionFailed:
-            raise UserExists(f"{name} is registered already") from None
+            raise UserExists(f"{name} is already registered") from None
         return User.from_item(created.item)
 
     def _change(self, email: str, **change: Any) -> User:

@@ -26,7 +26,7 @@ from infra.openapi.schemas import with_null
 Json = dict[str, Any]
 Way = Literal["taken", "answered"]
 
-_SELF_EVIDENT = ("A whole number, also as a string of digits", "Printable text")
+_SELF_EVIDENT = ("A whole number or a string of digits", "Printable text")
 _PLAIN: dict[type, str] = {int: "integer", str: "string", Decimal: "number"}
 _LONGEST_INLINE = 6
 """Value lists longer than this become separate components."""

@@ -114,7 +114,7 @@ def test_an_event_whose_address_is_gone_fails(world: World, secret: str) -> None
     world.hub.delivery.worker.attempt(delivery_id)
 
     delivery = world.delivery(delivery_id)
-    assert (delivery.state, delivery.last["error"]) == ("failed", "the programme manager has no Events URL any more")
+    assert (delivery.state, delivery.last["error"]) == ("failed", "the programme manager no longer has an Events URL")
 
 
 def test_an_event_is_never_sent_unsigned(world: World, secret: str) -> None:

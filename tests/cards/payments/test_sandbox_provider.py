@@ -100,8 +100,8 @@ def test_the_same_address_is_opened_with_the_same_numbers_everywhere(room: World
 @pytest.mark.parametrize(
     ("opening", "reason"),
     [
-        (AddressRequest(17, UK, EUR, BRITAIN, "Zoë"), "another currency"),
-        (AddressRequest(17, SEPA, GBP, GERMANY, "Zoë"), "another currency"),
+        (AddressRequest(17, UK, EUR, BRITAIN, "Zoë"), "a different currency"),
+        (AddressRequest(17, SEPA, GBP, GERMANY, "Zoë"), "a different currency"),
         (AddressRequest(17, SEPA, EUR, GERMANY, "Refused Ltd"), "this account name"),
         (AddressRequest(10_000_000, UK, GBP, BRITAIN, "Zoë"), "are taken"),
     ],
@@ -146,7 +146,7 @@ def test_an_amount_that_no_wished_scheme_takes_is_refused(provider: Provider) ->
     sent = order(schemes=("SCTINST",), amount=10_000_001)
 
     assert provider.submit(sent) == provider.find(sent.payment_id)
-    assert provider.submit(sent) == Receipt(accepted=False, reason="no scheme takes this amount")
+    assert provider.submit(sent) == Receipt(accepted=False, reason="no scheme accepts this amount")
 
 
 # -- failures on demand

@@ -134,7 +134,7 @@ def test_two_keys_are_live_until_the_older_is_dropped(caller: Caller) -> None:
 
     assert not caller.passes(caller.parts)
     assert caller.passes(newer)
-    with pytest.raises(NoOldKey, match="app has one live key only"):
+    with pytest.raises(NoOldKey, match="app has only one live key"):
         operator.drop_old(caller.id, "app")
 
 

@@ -140,7 +140,7 @@ def test_what_was_read_before_goes_on_while_storage_is_gone(world: World, small:
     world.clock.advance(60)
     with world.storage_gone("query"):
         assert programmes.catalogue(small["id"]) is before
-    assert [line["message"] for line in lines.all()] == ["programme not read again"]
+    assert [line["message"] for line in lines.all()] == ["programme not reloaded"]
     world.clock.advance(59)
     assert programmes.catalogue(small["id"]) is before, "it goes on for as long again"
     world.clock.advance(1)

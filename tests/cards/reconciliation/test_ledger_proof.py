@@ -185,26 +185,30 @@ def _one_more(lived: Lived) -> None:
 
 LAST = "2026-03-02T12:00:00.00"
 BEFORE = "2026-03-02T11:59:59.999+00:00"
-NOTED = "after it is 0.01 GBP, the rows come to"
-TOLD = "what it books is {} GBP, its transactions come to {} GBP".format
+NOTED = "balance after it is 0.01 GBP, but the rows add up to"
+TOLD = "the booked amount is {} GBP, but its transactions add up to {} GBP".format
 
 
 @pytest.mark.parametrize(
     ("tamper", "row", "problem"),
     [
-        (_without("movement#", 1), 3, "row 2 is missing before it"),
-        (_later, 3, "it is not later than the row before it, of 2026-03-02T12:00:00.001+00:00"),
-        (_entry(0, 0, 2, 100_005), 1, "its entries do not sum to zero but to 0.05 GBP"),
-        (_entry(0, 0, 1, EUR), 1, "its entries do not sum to zero but to 1,000.00 EUR, -1,000.00 GBP"),
+        (_without("movement#", 1), 3, "row 2 before it is missing"),
+        (_later, 3, "it is not later than the previous row, dated 2026-03-02T12:00:00.001+00:00"),
+        (_entry(0, 0, 2, 100_005), 1, "its entries sum to 0.05 GBP, not to zero"),
+        (_entry(0, 0, 1, EUR), 1, "its entries sum to 1,000.00 EUR, -1,000.00 GBP, not to zero"),
         (_entry(0, 1, 0, "exetrnal"), 1, "there is no book 'exetrnal'"),
         (_entry(1, 0, 0, "account#17:hidden"), 2, "there is no book 'account#17:hidden'"),
         (_foreign, 2, "25.00 EUR is not in the account's currency"),
-        (_change("movement#", 0, settled=1), 1, f"settled {NOTED} 1,000.00 GBP"),
-        (_change("movement#", 1, held=1), 2, f"held {NOTED} 25.00 GBP"),
-        (_change("movement#", 3, reserved=1), 4, f"reserved {NOTED} 0.00 GBP"),
-        (_change("movement#", 1, epm_transaction_id=None), 2, "it holds 25.00 GBP for nothing"),
+        (_change("movement#", 0, settled=1), 1, f"the settled {NOTED} 1,000.00 GBP"),
+        (_change("movement#", 1, held=1), 2, f"the held {NOTED} 25.00 GBP"),
+        (_change("movement#", 3, reserved=1), 4, f"the reserved {NOTED} 0.00 GBP"),
+        (
+            _change("movement#", 1, epm_transaction_id=None),
+            2,
+            "it holds 25.00 GBP for no payment, authorization or dispute",
+        ),
         (_change("movement#", 4, epm_transaction_id=7), 5, "it releases 37.00 GBP more than payment 7 held"),
-        (_change("transaction#", 0, written_by="W9"), 1, "transaction 101 was not written with it"),
+        (_change("transaction#", 0, written_by="W9"), 1, "transaction 101 was not written together with it"),
         (_change("transaction#", 0, holder_amount=99_999), 1, TOLD("1,000.00", "999.99")),
         (_change("transaction#", 1, direction="credit"), 5, TOLD("-41.50", "38.50")),
         (_without("transaction#", 2), 5, TOLD("-41.50", "-40.00")),
@@ -230,7 +234,7 @@ def test_a_break_is_told_with_account_row_cause_and_time(lived: Lived) -> None:
         folded(lived.books)
 
     place = "account 17, row 2 (payment out held, 2026-03-02T12:00:00.001+00:00)"
-    assert str(broken.value) == f"{place}: held {NOTED} 25.00 GBP"
+    assert str(broken.value) == f"{place}: the held {NOTED} 25.00 GBP"
 
 
 @pytest.mark.parametrize("member", ["movement", "cause", "at", "entries", "settled", "held", "reserved", "written_by"])
@@ -244,11 +248,11 @@ def test_a_row_without_a_member_is_broken(lived: Lived, member: str) -> None:
 @pytest.mark.parametrize(
     ("member", "said"),
     [
-        ("settled", "its settled balance is 958.51 GBP, its 5 rows come to 958.50 GBP"),
-        ("held", "its held balance is 28.01 GBP, its 5 rows come to 28.00 GBP"),
-        ("reserved", "its reserved balance is 0.01 GBP, its 5 rows come to 0.00 GBP"),
-        ("movements", "it counts 6 rows, and there are 5"),
-        ("last_at", f"it was last moved at {LAST}5+00:00 as it says, and at {LAST}4+00:00 by its last row"),
+        ("settled", "its settled balance is 958.51 GBP, but its 5 rows add up to 958.50 GBP"),
+        ("held", "its held balance is 28.01 GBP, but its 5 rows add up to 28.00 GBP"),
+        ("reserved", "its reserved balance is 0.01 GBP, but its 5 rows add up to 0.00 GBP"),
+        ("movements", "its row count is 6, but it has 5 rows"),
+        ("last_at", f"its last movement is dated {LAST}5+00:00, but its last row is dated {LAST}4+00:00"),
     ],
 )
 def test_an_account_that_is_not_the_sum_of_its_rows_is_broken(lived: Lived, member: str, said: str) -> None:
@@ -293,11 +297,14 @@ def test_a_transaction_is_found_by_its_id(lived: Lived) -> None:
 
     check_pointer(row, pointer)
 
-    with pytest.raises(LedgerMismatch, match=r"account 17: the id 101 of its transaction of .* leads nowhere"):
+    with pytest.raises(
+        LedgerMismatch, match=r"account 17: the lookup of its transaction 101 of .* by id finds nothing"
+    ):
         check_pointer(row, None)
     for member in ("account", "part_of_account", "holder_amount", "transaction_type", "card_id", "trans_link"):
         with pytest.raises(
-            LedgerMismatch, match=r"account 17: the id 101 of its transaction of .* leads to another one"
+            LedgerMismatch,
+            match=r"account 17: the lookup of its transaction 101 of .* by id finds a different transaction",
         ):
             check_pointer(row, {**pointer, member: "other"})
 
@@ -347,10 +354,18 @@ def test_holds_of_authorizations_and_what_is_disputed_are_told_apart(spent: Spen
 @pytest.mark.parametrize(
     ("tamper", "row", "problem"),
     [
-        (_change("movement#", 1, authorization_id=None), 2, "it holds 60.00 GBP for nothing"),
+        (
+            _change("movement#", 1, authorization_id=None),
+            2,
+            "it holds 60.00 GBP for no payment, authorization or dispute",
+        ),
         (_change("movement#", 2, authorization_id=9), 3, "it releases 40.00 GBP more than authorization 9 held"),
         (_change("movement#", 2, epm_transaction_id=8), 3, "it releases 40.00 GBP more than payment 8 held"),
-        (_change("movement#", 3, transaction_id=None), 4, "it reserves 15.00 GBP for nothing"),
+        (
+            _change("movement#", 3, transaction_id=None),
+            4,
+            "it reserves 15.00 GBP for no payment, authorization or dispute",
+        ),
     ],
 )
 def test_a_claim_without_its_cause_is_found_at_its_place(
@@ -383,7 +398,7 @@ def test_a_transaction_of_a_card_stands_in_both_lists_of_the_card(spent: Spent) 
     assert [place["part"].partition("transaction#")[0] for place in places] == ["", "account#17#"]
     for copy in (item for item in spent.books.items if place_of(item) in places):
         check_copy(row, copy)
-        with pytest.raises(LedgerMismatch, match=r"its transaction 102 of .* is another one in the lists of card 3"):
+        with pytest.raises(LedgerMismatch, match=r"its transaction 102 of .* is different in the lists of card 3"):
             check_copy(row, {**copy, "amount": 1})
     with pytest.raises(LedgerMismatch, match=r"its transaction 102 of .* is not in both lists of card 3"):
         check_copy(row, None)
@@ -445,7 +460,9 @@ def test_rows_of_one_movement_that_differ_are_broken(at_home: Books) -> None:
     shared.note("account#17", the_row(at_home, 17))
     the_row(at_home, 18)["entries"][0][2] -= 1
 
-    with pytest.raises(LedgerMismatch, match=r"account 18, row 1 .*: its entries are not those of row 1 of account 17"):
+    with pytest.raises(
+        LedgerMismatch, match=r"account 18, row 1 .*: its entries differ from those of row 1 of account 17"
+    ):
         shared.note("account#18", the_row(at_home, 18))
 
 

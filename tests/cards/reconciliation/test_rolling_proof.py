@@ -97,8 +97,14 @@ def test_how_long_ago_an_account_was_proved_at_most_is_known(ledger: Ledger, mon
     ("tamper", "problem"),
     [
         (lambda ledger: ledger.account(ledger.first, settled=1), "its settled balance is 0.01 EUR"),
-        (lambda ledger: ledger.row(f"account#{ledger.first}", 1, settled=1), "settled after it is 0.01 EUR"),
-        (lambda ledger: ledger.row(SPECIAL, 1, at=1), "what it books is 5.00 EUR, its transactions come to 0.00 EUR"),
+        (
+            lambda ledger: ledger.row(f"account#{ledger.first}", 1, settled=1),
+            "the settled balance after it is 0.01 EUR",
+        ),
+        (
+            lambda ledger: ledger.row(SPECIAL, 1, at=1),
+            "the booked amount is 5.00 EUR, but its transactions add up to 0.00 EUR",
+        ),
         (
             lambda ledger: ledger.store.update(*ExternalPayment.key(ledger.payment), set={"held": 1}),
             "its rows hold 30.00 EUR for payment",
@@ -139,7 +145,7 @@ def test_what_is_broken_is_looked_at_in_every_run_until_it_holds_again(
 
     assert counted(capsys.readouterr().out, "LedgerBreaks", Stage="local") == [1, 1, 1, 0]
     told = [line["message"] for line in lines.all() if line["message"].startswith("ledger ")]
-    assert told == ["ledger broken", "ledger proved", "ledger broken", "ledger broken", "ledger holds again"]
+    assert told == ["ledger broken", "ledger proved", "ledger broken", "ledger broken", "ledger consistent again"]
 
 
 def test_an_account_that_is_gone_stays_broken(ledger: Ledger) -> None:

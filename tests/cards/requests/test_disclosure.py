@@ -114,7 +114,7 @@ def test_no_level_of_the_log_keeps_the_line_of_a_reveal_back(lines: Lines) -> No
 
 @pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])
 def test_nothing_but_a_card_number_is_ever_masked(field: CardField) -> None:
-    with pytest.raises(ValueError, match=f"1.web-shop cannot be shown {field} in the mode masked"):
+    with pytest.raises(ValueError, match=f"{field} cannot be revealed to 1.web-shop in the mode masked"):
         disclosure._disclose(credential("masked"), 1001, field, "4823")
 
 

@@ -96,24 +96,21 @@ def test_an_unknown_action_is_1002(stage: Scene, action: Any) -> None:
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        ("getdesign", 'there is no action "getdesign"; the nearest is getDesign'),
-        ("crateCard", 'there is no action "crateCard"; the nearest is createCard'),
-        ("GET_CARD_STATUS", 'there is no action "GET_CARD_STATUS"; the nearest is getCardStatus'),
+        ("getdesign", 'there is no action "getdesign"; the closest match is getDesign'),
+        ("crateCard", 'there is no action "crateCard"; the closest match is createCard'),
+        ("GET_CARD_STATUS", 'there is no action "GET_CARD_STATUS"; the closest match is getCardStatus'),
         ("abc", 'there is no action "abc"'),
         ("", 'there is no action ""'),
-        ("getDesign\n\u00e9\u202e\x7f", 'there is no action "getDesign????"; the nearest is getDesign'),
+        ("getDesign\n\u00e9\u202e\x7f", 'there is no action "getDesign????"; the closest match is getDesign'),
         ("getDesign" + "x" * 500_000, f'there is no action "getDesign{"x" * 41}"'),
         (
             "simulateAuthorisation",
             (
-                'there is no action "simulateAuthorisation"; the nearest is simulateAuthorization: '
-                "this action is one of POST /simulator"
+                'there is no action "simulateAuthorisation"; the closest match is simulateAuthorization: '
+                "call it at POST /simulator"
             ),
         ),
-        (
-            "simulateAuthorization",
-            'there is no action "simulateAuthorization" here: this action is one of POST /simulator',
-        ),
+        ("simulateAuthorization", 'there is no action "simulateAuthorization" here: call it at POST /simulator'),
         (None, "action is missing or unknown"),
         (7, "action is missing or unknown"),
     ],

@@ -109,7 +109,7 @@ def test_an_item_whose_due_time_changed_is_not_postponed(things: Things, lines: 
         raise StoreUnavailable("the connection broke")
 
     assert (things.run(postponed), things.due_at(number)) == (0, 500)
-    assert "thing not put off" in lines.text
+    assert "thing not postponed" in lines.text
 
 
 def test_an_item_that_is_done_is_skipped_though_the_index_still_has_it(

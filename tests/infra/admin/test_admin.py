@@ -186,7 +186,7 @@ def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str,
 def test_a_person_is_told_that_a_new_key_is_not_shown_again(bic: str) -> None:
     text = run(*new_bank(bic)).stdout
 
-    assert re.search(rf"The bank's API key: {bic}\.[\w-]{{43}}\nIt is shown this once only", text)
+    assert re.search(rf"The bank's API key: {bic}\.[\w-]{{43}}\nIt is shown only once", text)
     assert re.search(r"^name +Example Bank$", text, re.MULTILINE)
     assert re.search(r"^active +yes$", text, re.MULTILINE)
 
@@ -268,9 +268,9 @@ def test_a_person_is_told_what_to_do_with_a_new_key(bic: str) -> None:
     later, at_once = (run("banks", "rotate-key", bic, "--overlap", seconds).stdout for seconds in ("3600", "0"))
 
     for text in (later, at_once):
-        assert re.match(rf"The new API key of {bic}: {bic}\.[\w-]{{43}}\nIt is shown this once only", text)
-    assert "Hand it to the bank: the service shows it from 2026-03-02T10:00:00+00:00 on." in later
-    assert "Hand it to the bank: the service shows it from now on." in at_once
+        assert re.match(rf"The new API key of {bic}: {bic}\.[\w-]{{43}}\nIt is shown only once", text)
+    assert "Give it to the bank: the service uses it from 2026-03-02T10:00:00+00:00 on." in later
+    assert "Give it to the bank: the service uses it from now on." in at_once
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ def test_unusable_key_files_are_refused(bic: str, tmp_path: Path, key_pair: tupl
     file.write_bytes(b"\xff\xfe")
     assert refused("banks", "add-public-key", bic, str(file)) == f"{file} is not a PEM file"
     file.write_text(key_pair[0])
-    assert refused("banks", "add-public-key", bic, str(file)).startswith(f"{file} holds a private key")
+    assert refused("banks", "add-public-key", bic, str(file)).startswith(f"{file} contains a private key")
     assert refused("banks", "add-public-key", bic, str(tmp_path)) == f"{tmp_path} cannot be read: Is a directory"
 
 
@@ -483,7 +483,7 @@ def test_a_bank_that_answers_with_success_is_reachable(world: World, version: in
     result = run("banks", "test", side.bank.bic)
     assert result.exit_code == 0
     verdict, *_ = result.stdout.splitlines()
-    assert verdict == f"{side.bank.bic} answers. The probe carries no consent, so a refusal is the expected answer."
+    assert verdict == f"{side.bank.bic} responds. The request has no consent, so a refusal is the expected response."
     assert side.api_key not in result.stdout
 
 
@@ -506,16 +506,16 @@ def test_a_bank_that_does_not_accept_the_key_or_the_signature_ends_with_1(
     found = json.loads(printed.stdout)
     assert (spoken.exit_code, printed.exit_code) == (1, 1)
     assert (found["reachable"], found["accepted"]) == (True, False)
-    assert f"{side.bank.bic} answers, but does not accept the API key or the signature.\n" in spoken.stdout
+    assert f"{side.bank.bic} responds, but does not accept the API key or the signature.\n" in spoken.stdout
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (Reply(200, b"<html>", {}, 0.01), "no valid JSON"),
-        (Reply(200, b"[]", {}, 0.01), "no JSON object"),
-        (Reply(500, b"{}", {}, 0.01), "neither a success nor an error of the protocol"),
-        (Reply(200, b'{"accounts": []}', {}, 0.01), "neither a success nor an error of the protocol"),
+        (Reply(200, b"<html>", {}, 0.01), "not valid JSON"),
+        (Reply(200, b"[]", {}, 0.01), "not a JSON object"),
+        (Reply(500, b"{}", {}, 0.01), "neither a success nor an error response of the protocol"),
+        (Reply(200, b'{"accounts": []}', {}, 0.01), "neither a success nor an error response of the protocol"),
         (NotReached("no connection could be made"), "no connection could be made"),
         (TimedOut("no answer came in time"), "no answer came in time"),
     ],
@@ -624,9 +624,9 @@ def test_a_user_that_breaks_a_rule_is_refused(owner: str) -> None:
     assert refused(*add, "--terms-accepted", stdin="short\n").startswith("password must have 10 to 256 characters")
     assert refused("users", "add", "ada", *add[3:], "--terms-accepted", stdin=f"{PASSWORD}\n").startswith("email must")
     assert refused("users", "add", owner, *add[3:], "--terms-accepted", stdin=f"{PASSWORD}\n") == (
-        f"{owner} is registered already"
+        f"{owner} is already registered"
     )
-    assert refused("users", "add", owner) == f"{owner} is registered already"
+    assert refused("users", "add", owner) == f"{owner} is already registered"
 
 
 def test_a_user_is_linked_to_a_programme_manager_and_unlinked(world: World, owner: str) -> None:
@@ -671,7 +671,7 @@ def stranger(world: World) -> str:
 
 
 def test_who_registered_an_address_first_is_given_nothing_by_it(world: World, stranger: str) -> None:
-    reason = f"{stranger} has registered alone, and nobody has confirmed that the address is this person's: use the"
+    reason = f"{stranger} does not identify the user, who registered without confirming it: use a code"
 
     assert refused("users", "link", stranger, "--manager", "1").startswith(reason)
     assert refused("clients", "add", "--owner", stranger, "--title", "Budget Friend").startswith(reason)
@@ -685,7 +685,7 @@ def test_a_user_is_linked_by_the_code_of_the_account_page_once(world: World, str
 
     linked = done("users", "link", written, "--manager", "1")
     assert (linked["user"]["email"], linked["user"]["manager_id"]) == (stranger, 1)
-    assert refused("users", "link", code, "--manager", "2").startswith("this code is not valid: it was used")
+    assert refused("users", "link", code, "--manager", "2").startswith("this code is not valid: it has been used")
     assert world.hub.website.users.get(stranger).manager_id == 1
 
 
@@ -720,7 +720,7 @@ def test_a_client_is_registered_for_a_user(world: World, owner: str) -> None:
 def test_a_clients_secret_is_shown_once(world: World, owner: str) -> None:
     text = run("clients", "add", "--owner", owner, "--title", "Budget Friend", "--secret").stdout
 
-    match = re.search(r"The client's secret: ([\w-]{43})\nIt is shown this once only", text)
+    match = re.search(r"The client's secret: ([\w-]{43})\nIt is shown only once", text)
     assert match is not None
     (row,) = done("clients", "list", "--owner", owner)["clients"]
     client = world.hub.openbanking.clients.get(row["client_id"])
@@ -747,7 +747,7 @@ def test_clients_are_listed_of_one_user_or_of_all(world: World, owner: str) -> N
 def test_a_client_is_switched_off_and_on(world: World) -> None:
     client_id = world.client.client_id
 
-    assert run("clients", "deactivate", client_id).stdout == "Budget Friend is not active any more.\n"
+    assert run("clients", "deactivate", client_id).stdout == "Budget Friend is no longer active.\n"
     assert world.hub.openbanking.clients.get(client_id).active is False
     assert done("clients", "activate", client_id)["client"]["active"] is True
     assert world.hub.openbanking.clients.get(client_id).active is True
@@ -818,7 +818,7 @@ def test_a_client_secret_is_replaced_while_the_old_one_lives_on(world: World, ow
 
     now = world.clock.time()
     assert rotated["old_until"] == timestamp(now + 3600)
-    match = re.search(r"The new secret of Careful: ([\w-]{43})\nIt is shown this once only", text)
+    match = re.search(r"The new secret of Careful: ([\w-]{43})\nIt is shown only once", text)
     assert match is not None
     assert text.endswith("It is accepted from now on, alone.\n")
     client = world.hub.openbanking.clients.get(client_id)
@@ -870,7 +870,7 @@ def test_a_client_with_an_events_url_is_shown_its_events_secret_once(world: Worl
     assert [made["events_secret"]] == world.hub.openbanking.clients.events_secrets(
         world.hub.openbanking.clients.get(client_id)
     )
-    assert re.search(rf"The secret of its events: {EVENTS_SECRET}\nIt is shown this once only", text)
+    assert re.search(rf"The secret of its events: {EVENTS_SECRET}\nIt is shown only once", text)
     for command in (["show", client_id], ["list", "--owner", owner]):
         shown = run("clients", *command, "--json").output
         assert '"has_events_secret": true' in shown
@@ -891,7 +891,7 @@ def test_the_events_of_a_client_are_sent_somewhere_and_no_more(world: World) -> 
 
     assert (first["client"]["events_url"], [first["events_secret"]]) == (EVENTS_URL, signing(world))
     assert moved == f"The events of Budget Friend go to {EVENTS_URL}/2.\n"
-    assert run(*set_url, "--none").stdout == "The events of Budget Friend are sent no more.\n"
+    assert run(*set_url, "--none").stdout == "The events of Budget Friend are no longer sent.\n"
     assert done("clients", "show", world.client.client_id)["client"]["events_url"] is None
     assert [first["events_secret"]] == signing(world)
 
@@ -899,7 +899,7 @@ def test_the_events_of_a_client_are_sent_somewhere_and_no_more(world: World) -> 
 def test_a_person_is_shown_a_first_events_secret_once(world: World) -> None:
     text = run("clients", "events-url", world.client.client_id, EVENTS_URL).stdout
 
-    assert re.search(rf"\n\nThe secret of its events: {EVENTS_SECRET}\nIt is shown this once only", text)
+    assert re.search(rf"\n\nThe secret of its events: {EVENTS_SECRET}\nIt is shown only once", text)
 
 
 def test_an_events_url_that_cannot_be_is_refused(world: World) -> None:
@@ -908,7 +908,7 @@ def test_an_events_url_that_cannot_be_is_refused(world: World) -> None:
     for wrong in (set_url, (*set_url, EVENTS_URL, "--none")):
         result = run(*wrong)
         assert result.exit_code == 2
-        assert "give either the address or --none" in result.stderr
+        assert "pass either the URL or --none" in result.stderr
     assert refused(*set_url, "tpp.example.com").startswith("events_url must begin with https://")
 
 
@@ -920,10 +920,8 @@ def test_an_events_secret_is_rotated_with_an_overlap(world: World) -> None:
     assert rotated["old_until"] == "2026-03-03T09:00:00+00:00"
     assert signing(world) == [rotated["events_secret"], first]
     text = run(*rotate, "--overlap", "3600").stdout
-    assert re.match(
-        rf"The new secret of the events of Budget Friend: {EVENTS_SECRET}\nIt is shown this once only", text
-    )
-    assert text.endswith("It signs from now on, and the one before it until 2026-03-02T10:00:00+00:00.\n")
+    assert re.match(rf"The new secret of the events of Budget Friend: {EVENTS_SECRET}\nIt is shown only once", text)
+    assert text.endswith("It signs from now on, together with the old one until 2026-03-02T10:00:00+00:00.\n")
 
 
 def test_without_an_overlap_the_old_events_secret_ends_at_once(world: World) -> None:
@@ -949,8 +947,8 @@ def test_a_client_is_sent_a_test_event(world: World) -> None:
     assert done("clients", "test-event", world.client.client_id) == {"delivery_id": "the-delivery"}
     assert [client.client_id for client in asked] == [world.client.client_id]
     assert run("clients", "test-event", world.client.client_id).stdout == (
-        f"A test event is on its way to {EVENTS_URL}: the-delivery\n"
-        "How it went: .venv/bin/python -m infra.admin deliveries show the-delivery\n"
+        f"A test event is being sent to {EVENTS_URL}: the-delivery\n"
+        "Its result: .venv/bin/python -m infra.admin deliveries show the-delivery\n"
     )
 
 
@@ -1007,7 +1005,7 @@ def test_keys_are_made_once_and_shown_without_their_private_half() -> None:
     assert refused("keys", "show").endswith("contains no keys yet: run `.venv/bin/python -m infra.admin keys init`")
     made = done("keys", "init")
     assert made["made"] is True
-    assert run("keys", "init").stdout == "There are keys already: nothing was changed.\n"
+    assert run("keys", "init").stdout == "The keys already exist: nothing was changed.\n"
 
     ((key),) = done("keys", "show")["keys"]
     assert key == made["keys"][0]
@@ -1034,7 +1032,7 @@ def test_without_an_overlap_the_old_signing_key_is_dropped_at_once() -> None:
     rotated = done("keys", "rotate-signing", "--overlap", "0")
 
     assert [(key["key_id"], key["signs"]) for key in rotated["keys"]] == [(rotated["key_id"], True)]
-    assert "the key before it is published no more" in run("keys", "rotate-signing", "--overlap", "0").stdout
+    assert "the old key has been withdrawn" in run("keys", "rotate-signing", "--overlap", "0").stdout
 
 
 def test_a_data_key_is_rotated(fresh: bootstrap.Hub) -> None:
@@ -1068,7 +1066,7 @@ def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: boots
         ),
         (
             ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "Scan"),
-            "a resource of this stage does not exist (Scan: ResourceNotFoundException): lay the resources",
+            "a resource of this stage does not exist (Scan: ResourceNotFoundException): create the resources",
         ),
         (
             ClientError({"Error": {"Code": "UnrecognizedClientException"}}, "Scan"),
@@ -1133,7 +1131,7 @@ def test_beside_credentials_of_an_account_a_stage_must_be_named(
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file), **credentials}
     for endpoint in ({}, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}):
         with pytest.raises(
-            connection.StageUnknown, match=f"^{next(iter(credentials))} is set and STAGE is not: set STAGE to"
+            connection.StageUnknown, match=f"^{next(iter(credentials))} is set but STAGE is not: set STAGE to"
         ):
             connection.settings_of_local_stack({**environ, **unset, **endpoint})
 
@@ -1195,8 +1193,7 @@ def test_a_command_without_a_stage_beside_credentials_of_an_account_does_nothing
 
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
-        "Error: AWS_PROFILE is set and STAGE is not: set STAGE to the stage that you mean, "
-        "STAGE=local for the local stack\n"
+        "Error: AWS_PROFILE is set but STAGE is not: set STAGE to the intended stage; STAGE=local is the local stack\n"
     )
 
 

@@ -29,7 +29,7 @@ from tests.world import World
 ABROAD = {"destination_iban": "DE89370400440532013000", "destination_account_name": "Al"}
 TURNS = 3
 AT_HOME = "payment at home"
-WITHOUT_BOOKS = "that has books: it gets them with its first address"
+WITHOUT_BOOKS = "with a ledger: its ledger is created with its first address"
 MANAGERS_AND_OWN = "its programme manager and its own id: MANAGER.ID"
 
 
@@ -108,7 +108,7 @@ def test_a_ledger_that_holds_is_told_with_what_stands_in_its_books(money: Money)
 def test_people_are_told_in_whole_units_without_what_is_zero(money: Money) -> None:
     text = run("ledger", "verify").stdout
 
-    assert text.startswith("The ledger holds: accounts 2, special accounts 1, rows 8, transactions 6.\n\nbook ")
+    assert text.startswith("The ledger is consistent: accounts 2, special accounts 1, rows 8, transactions 6.\n\nbook ")
     assert re.search(r"^external +-980.00 EUR$", text, re.MULTILINE)
     assert re.search(r"^settled, special accounts +5.00 EUR$", text, re.MULTILINE)
     assert "reserved" not in text
@@ -116,7 +116,8 @@ def test_people_are_told_in_whole_units_without_what_is_zero(money: Money) -> No
 
 def test_an_empty_ledger_holds() -> None:
     assert (
-        run("ledger", "verify").stdout == "The ledger holds: accounts 0, special accounts 0, rows 0, transactions 0.\n"
+        run("ledger", "verify").stdout
+        == "The ledger is consistent: accounts 0, special accounts 0, rows 0, transactions 0.\n"
     )
 
 
@@ -175,10 +176,10 @@ def test_a_proof_says_on_standard_error_how_far_it_has_come(money: Money, monkey
     proven = json.loads(result.stdout)
     lines = [line.partition("s  ")[2] for line in result.stderr.splitlines()]
     assert f"accounts {proven['accounts'] + proven['special_accounts']}, rows {proven['rows']}" in lines
-    assert "movements of several accounts" in lines
+    assert "movements shared by several accounts" in lines
     assert {re.sub(r" [\d,]+$", "", line) for line in lines} >= {
         "records of external payments",
-        "ids and lists of cards: records",
+        "transaction ids and card lists: records",
     }
 
 
@@ -201,7 +202,10 @@ def test_one_account_is_proved_alone(money: Money) -> None:
         "reserved": 0,
     }
     assert (special["account"], special["settled"]) == ("special_account#1.802", 500)
-    assert "account 2 holds: rows 1, transactions 1." in run("ledger", "verify", "--account", str(money.payee)).stdout
+    assert (
+        "account 2 is consistent: rows 1, transactions 1."
+        in run("ledger", "verify", "--account", str(money.payee)).stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,11 +213,11 @@ def test_one_account_is_proved_alone(money: Money) -> None:
     [
         (("verify", "--account", "999"), "there is no account 999"),
         (("verify", "--special", "1.999"), f"there is no special account 1.999 {WITHOUT_BOOKS}"),
-        (("verify", "--special", "17"), f"a special account is named by {MANAGERS_AND_OWN}"),
-        (("verify", "--special", "1.x"), "'1.x' is no account: give an id, or MANAGER.ID for a special account"),
-        (("verify", "--account", "1", "--special", "1.802"), "give an account or a special account, not both"),
+        (("verify", "--special", "17"), f"a special account is identified by {MANAGERS_AND_OWN}"),
+        (("verify", "--special", "1.x"), "'1.x' is not an account: pass an id, or MANAGER.ID for a special account"),
+        (("verify", "--account", "1", "--special", "1.802"), "pass an account or a special account, not both"),
         (("show", "999"), "there is no account 999"),
-        (("show", "x"), "'x' is no account: give an id, or MANAGER.ID for a special account"),
+        (("show", "x"), "'x' is not an account: pass an id, or MANAGER.ID for a special account"),
     ],
 )  # fmt: skip
 def test_what_is_no_account_is_refused(arguments: tuple[str, ...], sentence: str) -> None:
@@ -337,21 +341,33 @@ def payment_of_nobody(money: Money) -> None:
 @pytest.mark.parametrize(
     ("tamper", "sentence"),
     [
-        (changing("cards", the_account, settled=1), "account#1: its settled balance is 0.01 GBP, its 6 rows come to "),
-        (changing("cards", the_account, movements=7), "account#1: it counts 7 rows, and there are 6"),
-        (removing(first_row), "account#1, row 2: row 1 is missing before it"),
-        (changing("ledger", first_row, settled=1), "account#1, row 1: settled after it is 0.01 GBP, the rows come to "),
-        (removing(its_key), "account#2, row 1: what it books is 40.00 EUR, its transactions come to 0.00 EUR"),
-        (removing(its_pointer), "account#2: the id [0-9]+ of its transaction of .* leads nowhere"),
-        (changing("ledger", its_pointer, account="account#1"), "account#2: the id [0-9]+ of its .* leads to another"),
-        (pointer_to_nothing, "account#2: it has no transaction 77, to which an id leads"),
+        (
+            changing("cards", the_account, settled=1),
+            "account#1: its settled balance is 0.01 GBP, but its 6 rows add up to ",
+        ),
+        (changing("cards", the_account, movements=7), "account#1: its row count is 7, but it has 6 rows"),
+        (removing(first_row), "account#1, row 2: row 1 before it is missing"),
+        (
+            changing("ledger", first_row, settled=1),
+            "account#1, row 1: the settled balance after it is 0.01 GBP, but the rows add up to ",
+        ),
+        (
+            removing(its_key),
+            "account#2, row 1: the booked amount is 40.00 EUR, but its transactions add up to 0.00 EUR",
+        ),
+        (removing(its_pointer), "account#2: the lookup of its transaction [0-9]+ of .* by id finds nothing"),
+        (
+            changing("ledger", its_pointer, account="account#1"),
+            "account#2: the lookup of its transaction [0-9]+ of .* by id finds a different",
+        ),
+        (pointer_to_nothing, "account#2: it has no transaction 77, but an id refers to it"),
         (later_transaction, "account#2: its transaction 78 belongs to no row"),
-        (forged_row, "account#[12], row [15]: its entries are not those of row [15] of account [12]"),
-        (disowned_row, "account#[12], row [15]: its entries are not those of row [15] of account [12]"),
-        (row_of_nobody, "account#99: it has rows, and there is no such account"),
-        (uncounted_row, "account#1: it has row 9 that it does not count"),
-        (held_otherwise, "account#1: its rows hold .* GBP for payment [0-9]+, which holds 0.01 GBP"),
-        (payment_of_nobody, "account#99: there is no such account, and payment [0-9]+ holds money of it"),
+        (forged_row, "account#[12], row [15]: its entries differ from those of row [15] of account [12]"),
+        (disowned_row, "account#[12], row [15]: its entries differ from those of row [15] of account [12]"),
+        (row_of_nobody, "account#99: it has rows, but there is no such account"),
+        (uncounted_row, "account#1: its row 9 is not included in its row count"),
+        (held_otherwise, "account#1: its rows hold .* GBP for payment [0-9]+, whose record holds 0.01 GBP"),
+        (payment_of_nobody, "account#99: there is no such account, but payment [0-9]+ holds money on it"),
     ],
 )
 def test_the_first_thing_that_does_not_fit_is_named_with_its_place(money: Money, tamper: Tamper, sentence: str) -> None:
@@ -373,18 +389,20 @@ def test_people_are_told_the_break_in_words(money: Money) -> None:
 
     place = "account 1, row 1 (payment in, 2026-03-02T09:00:00.000+00:00)"
     assert told.exit_code == 1
-    assert told.stdout.startswith(f"The ledger is broken.\n{place}: settled after it is 0.01 GBP, the rows come to ")
+    assert told.stdout.startswith(
+        f"The ledger is broken.\n{place}: the settled balance after it is 0.01 GBP, but the rows add up to "
+    )
 
 
 def test_one_account_is_proved_with_the_other_sides_of_its_movements(money: Money) -> None:
     forged_row(money)
     alone = str(money.payer)
 
-    assert "its entries are not those of row" in run("ledger", "verify", "--account", alone).stdout
+    assert "its entries differ from those of row" in run("ledger", "verify", "--account", alone).stdout
 
     money.scene.hub.store.delete("ledger", row_key(1, money.payee))
     told = run("ledger", "verify", "--account", alone)
-    assert (told.exit_code, "it moves account 2, too, which has no such row" in told.stdout) == (1, True)
+    assert (told.exit_code, "it also moves account 2, which has no corresponding row" in told.stdout) == (1, True)
 
 
 # -- while the service works

@@ -75,7 +75,7 @@ def test_people_read_the_difference_line_by_line(path: Path) -> None:
     assert "\n  + credential app\n" in told
     shown = re.findall(r"^  (access_\w+) +(\w+)$", told, re.MULTILINE)
     assert [(name, len(value)) for name, value in shown] == [*zip(PARTS, (20, 32, 64), strict=True)]
-    assert told.endswith("These parts are shown this once only and cannot be read again.\n")
+    assert told.endswith("These parts are shown only once and cannot be retrieved later.\n")
 
     path.write_text(written(new | {"designs": [{"id": 1, "name": "Deep Blue"}], "credentials": []}))
     assert run("programme", "load", str(path)).stdout == (
@@ -126,11 +126,13 @@ def test_removing_what_is_in_use_is_refused_with_its_name_and_a_dry_run_says_so(
     path.write_text(written(new | {"designs": new["designs"][:1], "name": "Renamed"}))
 
     assert refused("programme", "load", str(path)) == (
-        f"nothing of programme manager {new['id']} is changed, for this is in use: design 2 (Green)"
+        f"programme manager {new['id']} was not changed, because these entries are in use: design 2 (Green)"
     )
     rehearsed = run("programme", "load", str(path), "--dry-run")
     assert rehearsed.exit_code == 1
-    assert rehearsed.stdout.endswith("Loading it would be refused, for this is in use: design 2 (Green).\n")
+    assert rehearsed.stdout.endswith(
+        "Loading it would be refused, because these entries are in use: design 2 (Green).\n"
+    )
     document = json.loads(run("programme", "load", str(path), "--dry-run", "--json").stdout)
     assert document["in_use"] == ["design 2 (Green)"]
     assert rows(world) == before
@@ -141,7 +143,7 @@ def test_removing_what_is_in_use_is_refused_with_its_name_and_a_dry_run_says_so(
     [
         ("programme_managers: [", "line 1, column 22: expected the node content, but found '<stream end>'"),
         ("programme_managers: 1", "programme_managers must be a list"),
-        (written(manager(designs=[], products=[])), "programme_managers.0.card_programmes.0.product_ids names the"),
+        (written(manager(designs=[], products=[])), "programme_managers.0.card_programmes.0.product_ids refers to the"),
     ],
 )
 def test_a_wrong_file_is_a_sentence_and_changes_nothing(world: World, path: Path, text: str, said: str) -> None:
@@ -155,13 +157,13 @@ def test_a_wrong_file_is_a_sentence_and_changes_nothing(world: World, path: Path
 def test_a_file_that_cannot_be_read_is_a_sentence(path: Path) -> None:
     assert refused("programme", "load", str(path)) == f"{path} cannot be read: No such file or directory"
     path.write_bytes(b"\xff\xfe\x00")
-    assert refused("programme", "load", str(path)) == f"{path} cannot be read: it is not text"
+    assert refused("programme", "load", str(path)) == f"{path} cannot be read: it is not a text file"
 
 
 def test_bins_outside_the_test_ranges_are_for_production(path: Path) -> None:
     path.write_text(written(manager(test_bins=[])))
 
-    assert "only production may have other BINs" in refused("programme", "load", str(path))
+    assert "other BINs are allowed only in production" in refused("programme", "load", str(path))
 
 
 def test_of_two_operators_one_is_told_to_load_again(world: World, path: Path) -> None:
@@ -172,7 +174,7 @@ def test_of_two_operators_one_is_told_to_load_again(world: World, path: Path) ->
         result = run("programme", "load", str(path))
 
     assert result.exit_code == 1
-    assert result.stderr == "Error: somebody else loads this programme manager at the same time: load again\n"
+    assert result.stderr == "Error: this programme manager was loaded concurrently: load again\n"
 
 
 def test_what_was_made_is_shown_although_the_rest_of_the_file_fails(
@@ -283,7 +285,7 @@ def test_the_secret_of_events_is_made_and_shown_with_the_first_events_url_only(w
     assert signing(world, new["id"]) == []
     told = run("programme", "load", str(path)).stdout
 
-    (shown,) = re.findall(r"^The secret of its events: (whsec_\S+)\nIt is shown this once only", told, re.MULTILINE)
+    (shown,) = re.findall(r"^The secret of its events: (whsec_\S+)\nIt is shown only once", told, re.MULTILINE)
     assert signing(world, new["id"]) == [shown]
     assert f"  + events secret {new['id']} (Small Programme)\n" in told
     load(path, new)
@@ -322,7 +324,7 @@ def test_who_never_had_an_events_url_has_no_secret_to_rotate() -> None:
 def test_a_key_is_rotated_and_the_older_dropped(world: World, path: Path) -> None:
     new = manager()
     first = load(path, new)["managers"][0]["credentials"]["app"]
-    assert refused("programme", "drop-key", str(new["id"]), "app").startswith("app has one live key only")
+    assert refused("programme", "drop-key", str(new["id"]), "app").startswith("app has only one live key")
 
     told = run("programme", "rotate-key", str(new["id"]), "app").stdout
     second = dict(re.findall(r"^  (access_\w+) +(\w+)$", told, re.MULTILINE))

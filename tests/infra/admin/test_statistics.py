@@ -67,7 +67,7 @@ def test_days_that_are_due_are_ingested_and_missing_reports_told() -> None:
     assert first == {"records": 4, "changed": 4, "missing_reports": missing}
     assert again == {"records": 4, "changed": 0, "missing_reports": missing}
     assert run("statistics", "ingest").stdout == (
-        "4 records; new, or not as before: 0.\n\nThese reports are missing:\n\nbic       day\nBETADEF1  2026-03-03\n"
+        "4 records; created or changed: 0.\n\nThese reports are missing:\n\nbic       day\nBETADEF1  2026-03-03\n"
     )
 
 
@@ -95,7 +95,7 @@ def test_the_last_days_of_a_bank_that_was_removed_can_be_ingested(measured: Worl
     assert done("statistics", "ingest", "--day", "2026-03-03")["records"] == 1
     assert done("statistics", "ingest", "--day", "2026-03-03", "--bank", ALPHA)["records"] == 1
     assert refused("statistics", "ingest", "--day", "2026-03-01", "--bank", ALPHA) == (
-        f"nothing is known of {ALPHA} on these days"
+        f"there are no data about {ALPHA} for these days"
     )
 
     (row,) = done("statistics", "show", "--bank", ALPHA)["days"]
@@ -108,16 +108,16 @@ def test_the_last_days_of_a_bank_that_was_removed_can_be_ingested(measured: Worl
         (["--day", "2026-03-04"], "2026-03-04 is not over yet: a day can be ingested after midnight (UTC)"),
         (["--day", "2025-11-11"], "2025-11-11 is more than 112 days ago: its counters have expired"),
         (["--day", "3 March"], "'3 March' is not a day: use the format 2026-11-22"),
-        (["--day", "2026-03-03", "--from", "2026-03-02"], "give either --day, or --from and --to"),
-        (["--to", "2026-03-02"], "--to needs --from"),
-        (["--from", "2026-03-03", "--to", "2026-03-02"], "2026-03-03 comes after 2026-03-02"),
-        (["--from", "2026-03-03", "--to", "9999-12-31"], "9999-12-31 lies in the future"),
-        (["--from", "2026-03-04"], "2026-03-04 comes after 2026-03-03"),
+        (["--day", "2026-03-03", "--from", "2026-03-02"], "pass either --day, or --from and --to"),
+        (["--to", "2026-03-02"], "--to requires --from"),
+        (["--from", "2026-03-03", "--to", "2026-03-02"], "2026-03-03 is later than 2026-03-02"),
+        (["--from", "2026-03-03", "--to", "9999-12-31"], "9999-12-31 is in the future"),
+        (["--from", "2026-03-04"], "2026-03-04 is later than 2026-03-03"),
         (["--day", "20260303"], "'20260303' is not a day: use the format 2026-11-22"),
         (["--day", ""], "'' is not a day: use the format 2026-11-22"),
         (["--from", ""], "'' is not a day: use the format 2026-11-22"),
         (["--from", "2026-03-02", "--to", ""], "'' is not a day: use the format 2026-11-22"),
-        (["--day", "2026-03-03", "--to", ""], "give either --day, or --from and --to"),
+        (["--day", "2026-03-03", "--to", ""], "pass either --day, or --from and --to"),
         (["--bank", ""], "bic must not be empty"),
     ],
 )
@@ -130,7 +130,7 @@ def test_why_there_is_no_record_is_told_of_a_bank_that_was_registered_later(worl
     assert world.bank(2, "/daily_performance", {"date": "2026-03-01", "consentDuration": 41_250}).status == 200
 
     assert refused(*options, "--from", "2026-02-27", "--to", "2026-03-01") == (
-        f"{BETA} was registered on 2026-03-02: there are no records of the days before"
+        f"{BETA} was registered on 2026-03-02: there are no records for earlier days"
     )
     assert done(*options, "--from", "2026-02-27", "--to", "2026-03-02")["records"] == 1
 
@@ -144,7 +144,7 @@ def test_a_bank_is_found_however_its_head_office_is_written() -> None:
 def test_a_bank_that_nothing_is_known_of_is_refused(command: str) -> None:
     options = "--from", "2026-03-02", "--bank", "NOSUCH2L"
 
-    assert refused("statistics", command, *options) == "nothing is known of NOSUCH2L on these days"
+    assert refused("statistics", command, *options) == "there are no data about NOSUCH2L for these days"
 
 
 def test_a_registered_bank_may_be_without_records() -> None:
@@ -171,7 +171,7 @@ def test_records_are_shown_with_when_the_bank_was_down(measured: World) -> None:
     text = run("statistics", "show").stdout
     assert "10:00:00-10:01:00" in text
     assert len(text.splitlines()) == 1 + 4
-    assert run("statistics", "show", "--day", "2026-02-01").stdout == "There are no records of these days.\n"
+    assert run("statistics", "show", "--day", "2026-02-01").stdout == "There are no records for these days.\n"
 
 
 def test_a_quarter_is_exported_as_csv(measured: World) -> None:
@@ -233,14 +233,14 @@ def test_an_export_goes_over_the_end_of_a_quarter(world: World) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ([], "give either --quarter, or --from and --to"),
-        (["--quarter", "2026-Q1", "--from", "2026-03-01"], "give either --quarter, or --from and --to"),
-        (["--quarter", "2026-Q1", "--to", "2026-03-01"], "give either --quarter, or --from and --to"),
+        ([], "pass either --quarter, or --from and --to"),
+        (["--quarter", "2026-Q1", "--from", "2026-03-01"], "pass either --quarter, or --from and --to"),
+        (["--quarter", "2026-Q1", "--to", "2026-03-01"], "pass either --quarter, or --from and --to"),
         (["--quarter", "2026-Q5"], "'2026-Q5' is not a quarter: use the format 2026-Q4"),
         (["--quarter", "26Q1"], "'26Q1' is not a quarter: use the format 2026-Q4"),
-        (["--to", "2026-03-01"], "--to needs --from"),
+        (["--to", "2026-03-01"], "--to requires --from"),
         (["--quarter", ""], "'' is not a quarter: use the format 2026-Q4"),
-        (["--quarter", "2026-Q1", "--from", ""], "give either --quarter, or --from and --to"),
+        (["--quarter", "2026-Q1", "--from", ""], "pass either --quarter, or --from and --to"),
     ],
 )
 def test_an_export_needs_a_quarter_or_days(options: list[str], sentence: str) -> None:

@@ -78,7 +78,12 @@ def test_a_relayed_call_is_shown_with_the_bank_that_was_asked(world: World, bear
     assert relay["webhook"] == "/accounts"
     assert relay["status"] == 200
     assert relay["function"] == "api"
-    for part in (f"Request {request_id}\n2 lines since", "What happened\n", "route=/tpp/accounts", "Banks asked\n"):
+    for part in (
+        f"Request {request_id}\n2 lines since",
+        "What happened\n",
+        "route=/tpp/accounts",
+        "Requests to banks\n",
+    ):
         assert part in text
 
 
@@ -98,8 +103,8 @@ def test_a_request_is_followed_into_its_deliveries_and_records(world: World, bea
     (consent,) = traced["consents"]
     assert (consent["status"], consent["ended_by"]) == ("revoked", "tpp")
     assert consent["ended_at"] == timestamp(world.clock.time())
-    assert "Deliveries, as they stand now\n" in text
-    assert "Consent, as it stands now\n" in text
+    assert "Deliveries, current state\n" in text
+    assert "Consent, current state\n" in text
 
 
 def test_a_delivery_leads_to_the_request_that_caused_it(world: World, bearer: str) -> None:
@@ -203,20 +208,18 @@ def test_a_request_of_which_nothing_is_known_says_where_it_was_looked_for(connec
     request_id = new_uuid()
 
     assert refused("trace", request_id) == (
-        f"nothing is known of {request_id}: no line of it since 2026-03-01T09:00:00+00:00 in {connected}"
+        f"nothing found about {request_id}: no log line since 2026-03-01T09:00:00+00:00 in {connected}"
     )
 
 
 def test_what_is_no_id_is_one_sentence() -> None:
-    assert refused("trace", "nothing") == (
-        "nothing is neither the id of a request, which is a UUID, nor that of a delivery that is kept"
-    )
+    assert refused("trace", "nothing") == ("nothing is neither the id of a request (a UUID) nor of a stored delivery")
 
 
 def test_without_a_running_stack_there_is_no_log(tmp_path: Path) -> None:
     (tmp_path / "stack.json").unlink()
 
-    assert refused("trace", new_uuid()).startswith("no local stack is running, so there is no log to look through")
+    assert refused("trace", new_uuid()).startswith("no local stack is running, so there is no log to search")
 
 
 def test_it_explains_itself_with_an_example() -> None:

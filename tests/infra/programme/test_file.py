@@ -103,9 +103,7 @@ def test_numbers_are_decimal_and_fractions_stay_text() -> None:
 
 
 def test_a_member_that_stands_there_twice_is_a_mistake() -> None:
-    assert faults("programme_managers: []\nprogramme_managers: []") == (
-        "line 2, column 1: a member stands there twice",
-    )
+    assert faults("programme_managers: []\nprogramme_managers: []") == ("line 2, column 1: a member occurs twice",)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +127,7 @@ def test_a_file_without_members_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("other: 1", ("programme_managers is missing", "other is not known here")),
+        ("other: 1", ("programme_managers is missing", "other is unknown")),
         ("programme_managers: []", ("programme_managers must not be empty",)),
         ("programme_managers: 1", ("programme_managers must be a list",)),
     ],
@@ -151,17 +149,17 @@ def test_a_mistake_is_told_with_its_place(text: str, said: tuple[str, ...]) -> N
         ({"id": "1"}, "id must be a whole number"),
         ({"id": 0}, "id must be greater than or equal to 1"),
         ({"currencies": []}, "currencies must not be empty"),
-        ({"currencies": [978, 978]}, "currencies must not name anything twice"),
-        ({"currencies": [1]}, "currencies.0 must be a numeric code of ISO 4217 of a currency that has minor units"),
-        ({"countries": [999]}, "countries.0 must be a numeric code of ISO 3166-1"),
+        ({"currencies": [978, 978]}, "currencies must not contain duplicates"),
+        ({"currencies": [1]}, "currencies.0 must be the numeric ISO 4217 code of a currency with minor units"),
+        ({"countries": [999]}, "countries.0 must be a numeric ISO 3166-1 code"),
         ({"validity_months": 301}, "validity_months must be less than or equal to 300"),
         ({"service_code": "20"}, "service_code must match pattern '^[0-9]{3}$'"),
         ({"access_level": 1001}, "access_level must be less than or equal to 1000"),
         ({"design_ids": []}, "design_ids must not be empty"),
         ({"name": ""}, "name must have at least 1 character"),
-        ({"name": "a\tb"}, "name must be printable text without spaces at its ends"),
-        ({"name": " a"}, "name must be printable text without spaces at its ends"),
-        ({"pin_key": SECRET}, "pin_key is not known here"),
+        ({"name": "a\tb"}, "name must be printable text without leading or trailing spaces"),
+        ({"name": " a"}, "name must be printable text without leading or trailing spaces"),
+        ({"pin_key": SECRET}, "pin_key is unknown"),
     ],
 )
 def test_the_form_of_a_card_programme_is_checked(members: Content, said: str) -> None:
@@ -176,7 +174,7 @@ def test_a_limit_group_is_for_cards_accounts_or_holders() -> None:
 
 @pytest.mark.parametrize("member", ["access_key", "access_api_id", "access_api_key", "secret", "private_key"])
 def test_a_secret_has_no_place_in_a_file(member: str) -> None:
-    assert of_credential(**{member: SECRET}) == (f"programme_managers.0.credentials.0.{member} is not known here",)
+    assert of_credential(**{member: SECRET}) == (f"programme_managers.0.credentials.0.{member} is unknown",)
 
 
 # -- what has to fit together
@@ -186,7 +184,7 @@ def test_a_secret_has_no_place_in_a_file(member: str) -> None:
     ("members", "said"),
     [
         *(
-            ({member: [1, 99]}, f"{member} names the {kind} 99, which is not in the file")
+            ({member: [1, 99]}, f"{member} refers to the {kind} 99, which is not in the file")
             for member, kind in (
                 ("product_ids", "product"),
                 ("design_ids", "design"),
@@ -197,20 +195,20 @@ def test_a_secret_has_no_place_in_a_file(member: str) -> None:
                 ("shipping_method_ids", "shipping method"),
             )
         ),
-        ({"account_program_id": 9}, "account_program_id names the account programme 9, which is not in the file"),
-        ({"holder_limit_group_id": 9}, "holder_limit_group_id names the limit group 9, which is not in the file"),
-        ({"limit_group_ids": [2]}, "limit_group_ids names the limit group 2, whose limit_type is not 1"),
+        ({"account_program_id": 9}, "account_program_id refers to the account programme 9, which is not in the file"),
+        ({"holder_limit_group_id": 9}, "holder_limit_group_id refers to the limit group 9, which is not in the file"),
+        ({"limit_group_ids": [2]}, "limit_group_ids refers to the limit group 2, whose limit_type is not 1"),
         (
             {"account_limit_group_ids": [2, 3]},
-            "account_limit_group_ids names the limit group 3, whose limit_type is not 2",
+            "account_limit_group_ids refers to the limit group 3, whose limit_type is not 2",
         ),
-        ({"holder_limit_group_id": 1}, "holder_limit_group_id names the limit group 1, whose limit_type is not 3"),
+        ({"holder_limit_group_id": 1}, "holder_limit_group_id refers to the limit group 1, whose limit_type is not 3"),
         ({"account_limit_group_ids": []}, "account_limit_group_id must be one of account_limit_group_ids"),
-        ({"currencies": [840]}, "currencies names 840, which is not a currency of the programme manager"),
-        ({"currencies": [978, 826]}, "currencies names 826, which its account programme does not have"),
-        ({"bin": "222301"}, "bin does not begin with one of test_bins: only production may have other BINs"),
-        ({"virtual": False, "physical": False}, "physical must be true when virtual is not"),
-        ({"shipping_method_ids": []}, "shipping_method_ids must not be empty when physical is true"),
+        ({"currencies": [840]}, "currencies contains 840, which is not a currency of the programme manager"),
+        ({"currencies": [978, 826]}, "currencies contains 826, which is not a currency of its account programme"),
+        ({"bin": "222301"}, "bin does not start with one of test_bins: other BINs are allowed only in production"),
+        ({"virtual": False, "physical": False}, "physical must be true if virtual is false"),
+        ({"shipping_method_ids": []}, "shipping_method_ids must not be empty if physical is true"),
         ({"validity_months": 61}, "validity_months must not be more than max_validity_months"),
     ],
 )
@@ -232,22 +230,22 @@ def test_a_longer_bin_may_lie_within_a_test_range() -> None:
 def test_an_id_is_used_once_by_each_kind() -> None:
     designs = [{"id": 1, "name": "Blue"}, {"id": 2, "name": "Green"}, {"id": 1, "name": "Red"}]
 
-    assert of_small(designs=designs) == ("programme_managers.0.designs.2.id is there already",)
+    assert of_small(designs=designs) == ("programme_managers.0.designs.2.id occurs twice",)
     one = manager()
-    assert faults(written(one, one)) == ("programme_managers.1.id is there already",)
+    assert faults(written(one, one)) == ("programme_managers.1.id occurs twice",)
     assert of_small(credentials=[credential("app"), credential("app")]) == (
-        "programme_managers.0.credentials.1.name is there already",
+        "programme_managers.0.credentials.1.name occurs twice",
     )
 
 
 @pytest.mark.parametrize(
     ("rates", "said"),
     [
-        ([{"of": 978, "to": 978, "rate": "1"}], "0.to must be, like of, a currency of the programme manager"),
-        ([{"of": 978, "to": 840, "rate": "1"}], "0.to must be, like of, a currency of the programme manager"),
+        ([{"of": 978, "to": 978, "rate": "1"}], "0.to must be a currency of the programme manager"),
+        ([{"of": 978, "to": 840, "rate": "1"}], "0.to must be a currency of the programme manager"),
         ([{"of": 978, "to": 826, "rate": "0.0"}], "0.rate must be more than 0"),
         ([{"of": 978, "to": 826, "rate": "-1"}], "0.rate must match pattern"),
-        ([{"of": 978, "to": 826, "rate": "1"}] * 2, "1 is there already"),
+        ([{"of": 978, "to": 826, "rate": "1"}] * 2, "1 occurs twice"),
         (
             [{"of": 978, "to": 826, "rate": "1", "markup_percent": "50.000001"}],
             "0.markup_percent must not be more than",
@@ -290,7 +288,7 @@ def test_encrypted_needs_a_public_key_of_3072_bits() -> None:
     modes = {**dict.fromkeys(PLAIN, "absent"), "pin": "encrypted"}
     place = "programme_managers.0.credentials.0.encryption_key"
 
-    assert of_credential(modes=modes) == (f"{place} is missing, and a mode is encrypted",)
+    assert of_credential(modes=modes) == (f"{place} is required if a mode is encrypted",)
     (short,) = of_credential(modes=modes, encryption_key=public_key(2048))
     assert short.startswith(f"{place} cannot be used: the public key has 2048 bits")
     (private,) = of_credential(modes=modes, encryption_key=signatures.generate_private_pem())
@@ -328,7 +326,7 @@ def test_the_key_of_events_is_a_public_rsa_key_of_3072_bits(key: str, said: str,
 
 
 def test_who_delivers_values_names_a_key_and_where_events_go() -> None:
-    because = "is missing, and delivers_validation_values is true"
+    because = "is required if delivers_validation_values is true"
 
     assert of_small(**DELIVERS) == (f"programme_managers.0.events_encryption_key {because}",)
     assert of_small(delivers_validation_values=True, events_encryption_key=public_key(3072)) == (
@@ -370,7 +368,10 @@ def test_every_field_has_a_mode() -> None:
 def test_an_action_has_to_be_one() -> None:
     place = "programme_managers.0.credentials.0.actions"
 
-    assert of_credential(actions=["getHolder", SECRET, "all"]) == (f"{place}.1 is no action", f"{place}.2 is no action")
+    assert of_credential(actions=["getHolder", SECRET, "all"]) == (
+        f"{place}.1 is not an action",
+        f"{place}.2 is not an action",
+    )
     assert of_credential(actions=[]) == (f"{place} must not be empty",)
     rights = file.read_programmes(
         written(manager(credentials=[credential("app", actions=["getHolder", "simulateAuthentication"])])), "local"

@@ -109,7 +109,7 @@ def test_the_numbers_of_entries_are_documented() -> None:
     (classes,) = re.findall(r"^\| `class` \| What it counts: (.+) \|$", text, re.MULTILINE)
     (regions,) = re.findall(r"^\| `region_type` \| (.+) \|$", text, re.MULTILINE)
     assert durations == ", ".join(f"{number} {said.replace(',', '')}" for number, said in values.DURATIONS.items())
-    assert classes.replace(" (when left out)", "") == ", ".join(
+    assert classes.replace(" (the default)", "") == ", ".join(
         f"{number} {said}" for number, said in values.LIMIT_CLASSES.items()
     )
     assert regions == ", ".join(f"{number} {said}" for number, said in values.REGION_TYPES.items() if number)
@@ -170,20 +170,20 @@ def test_a_fee_may_say(members: Content) -> None:
         ({"fixed": 1_000_000_000_000_000}, "fixed must be less than or equal to 999999999999999"),
         ({"fixed": -1}, "fixed must be a whole number"),
         ({"fixed": "1.50"}, "fixed must be a whole number"),
-        ({"fixed": None}, "fixed must be there when percent is not"),
+        ({"fixed": None}, "fixed is required if percent is absent"),
         ({"minimum": 8, "maximum": 7}, "minimum must not be more than maximum"),
         ({"mcc_low": 8, "mcc_high": 7}, "mcc_low must not be more than mcc_high"),
         ({"mcc_high": 10000}, "mcc_high must be less than or equal to 9999"),
-        ({"currency": 840}, "currency names 840, which is not a currency of the programme manager"),
-        ({"currency": 1}, "currency must be a numeric code of ISO 4217 of a currency that has minor units"),
-        ({"country": 999}, "country must be a numeric code of ISO 3166-1"),
-        ({"region": 5}, "region names the region 5, which is not in the file"),
+        ({"currency": 840}, "currency contains 840, which is not a currency of the programme manager"),
+        ({"currency": 1}, "currency must be the numeric ISO 4217 code of a currency with minor units"),
+        ({"country": 999}, "country must be a numeric ISO 3166-1 code"),
+        ({"region": 5}, "region refers to the region 5, which is not in the file"),
         (
             {"transaction_type": 3},
             f"transaction_type must be one of {', '.join(map(str, values.TRANSACTION_TYPES))} and 99",
         ),
         ({"entry_mode": 3}, "entry_mode must be one of 0, 1, 2, 5, 7, 10, 80, 81, 90, 91 and 99"),
-        ({"updated_at": 1}, "updated_at is not known here"),
+        ({"updated_at": 1}, "updated_at is unknown"),
     ],
 )
 def test_a_fee_may_not_say(members: Content, said: str) -> None:
@@ -195,7 +195,7 @@ def test_a_fee_group_has_so_many_codes_for_a_type_as_one_transaction_can_charge(
 
     assert made(**with_fees(*most, fee("CODE0", percent="1"), fee("CODE8", transaction_type=0)))
     assert faults(**with_fees(*most, fee("CODE8", transaction_type=1))) == (
-        "fee_groups.0.entries must not have more than 8 different codes for one type of transactions",
+        "fee_groups.0.entries must not have more than 8 different codes for one transaction type",
     )
 
 
@@ -252,38 +252,38 @@ def test_a_limit_may_say(members: Content) -> None:
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ({"amount": None}, "amount must be there when count and country_count are not"),
+        ({"amount": None}, "amount is required if count and country_count are absent"),
         ({"amount": 1_000_000_000_000_000}, "amount must be less than or equal to 999999999999999"),
         ({"count": -1}, "count must be a whole number"),
-        ({"id": 7}, "id is there already"),
+        ({"id": 7}, "id occurs twice"),
         ({"id": 0}, "id must be greater than or equal to 1"),
         ({"duration": 2}, "duration must be one of 0, 1, 7, 30 and 365"),
         ({"class": 5}, "class must be one of 0, 1, 2, 3 and 4"),
         ({"region_type": 4}, "region_type must be one of 0, 1, 2 and 3"),
         ({"mcc_low": 8, "mcc_high": 7}, "mcc_low must not be more than mcc_high"),
-        ({"currency": 840}, "currency names 840, which is not a currency of the programme manager"),
+        ({"currency": 840}, "currency contains 840, which is not a currency of the programme manager"),
         (
             {"transaction_currency": 840},
-            "transaction_currency names 840, which is not a currency of the programme manager",
+            "transaction_currency contains 840, which is not a currency of the programme manager",
         ),
         (
             {"transaction_currency": 1},
-            "transaction_currency must be a numeric code of ISO 4217 of a currency that has minor units",
+            "transaction_currency must be the numeric ISO 4217 code of a currency with minor units",
         ),
-        ({"holder_country": 999}, "holder_country must be a numeric code of ISO 3166-1"),
-        ({"holder_region": 5}, "holder_region names the region 5, which is not in the file"),
-        ({"transaction_region": 5}, "transaction_region names the region 5, which is not in the file"),
-        ({"class": 1, "transaction_type": 1}, "transaction_type is none that the class 1 counts (purchases)"),
-        ({"class": 2, "transaction_type": 0}, "transaction_type is none that the class 2 counts (cash)"),
+        ({"holder_country": 999}, "holder_country must be a numeric ISO 3166-1 code"),
+        ({"holder_region": 5}, "holder_region refers to the region 5, which is not in the file"),
+        ({"transaction_region": 5}, "transaction_region refers to the region 5, which is not in the file"),
+        ({"class": 1, "transaction_type": 1}, "transaction_type is not a type that class 1 counts (purchases)"),
+        ({"class": 2, "transaction_type": 0}, "transaction_type is not a type that class 2 counts (cash)"),
         (
             {"class": 3, "transaction_type": 60},
-            "transaction_type is none that the class 3 counts (external payments out and direct debits)",
+            "transaction_type is not a type that class 3 counts (outbound external payments and direct debits)",
         ),
         (
             {"class": 4, "transaction_type": 61},
-            "transaction_type is none that the class 4 counts (everything that brings money)",
+            "transaction_type is not a type that class 4 counts (all credits except returns)",
         ),
-        ({"amount_currency": 978}, "amount_currency is not known here"),
+        ({"amount_currency": 978}, "amount_currency is unknown"),
     ],
 )
 def test_a_limit_may_not_say(members: Content, said: str) -> None:
@@ -313,8 +313,8 @@ def test_a_group_has_at_most_a_hundred_entries() -> None:
     ("countries", "said"),
     [
         ([], " must not be empty"),
-        ([276, 276], " must not name anything twice"),
-        ([276, 999], ".1 must be a numeric code of ISO 3166-1"),
+        ([276, 276], " must not contain duplicates"),
+        ([276, 999], ".1 must be a numeric ISO 3166-1 code"),
     ],
 )
 def test_a_region_is_made_of_countries(countries: list[int], said: str) -> None:
@@ -324,10 +324,10 @@ def test_a_region_is_made_of_countries(countries: list[int], said: str) -> None:
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ({"currency": 840}, "currency names 840, which is not a currency of the programme manager"),
-        ({"country": 999}, "country must be a numeric code of ISO 3166-1"),
+        ({"currency": 840}, "currency contains 840, which is not a currency of the programme manager"),
+        ({"country": 999}, "country must be a numeric ISO 3166-1 code"),
         ({"access_level": 1001}, "access_level must be less than or equal to 1000"),
-        ({"id": 7}, "id is there already"),
+        ({"id": 7}, "id occurs twice"),
     ],
 )
 def test_a_special_account_has_a_currency_and_a_country(members: Content, said: str) -> None:

@@ -130,7 +130,7 @@ def test_what_was_used_cannot_be_removed_and_nothing_else_changes(world: World, 
     wanted = without(small, "designs", 2) | {"name": "Renamed", "credentials": []}
 
     with pytest.raises(
-        EntryInUse, match=rf"programme manager {small['id']} is changed, for this is in use: design 2 \(Green\)$"
+        EntryInUse, match=rf"{small['id']} was not changed, because these entries are in use: design 2 \(Green\)$"
     ):
         loaded(world.hub, wanted)
 
@@ -177,7 +177,7 @@ def test_a_used_special_account_stays_and_keeps_its_currency(world: World, small
     use(world, small, ("special_account", 1))
 
     for wrong in ([special_account(1, currency=826), special_account(2)], [special_account(2)]):
-        with pytest.raises(EntryInUse, match=r"is in use: special account 1 \(Settlement\)$"):
+        with pytest.raises(EntryInUse, match=r"are in use: special account 1 \(Settlement\)$"):
             loaded(world.hub, small | {"special_accounts": wrong})
     loaded(world.hub, small | {"special_accounts": [special_account(1, name="Renamed", country=826)]})
     found = world.hub.cards.programmes.set_up(small["id"]).catalogue.special_accounts
@@ -200,7 +200,7 @@ def test_a_first_use_just_before_the_removal_keeps_it(world: World, small: Conte
     before = kept(world, small)
     with (
         world.meanwhile("transact", lambda: use(world, small, ("design", 2))),
-        pytest.raises(EntryInUse, match="is in use: design 2"),
+        pytest.raises(EntryInUse, match="are in use: design 2"),
     ):
         loaded(world.hub, without(small, "designs", 2) | {"name": "Renamed"})
 
@@ -214,7 +214,7 @@ def test_a_first_use_just_before_a_limit_group_changes_its_type_keeps_it(world: 
     wanted = small | {"limit_groups": [*small["limit_groups"][:-1], {"id": 9, "name": "Spare", "limit_type": 1}]}
     with (
         world.meanwhile("transact", lambda: use(world, small, ("limit_group", 9))),
-        pytest.raises(EntryInUse, match="is in use: limit group 9"),
+        pytest.raises(EntryInUse, match="are in use: limit group 9"),
     ):
         loaded(world.hub, wanted)
 
@@ -225,7 +225,7 @@ def test_a_first_use_just_before_a_limit_group_changes_its_type_keeps_it(world: 
 def test_of_two_loads_at_the_same_time_one_is_refused(world: World, small: Content) -> None:
     with (
         world.meanwhile("transact", lambda: loaded(world.hub, small | {"name": "Theirs"})),
-        pytest.raises(LoadConflict, match="somebody else loads this programme manager at the same time"),
+        pytest.raises(LoadConflict, match="this programme manager was loaded concurrently"),
     ):
         loaded(world.hub, small | {"name": "Ours", "credentials": [credential("app"), credential("ours")]})
 

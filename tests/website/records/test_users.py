@@ -54,7 +54,7 @@ def test_an_email_is_one_user_however_it_is_written(world: World, email: str) ->
     register(world, f"  {email.upper()} ")
 
     assert world.hub.website.users.find(email.title()) is not None
-    with pytest.raises(UserExists, match=f"{email} is registered already"):
+    with pytest.raises(UserExists, match=f"{email} is already registered"):
         register(world, email)
 
 
@@ -171,7 +171,7 @@ def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(world: Worl
     assert found.generation == 0
     assert found.manager_id == 2
     assert found.has_password is True
-    with pytest.raises(NotIdentified, match=f"{email} has registered alone"):
+    with pytest.raises(NotIdentified, match=f"{email} does not identify the user"):
         world.hub.website.users.get_identified(email)
 
 
