@@ -12,7 +12,7 @@ from botocore import xform_name
 from botocore.session import Session
 
 from infra.deploy.chalice_command import STAGES
-from tests.documents import DOCUMENTS, blocks
+from tests.documents import DOCUMENTS, blocks, section
 from tests.infra.policies import CONFIG
 
 TEXT = DOCUMENTS["docs/deployment.md"]
@@ -77,7 +77,7 @@ def test_there_are_commands_for_all_that_is_described() -> None:
 
 
 def test_the_rules_of_the_firewall_are_what_it_takes() -> None:
-    (rules,) = (json.loads(block) for block in blocks(TEXT, "json"))
+    (rules,) = (json.loads(block) for block in blocks(section(TEXT, "### WAF"), "json"))
     members = Session().get_service_model("wafv2").shape_for("Rule").members.keys()
 
     assert all(rule.keys() <= members for rule in rules)

@@ -10,6 +10,7 @@ from typing import Any
 from chalice.app import Blueprint, Rate, SQSEvent
 
 from chalicelib.bootstrap import hub
+from chalicelib.delivery.slots import WORKERS
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.metrics import Metrics
@@ -20,7 +21,9 @@ Measure = Callable[[], AbstractContextManager[object]]
 delivery_jobs = Blueprint(__name__)
 
 
-@delivery_jobs.on_sqs_message(queue=hub().delivery.queue.name, batch_size=1, name="deliver")
+@delivery_jobs.on_sqs_message(
+    queue=hub().delivery.queue.name, batch_size=1, maximum_concurrency=WORKERS, name="deliver"
+)
 def deliver(event: SQSEvent) -> dict[str, Any] | None:
     """Process one delivery per message; a failing receiver is not an error.
 

@@ -17,6 +17,8 @@ from chalicelib.foundation.dynamodb.store import Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 SLOTS = 4
+WORKERS = 100
+"""The maximum number of workers that the queue starts: a hanging receiver occupies up to ``SLOTS`` of them."""
 LONG_SECONDS = 3
 RESTING_SECONDS = 60
 _MOMENT = 1

@@ -1,4 +1,4 @@
-"""Deploys a stage: creates its resources, then runs Chalice's deploy."""
+"""Deploys a stage: creates or updates its resources, then deploys the application with Chalice."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from infra import command
-from infra.deploy import chalice_command, stacks, template
+from infra.deploy import api_stage, chalice_command, limits, stacks, template
 
 _BOTH = ("resources", "application")
 _EXISTS = "ResourceAlreadyExistsException"
 _OF_ONE_STACK = "EndpointURL"
-"""An output of whole-stage templates only."""
+"""An output that only templates of a whole stage have."""
 
 
 def deploy_resources(stage: str, alarm_topic: str | None, take_over: bool) -> dict[str, str]:
-    """Create or update the stack ``causeway-<stage>``; answers its outputs.
+    """Create or update the stack ``causeway-<stage>``. Returns its outputs.
 
     Args:
-        alarm_topic: where alarms go, nowhere when empty; ``None`` leaves that as it is.
-        take_over: whether a stage that is one stack may lose its application, for Chalice to make it.
+        alarm_topic: the SNS topic for alarms; empty for none, ``None`` to leave it unchanged.
+        take_over: whether to remove the application from a stage deployed as one stack, for Chalice to deploy it.
 
     Raises:
-        StackFailed: the stage is one stack, the template is too large to be sent, or CloudFormation failed.
+        StackFailed: the stage was deployed as one stack, the template is too large, or CloudFormation failed.
     """
     client = boto3.client("cloudformation")
     name = f"causeway-{stage}"
     if not take_over and _OF_ONE_STACK in stacks.outputs(client, name):
         raise stacks.StackFailed(
-            f"{name} is one stack, with functions, API and logs: this deployment would delete them. "
+            f"{name} is deployed as one stack, with functions, API and logs: this deployment would delete them. "
             'See "Changing over" in docs/deployment.md'
         )
     if alarm_topic is None:
@@ -44,31 +44,38 @@ def deploy_resources(stage: str, alarm_topic: str | None, take_over: bool) -> di
 
 
 def deploy_functions(stage: str) -> None:
-    """Let Chalice create or update the functions, the API and the schedules.
+    """Have Chalice create or update the functions, the API and the schedules; then limit and log the API's stage.
 
     Raises:
-        ChaliceFailed: it failed, or would make existing resources a second time.
+        ChaliceFailed: Chalice failed, or would create existing resources again.
+        StackFailed: the stage's resources are missing or older than this version.
     """
     if not chalice_command.is_recorded(stage) and _has_consumer(boto3.client("lambda"), stage):
         raise chalice_command.ChaliceFailed(
-            f"there is an application of the stage {stage} that .chalice/deployed/{stage}.json does not know of: "
-            'bring that file here, or see "A deployment that broke off" in docs/deployment.md'
+            f"the stage {stage} already has an application, but .chalice/deployed/{stage}.json does not exist here: "
+            'copy that file here, or see "A deployment that broke off" in docs/deployment.md'
         )
+    log = stacks.outputs(boto3.client("cloudformation"), f"causeway-{stage}").get(api_stage.LOG_OUTPUT)
+    if log is None:
+        raise stacks.StackFailed(f"the stack causeway-{stage} lacks resources: deploy them first, without --only")
     keep_log(boto3.client("logs"), stage)
     closed = chalice_command.keep_endpoint_closed(boto3.client("apigateway"), chalice_command.api_id(stage), stage)
     with closed, chalice_command.project_copy() as project:
         chalice_command.deploy(project, stage)
+    interface = chalice_command.api_id(stage)
+    assert interface is not None, "Chalice records what it deployed"
+    api_stage.update(boto3.client("apigateway"), interface, stage, log)
 
 
 def _has_consumer(client: Any, stage: str) -> bool:
-    """Whether the queue has a consumer: Chalice makes it among the first, and could not make it again."""
+    """Whether the queue has a consumer: Chalice creates it early, and cannot create it twice."""
     pages = client.get_paginator("list_event_source_mappings").paginate()
     called = pages.search("EventSourceMappings[].FunctionArn")
     return f"causeway-{stage}-deliver" in (arn.rpartition(":")[2] for arn in called)
 
 
 def keep_log(client: Any, stage: str) -> None:
-    """Set the retention of the API's log: Chalice sets it for another log, which nothing uses."""
+    """Set the retention of the API function's log; Chalice sets it for a log with a different name."""
     group, days = f"/aws/lambda/causeway-{stage}", chalice_command.stage_settings(stage)["log_retention_in_days"]
     try:
         client.create_log_group(logGroupName=group)
@@ -82,16 +89,18 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     parser = command.parser("infra.deploy", __doc__)
     parser.add_argument("stage", choices=chalice_command.STAGES)
-    parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic that alarms go to; as before if left out")
-    parser.add_argument("--only", choices=_BOTH, help="one of the two steps")
+    parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic for alarms (default: unchanged)")
+    parser.add_argument("--only", choices=_BOTH, help="run only one of the two steps")
     parser.add_argument(
-        "--take-over", action="store_true", help="have Chalice make the application of a stage that is one stack"
+        "--take-over", action="store_true", help="have Chalice deploy the application of a stage deployed as one stack"
     )
     options = parser.parse_args(arguments)
     if problem := chalice_command.find_placeholder(options.stage):
-        print(f"causeway: {problem}: put the stage's address there first.", file=sys.stderr)
+        print(f"causeway: {problem}: set the stage's address first.", file=sys.stderr)
         return 1
     try:
+        if options.only != "resources":
+            limits.preflight(boto3.client("lambda"), options.stage)
         if options.only != "application":
             outputs = deploy_resources(options.stage, options.alarm_topic, options.take_over)
             width = max(map(len, outputs), default=0)
@@ -99,7 +108,13 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{name:<{width}}  {value}", flush=True)
         if options.only != "resources":
             deploy_functions(options.stage)
-    except (stacks.StackFailed, chalice_command.ChaliceFailed, ClientError, BotoCoreError) as error:
+    except (
+        stacks.StackFailed,
+        chalice_command.ChaliceFailed,
+        limits.LimitsNotPossible,
+        ClientError,
+        BotoCoreError,
+    ) as error:
         print(f"causeway: {error}", file=sys.stderr)
         return 1
     return 0

@@ -1,7 +1,7 @@
-"""Zip files of compiled Python that are equal to the byte whenever they are made from the same files.
+"""Zip files of compiled Python modules; equal sources give identical files.
 
-Compiled modules stand beside their sources with unchecked hashes: Lambda's folders are read-only and have other times
-than the build, so Python would compile every module again at each cold start.
+Compiled modules are stored next to their sources, with unchecked hashes: in Lambda, folders are read-only and
+timestamps differ from the build's, so Python would otherwise compile every module again at each cold start.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class CompileFailed(Exception):
 
 
 def compile_modules(folder: Path, place: str) -> None:
-    """Compile every module of ``folder``; tracebacks show them below ``place``. Raises: CompileFailed.
+    """Compile every module of ``folder``; tracebacks show paths below ``place``. Raises: CompileFailed.
 
-    A process of its own compiles them in a fixed order, since the bytes of a module depend on what was compiled before.
+    A separate process compiles them in a fixed order, because a module's bytes depend on earlier compilations.
     """
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _COMPILE, str(folder), place], capture_output=True, text=True, check=False
@@ -42,7 +42,7 @@ def compile_modules(folder: Path, place: str) -> None:
 
 
 def write_zip(folder: Path, file: Path, prefix: str = "", comment: str = "") -> None:
-    """Write all files of ``folder`` into a zip file, below ``prefix``, in the order of their names."""
+    """Write all files of ``folder`` into a zip file, below ``prefix``, sorted by name."""
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".unfinished")
     with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as target:

@@ -1,7 +1,6 @@
-"""Chalice's command, run on a clean copy of the application, so that only its own files are packaged.
+"""Runs Chalice's command on a clean copy of the application, so that only its own files are packaged.
 
-Chalice's builds and its records of deployments stay with the project, in ``.chalice/deployments`` and
-``.chalice/deployed``.
+Chalice's builds and deployment records stay in the project, in ``.chalice/deployments`` and ``.chalice/deployed``.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("dev", "prod")
 REGION = "eu-west-1"
 PYTHON = "3.11"
-"""The deployed version of Python, which has to be the one that packages: compiled modules belong to one version."""
+"""The deployed Python version. Packaging requires the same version, because compiled modules belong to one version."""
 COMMAND = (sys.executable, "-B", "-c", "import sys; from chalice.cli import main; sys.exit(main())")
-"""Chalice's command line."""
+"""The command that runs Chalice."""
 _INCLUDED = ("app.py", "chalicelib", ".chalice", "requirements.txt", "requirements.in")
 _KEPT = ("deployments", "deployed")
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", *_KEPT)
@@ -52,14 +51,16 @@ class ChaliceFailed(Exception):
 
 
 def stage_settings(stage: str) -> dict[str, Any]:
-    """A stage's part of ``.chalice/config.json``."""
+    """A stage's settings in ``.chalice/config.json``."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     settings: dict[str, Any] = config["stages"][stage]
     return settings
 
 
 def find_placeholder(stage: str) -> str | None:
-    """The problem of the stage's address in ``.chalice/config.json``, as a sentence without its full stop."""
+    """The problem with the stage's address in ``.chalice/config.json``, as a sentence without a full stop, or
+    ``None``.
+    """
     address = stage_settings(stage)["environment_variables"]["PUBLIC_URL"]
     if not f".{urlsplit(address).hostname}".endswith(f".{_PLACEHOLDER}"):
         return None
@@ -67,12 +68,12 @@ def find_placeholder(stage: str) -> str | None:
 
 
 def is_recorded(stage: str) -> bool:
-    """Whether Chalice recorded a deployment here."""
+    """Whether a record of the stage's deployment by Chalice exists here."""
     return _record_path(stage).is_file()
 
 
 def api_id(stage: str) -> str | None:
-    """The id of the API that Chalice has made, if recorded here."""
+    """The id of the API that Chalice created, if recorded here."""
     if not is_recorded(stage):
         return None
     made = json.loads(_record_path(stage).read_text(encoding="utf-8"))["resources"]
@@ -86,9 +87,9 @@ def _record_path(stage: str) -> Path:
 
 @contextmanager
 def project_copy() -> Iterator[Path]:
-    """A copy of the application for Chalice, as long as the context lasts.
+    """A temporary copy of the application for Chalice.
 
-    Compiled files would get into the package otherwise, and make equal packages unequal.
+    Without it, compiled files would get into the package and make equal packages differ.
     """
     with tempfile.TemporaryDirectory(prefix="causeway-application-") as place:
         project = Path(place) / "causeway"
@@ -100,7 +101,7 @@ def project_copy() -> Iterator[Path]:
 
 
 def copy(place: Path) -> None:
-    """Copy the application's own files into the folder ``place``, which is made, without what Chalice has built."""
+    """Copy the application's own files, without Chalice's builds, into the new folder ``place``."""
     place.mkdir()
     for name in _INCLUDED:
         if (ROOT / name).is_dir():
@@ -110,9 +111,9 @@ def copy(place: Path) -> None:
 
 
 def package(project: Path, stage: str, out: Path) -> None:
-    """Have Chalice write the template and the zip files of ``stage`` into the folder ``out``, for its processor.
+    """Have Chalice write the template and the zip files of ``stage`` to the folder ``out``.
 
-    Chalice takes the zip files from its cache, where they are put under the names that it computes.
+    The zip files are put into Chalice's cache first, under the names that Chalice computes.
 
     Raises:
         ChaliceFailed: the packages could not be built, or not completely.
@@ -131,22 +132,23 @@ def package(project: Path, stage: str, out: Path) -> None:
 
 
 def check_python() -> None:
-    """Raises: ChaliceFailed, if another version of Python than the deployed one runs this."""
+    """Check that this is the deployed Python version. Raises: ChaliceFailed."""
     version = ".".join(map(str, sys.version_info[:2]))
     if version != PYTHON:
         raise ChaliceFailed(
-            f"Stages run on Python {PYTHON}, and compiled modules run on the version that compiled them, but .venv has "
-            f"Python {version}. Install python{PYTHON}: `make` prefers it to all others. Then repeat this command"
+            f"Stages run on Python {PYTHON}, and compiled modules run only on the version that compiled them, but "
+            f".venv has Python {version}. Install python{PYTHON}: `make` prefers it to other versions. Then repeat "
+            "this command"
         )
 
 
 def _build_packages(project: Path, stage: str, progress: Progress) -> None:
-    """Put function and layer into Chalice's cache. Raises: LayerFailed, LockFailed, CompileFailed."""
+    """Put the function and the layer into Chalice's cache. Raises: LayerFailed, LockFailed, CompileFailed."""
     processor = _processor(stage)
     built, layer_file = (
         _cached(kind, project, processor) for kind in (AppOnlyDeploymentPackager, LayerDeploymentPackager)
     )
-    progress.step(f"building the layer for {processor}; a minute if pip has to download its packages")
+    progress.step(f"building the layer for {processor}; takes a minute if pip has to download the packages")
     layer.build(ROOT, processor, PYTHON, layer_file)
     progress.step("compiling the function")
     for file in built.parent.glob("appcode-*.zip"):  # known by the files' contents, and not by their names
@@ -161,13 +163,13 @@ def _processor(stage: str) -> str:
 
 
 def _cached(kind: type[BaseLambdaDeploymentPackager], project: Path, processor: str) -> Path:
-    """The file of a package in Chalice's cache."""
+    """The path of a package in Chalice's cache."""
     packager = kind(OSUtils(), DependencyBuilder(OSUtils()), UI(), processor)
     return Path(packager.deployment_package_filename(str(project), f"python{PYTHON}"))
 
 
 def build_function(project: Path, file: Path) -> None:
-    """Write the function: the application with the two modules of Chalice that it runs with."""
+    """Write the function's zip file: the application, and the two modules of Chalice that it needs at run time."""
     with tempfile.TemporaryDirectory(prefix="causeway-function-") as place:
         folder = Path(place)
         shutil.copy2(project / "app.py", folder / "app.py")
@@ -180,7 +182,7 @@ def build_function(project: Path, file: Path) -> None:
 
 
 def deploy(project: Path, stage: str) -> None:
-    """Have Chalice deploy ``stage``; its output goes to this process's. Raises: ChaliceFailed."""
+    """Have Chalice deploy ``stage``; its output is printed. Raises: ChaliceFailed."""
     with tempfile.TemporaryDirectory(prefix="causeway-package-") as place:
         package(project, stage, Path(place) / "out")  # complete, or nothing is touched; deploying takes what this built
     result = _run_chalice(project, "deploy", "--stage", stage, environ=os.environ, capture_output=False)
@@ -202,7 +204,7 @@ def _run_chalice(
 
 @contextmanager
 def keep_endpoint_closed(client: Any, interface: str | None, stage: str) -> Iterator[None]:
-    """If the address is closed, close it again at the end, since Chalice's document opens it.
+    """If the API's own address is closed, close it again afterwards, because Chalice's deployment opens it.
 
     Args:
         client: a boto3 client of API Gateway.

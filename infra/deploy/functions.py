@@ -1,7 +1,7 @@
 """The Lambda functions, one row each: trigger, resources and alarms.
 
-A new scheduled job is a function in its room's ``jobs`` and a row here. This command then writes the functions into
-``.chalice/config.json``, and ``tests/infra/test_functions.py`` names what else is missing: policies, alarms, documents.
+To add a scheduled job, write a function in its package's ``jobs`` and add a row here. This command then updates
+``.chalice/config.json``; ``tests/infra/test_functions.py`` names what is still missing: policies, alarms, documents.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ CONFIG = ROOT / ".chalice" / "config.json"
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function. Each has a policy of its own in ``.chalice``, ``policy-<stage>-<name>.json``.
+    """A function. Each has its own policy, ``.chalice/policy-<stage>-<name>.json``.
 
     Attributes:
-        name: its handler's, and how ``causeway-<stage>-<name>`` ends; empty for the function behind API Gateway.
-        trigger: a schedule's expression, a queue's name without the stage's, or ``API Gateway``.
+        name: its handler's name and the end of ``causeway-<stage>-<name>``; empty for the function behind API Gateway.
+        trigger: a schedule expression, a queue's name without the stage prefix, or ``API Gateway``.
         memory: in MB.
         timeout: in seconds.
-        alarms: that go off when it fails or does not run, by their names without the stage's.
+        alarms: the alarms for its failures or missing runs, by name without the stage prefix.
         stages: the deployed stages that have it.
     """
 
@@ -42,7 +42,7 @@ class Function:
         return self.trigger.startswith(("rate(", "cron("))
 
     def policy(self, stage: str) -> str:
-        """The name of its policy's file."""
+        """The name of its policy file."""
         return f"policy-{stage}{self.name and f'-{self.name}'}.json"
 
 
@@ -57,25 +57,40 @@ FUNCTIONS = (
     Function("settle", "rate(1 minute)", 512, 55, (), stages=("dev",)),
 )
 API = FUNCTIONS[0]
+API_HANDLER = "api_handler"
+"""Chalice's name for the function behind API Gateway."""
 BY_NAME: Mapping[str, Function] = {each.name: each for each in FUNCTIONS}
 
 
 def configure(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Chalice's configuration, updated with the functions of the table."""
-    named = sorted((each for each in FUNCTIONS if each.name), key=lambda each: each.name)
-    sizes = {each.name: {"lambda_memory_size": each.memory, "lambda_timeout": each.timeout} for each in named}
+    """Chalice's configuration, updated with the functions of the table; everything else is unchanged."""
+    sizes = {
+        each.name: {"lambda_memory_size": each.memory, "lambda_timeout": each.timeout}
+        for each in FUNCTIONS
+        if each.name
+    }
     changed = {
         **config,
         "lambda_memory_size": API.memory,
         "lambda_timeout": API.timeout,
-        "lambda_functions": sizes,
+        "lambda_functions": _update(config, sizes),
         "stages": dict(config["stages"]),
     }
     for stage in STAGES:
-        policies = {each.name: {"iam_policy_file": each.policy(stage)} for each in named if stage in each.stages}
-        own = {"iam_policy_file": API.policy(stage), "lambda_functions": policies}
-        changed["stages"][stage] = config["stages"][stage] | own
+        there = [each for each in FUNCTIONS if each.name and stage in each.stages]
+        policies = {each.name: {"iam_policy_file": each.policy(stage)} for each in there}
+        before = config["stages"][stage]
+        own = {"iam_policy_file": API.policy(stage), "lambda_functions": _update(before, policies)}
+        changed["stages"][stage] = before | own
     return changed
+
+
+def _update(place: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The ``lambda_functions`` of a place in the configuration, with ``settings`` added to these functions."""
+    before = place.get("lambda_functions", {})
+    named = {name: {**before.get(name, {}), **own} for name, own in settings.items()}
+    kept = {API_HANDLER: before[API_HANDLER]} if API_HANDLER in before else {}
+    return dict(sorted({**named, **kept}.items()))
 
 
 def main(arguments: list[str] | None = None) -> int:

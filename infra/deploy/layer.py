@@ -1,4 +1,4 @@
-"""The layer: the locked wheels for the deployed processor, compiled, without what no function imports."""
+"""The layer: the locked wheels for the deployed processor, compiled, without modules that no function imports."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ PLATFORMS: Mapping[str, tuple[str, ...]] = {
 }
 """The platforms of wheels that run on Lambda's processors (Amazon Linux 2023 has glibc 2.34)."""
 PREFIX = "python/lib/python{}/site-packages/"
-"""The folder of a layer that Python's path has in Lambda, below ``/opt``."""
+"""The folder of a layer, below ``/opt``, that is on Python's path in Lambda."""
 SERVICES = ("dynamodb", "kms", "secretsmanager", "sesv2", "sqs")
-"""The AWS services that deployed code calls; botocore's data for all others is left out."""
+"""The AWS services that deployed code calls; botocore's data for other services is omitted."""
 FUNCTION = "chalice"
-"""Its runtime, two modules, is part of the function; the rest of it is a command line."""
+"""Chalice: two of its modules are part of the function; the rest is a command-line tool."""
 _FILES_ONLY = "flask-swagger-ui"
-"""It carries files that pages serve; Flask, which it requires, is never imported."""
+"""Only its static files are used; Flask, which it requires, is never imported."""
 _LEFT_OUT = (
     "bin/*",
     "botocore/data/*/examples-1.json",
@@ -63,7 +63,7 @@ class LayerFailed(Exception):
 
 
 def distributions(pins: Mapping[str, Pin], direct: Iterable[str]) -> set[str]:
-    """The distributions of the layer: the ``direct`` requirements, and what they require at run time."""
+    """The distributions of the layer: the ``direct`` requirements and their run-time dependencies."""
     found: set[str] = set()
     waiting: list[str] = [canonicalize_name(name) for name in direct if name != FUNCTION]
     while waiting:
@@ -91,14 +91,14 @@ def direct_requirements(root: Path = lock.ROOT) -> list[str]:
 
 
 def build(root: Path, processor: str, python: str, file: Path) -> None:
-    """Write the layer of the project at ``root`` into the zip file ``file``, unless it is there already.
+    """Write the layer of the project at ``root`` to the zip file ``file``, unless it is up to date.
 
     Args:
         processor: ``arm64`` or ``x86_64``.
-        python: the deployed version, such as ``3.11``: the one that runs this.
+        python: the deployed version, such as ``3.11``; it must be the running one.
 
     Raises:
-        LayerFailed: a wheel is missing, or is not the locked one.
+        LayerFailed: a wheel is missing, or differs from the locked one.
         CompileFailed: a module cannot be compiled.
     """
     rules = _fingerprint()
@@ -117,7 +117,7 @@ def build(root: Path, processor: str, python: str, file: Path) -> None:
 
 
 def _fingerprint() -> str:
-    """The digest of the rules by which layers are built: other rules build another layer."""
+    """A digest of the build rules: a layer built by different rules is out of date."""
     sources = (Path(__file__), Path(archive.__file__))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
@@ -136,15 +136,15 @@ def _download(pins: Mapping[str, Pin], processor: str, python: str, folder: Path
 
 
 def _verify(pins: Mapping[str, Pin], folder: Path) -> None:
-    """Check that there is one wheel for each pin, and that its digest is in the lock."""
+    """Check that every pin has exactly one wheel, and that its digest is in the lock."""
     missing = set(pins)
     for wheel in sorted(folder.iterdir()):
         name = canonicalize_name(parse_wheel_filename(wheel.name)[0])
         if name not in pins or hashlib.sha256(wheel.read_bytes()).hexdigest() not in pins[name].hashes:
-            raise LayerFailed(f"{wheel.name} is not the locked distribution: nothing was packaged")
+            raise LayerFailed(f"{wheel.name} differs from the locked distribution: nothing was packaged")
         missing.discard(name)
     if missing:
-        raise LayerFailed(f"there is no wheel of {', '.join(sorted(missing))}")
+        raise LayerFailed(f"there is no wheel for {', '.join(sorted(missing))}")
 
 
 def _install(wheels: Path, processor: str, python: str, folder: Path) -> None:
@@ -193,7 +193,7 @@ def _remove_unused(packages: Path) -> None:
 
 
 def _remove_documentation(model: Path) -> None:
-    """Remove the texts from a service's model: two thirds of what a cold start would parse."""
+    """Remove the documentation from a service model: two thirds of the data that a cold start would parse."""
     found = json.loads(gzip.decompress(model.read_bytes()))
     model.write_bytes(gzip.compress(json.dumps(_without_texts(found), separators=(",", ":")).encode(), mtime=0))
 

@@ -1,7 +1,7 @@
 """The lock of requirements: every distribution with its version and the hashes of its files.
 
-``requirements.txt`` and ``requirements-dev.txt`` are written by uv from the ``.in`` files, for all supported versions
-of Python. As a command this module writes them again.
+uv writes ``requirements.txt`` and ``requirements-dev.txt`` from the ``.in`` files, for all supported Python versions.
+This command updates them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = "requirements"
 DEVELOPMENT = "requirements-dev"
 OLDEST = "3.11"
-"""The oldest supported version of Python: the lock holds for it and for all later ones."""
+"""The oldest supported Python version; the lock is valid for it and all later ones."""
 _PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)(?: ; ([^\\]+?))?((?: \\\n    --hash=\S+)+)", re.MULTILINE)
 
 
 class LockFailed(Exception):
-    """The lock cannot be read or written; the message says what to do."""
+    """The lock cannot be read or written; the message gives the remedy."""
 
 
 @dataclass(frozen=True)
 class Pin:
-    """One distribution of the lock; ``hashes`` are the SHA-256 of its files in hexadecimal."""
+    """One locked distribution; ``hashes`` are the SHA-256 digests of its files in hexadecimal."""
 
     name: str
     version: str
@@ -41,7 +41,7 @@ class Pin:
 
 
 def read(file: Path) -> dict[str, Pin]:
-    """The pins of a lock by normalised name; of several, the one for this version of Python.
+    """The pins of a lock by normalised name; if there are several, the one for the running Python version.
 
     Raises:
         LockFailed: a line lacks a version or hashes.

@@ -1,8 +1,8 @@
-"""Packages a stage: writes one template for all of it, and its zip files, into a folder.
+"""Packages a stage: writes one template for the whole stage, and its zip files, to a folder.
 
-Chalice's template and the resources become one stack. This module also corrects Chalice's template: the functions'
-names, which policies use, the names of their logs, tracing of the API, an event source with batches; and what SAM would
-add, a second stage and layers that are never deleted.
+Chalice's template and the resources become one stack. This module also corrects Chalice's template: the names of
+functions, which policies refer to, and of their logs, tracing of the API, and batches from the queue. It also prevents
+what SAM would add: a second stage, and layers that are never deleted.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from infra import command
-from infra.deploy import chalice_command, layer, lock, sbom, template
+from infra.deploy import api_stage, chalice_command, layer, lock, sbom, template
 from infra.deploy.chalice_command import ChaliceFailed
 from infra.deploy.lock import Pin
 from infra.deploy.template import Parts, resolve_conditions
 from infra.openapi.document import version
 
 BATCH = 10
-"""The most messages of a batch; a worker handles them in parallel."""
+"""The maximum number of messages in a batch; a worker handles them in parallel."""
 
 _FUNCTION = "AWS::Serverless::Function"
 _API = "AWS::Serverless::Api"
@@ -36,7 +36,7 @@ _TEMPLATE = "sam.json"
 
 
 def package(stage: str, target: Path) -> list[Path]:
-    """Write the package of ``stage`` to the folder ``target``; returns its files. Raises: ChaliceFailed."""
+    """Write the package of ``stage`` to the folder ``target``. Returns its files. Raises: ChaliceFailed."""
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="causeway-package-") as place, chalice_command.project_copy() as project:
         out = Path(place) / "out"
@@ -50,7 +50,7 @@ def package(stage: str, target: Path) -> list[Path]:
 
 
 def _pins() -> list[Pin]:
-    """The packages of the layer, and the one whose modules are in the function."""
+    """The pins of the layer's packages, and of Chalice, whose modules are in the function."""
     function = lock.read(chalice_command.ROOT / f"{lock.RUNTIME}.txt")[layer.FUNCTION]
     return [*layer.pinned(chalice_command.ROOT).values(), function]
 
@@ -68,15 +68,15 @@ class NotMergeable(Exception):
 
 
 def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any], stage: str) -> Parts:
-    """The template of a whole stage.
+    """Merge Chalice's template and the resources into one template for a stage.
 
     Args:
-        application: what ``chalice package`` writes, a SAM template.
-        resources: the tables, queues, keys, alarms.
-        stage: of the result, whose names of functions and policies are fixed.
+        application: the SAM template from ``chalice package``.
+        resources: the template ``resources.yaml``.
+        stage: the target stage, which the names of functions contain.
 
     Raises:
-        NotMergeable: both name something alike, or Chalice's template is not what it was when this was written.
+        NotMergeable: a name occurs in both templates, or Chalice's template has an unexpected structure.
     """
     ours, theirs = resolve_conditions(resources, stage), copy.deepcopy(dict(application))
     parts = theirs["Resources"]
@@ -89,8 +89,10 @@ def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any]
         entry["Properties"]["FunctionName"] = name
         log = _name_log(parts, logical, name)
         entry["DependsOn"] = sorted({*used, log} - set(template.references(entry)))
-    for properties in _properties(parts, _API):
-        properties |= {"TracingEnabled": True, "OpenApiVersion": "2.0"}  # without it SAM adds a public stage, "Stage"
+    for entry in (each for each in parts.values() if each["Type"] == _API):
+        entry["Properties"] |= {"TracingEnabled": True, "OpenApiVersion": "2.0"}  # or SAM adds a public stage, "Stage"
+        entry["Properties"] |= api_stage.sam_properties(ours["Outputs"][api_stage.LOG_OUTPUT]["Value"])
+        entry["DependsOn"] = [api_stage.LOG_ACCOUNT]
     for properties in _properties(parts, _LAYER):
         properties["RetentionPolicy"] = "Delete"  # or every version is kept, of an account's 75 GB
     return {
@@ -102,14 +104,14 @@ def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any]
 
 
 def functions(application: Mapping[str, Any]) -> Iterator[tuple[str, Parts]]:
-    """The functions of a SAM template, by their logical names."""
+    """The functions of a SAM template, by logical name."""
     for name, entry in application["Resources"].items():
         if entry["Type"] == _FUNCTION:
             yield name, entry
 
 
 def function_name(function: Mapping[str, Any], stage: str) -> str:
-    """The name that ``chalice deploy`` gives a function, and the policies know it by."""
+    """The name that ``chalice deploy`` gives a function and that the policies use."""
     handler: str = function["Properties"]["Handler"]
     return f"causeway-{stage}" + ("" if handler == "app.app" else f"-{handler.rpartition('.')[2]}")
 
@@ -119,10 +121,10 @@ def _properties(parts: Mapping[str, Any], kind: str) -> list[Parts]:
 
 
 def _name_log(parts: Parts, function: str, name: str) -> str:
-    """Give a function's log its name; answers the log's logical name.
+    """Name a function's log. Returns the log's logical name.
 
-    Chalice has it depend on the function, and for the interface on one that does not exist. It comes first instead, so
-    that the function's first line cannot make it.
+    In Chalice's template the log depends on the function, or on a missing resource for the API's function. Here the log
+    is created first; otherwise the function's first line would create it.
     """
     logs = [each for each in parts if each.lower() == f"{function}LogGroup".lower() and parts[each]["Type"] == _LOG]
     if len(logs) != 1:
@@ -156,14 +158,14 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         written = package(options.stage, options.target)
     except (ChaliceFailed, NotMergeable) as error:
-        print(f"causeway: the package could not be made.\n{error}", file=sys.stderr)
+        print(f"causeway: the package could not be built.\n{error}", file=sys.stderr)
         return 1
     for file in written:
         print(f"{file}  {file.stat().st_size / 1e6:.1f} MB")
     if problem := chalice_command.find_placeholder(options.stage):
         print(
-            f"causeway: warning: {problem}; all addresses that leave the service are built from it. "
-            "Put the stage's address there, and package again, before you deploy.",
+            f"causeway: warning: {problem}; all public URLs are built from it. "
+            "Set the stage's address and package again before you deploy.",
             file=sys.stderr,
         )
     return 0

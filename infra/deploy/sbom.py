@@ -1,4 +1,4 @@
-"""The bill of materials of a stage: the packages of its layer and its function, in CycloneDX."""
+"""The bill of materials of a stage: the packages of its layer and its function, in CycloneDX format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "sbom.json"
 
 
 def write(pins: Iterable[Pin], version: str, folder: Path) -> Path:
-    """Write the bill of materials of the application's ``version``; equal packages have equal bills."""
+    """Write the bill of materials of the application's ``version``; equal packages give identical files."""
     bom = Bom()
     application = Component(name="causeway", version=version, type=ComponentType.APPLICATION, bom_ref="causeway")
     bom.metadata.component = application

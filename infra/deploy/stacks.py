@@ -1,4 +1,4 @@
-"""Deploys a CloudFormation template: creates or updates the stack, or finds nothing to do."""
+"""Deploys a CloudFormation template: creates or updates the stack, unless it is up to date."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def deploy_stack(
     pause: int,
     tags: Sequence[Mapping[str, str]] = (),
 ) -> bool:
-    """Bring the stack ``name`` to the state that ``template`` describes; answers whether anything changed.
+    """Create the stack ``name``, or update it to ``template``. Returns whether anything changed.
 
-    Until CloudFormation is finished, standard error shows the resources in progress every 30 seconds.
+    Until CloudFormation has finished, the resources in progress are printed to standard error every 30 seconds.
 
     Args:
         client: a boto3 CloudFormation client.
         pause: seconds between polls of the stack; it is polled 360 times.
-        tags: what everything is to be tagged with that the stack makes.
+        tags: for the stack and all its resources.
 
     Raises:
-        StackFailed: the stack could not be made or changed.
+        StackFailed: the stack could not be created or updated.
     """
     with _report_progress(client, name):
         request = {
@@ -55,11 +55,12 @@ def deploy_stack(
             "TemplateBody": to_json(template),
             "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
             "Tags": list(tags),
+            "Capabilities": ["CAPABILITY_IAM"],
         }
         if stack := _describe_stack(client, name):
             if stack["StackStatus"] in _NEVER_MADE:
                 raise StackFailed(
-                    f"the stack {name} could not be made the last time ({stack['StackStatus']}): "
+                    f"the stack {name} could not be created last time ({stack['StackStatus']}): "
                     'delete it first, see "Rolling back" in docs/deployment.md'
                 )
             operation, waiter = client.update_stack, "stack_update_complete"
@@ -104,9 +105,8 @@ def _describe_stack(client: Any, name: str) -> dict[str, Any] | None:
 
 @contextmanager
 def _report_progress(client: Any, name: str) -> Iterator[None]:
-    """Report on standard error, from a thread, that CloudFormation is not finished: a hanging call must not stop the
+    """Report on standard error while CloudFormation works, in a thread, so that a hanging call does not stop the
     reports.
-
     """
     finished = threading.Event()
 
@@ -129,11 +129,11 @@ def _print_progress(line: str) -> None:
 
 
 def _describe_progress(client: Any, name: str) -> str:
-    """The resources in progress, from CloudFormation."""
+    """The resources in progress, as CloudFormation reports them."""
     try:
         resources = client.describe_stack_resources(StackName=name)["StackResources"]
     except (BotoCoreError, ClientError) as error:
-        return f"unknown, it does not answer ({type(error).__name__})"
+        return f"unknown, CloudFormation did not respond ({type(error).__name__})"
     busy = [each["LogicalResourceId"] for each in resources if each["ResourceStatus"].endswith("_IN_PROGRESS")]
     return ", ".join(busy) or "no resource"
 
@@ -150,7 +150,7 @@ def _find_cause(client: Any, name: str) -> str:
 
 
 def _recent_events(client: Any, name: str) -> Iterator[Mapping[str, Any]]:
-    """The events since the stack's last creation or update began, newest first."""
+    """The events since the last creation or update of the stack began, newest first."""
     for page in client.get_paginator("describe_stack_events").paginate(StackName=name):
         for event in page["StackEvents"]:
             yield event

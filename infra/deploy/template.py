@@ -1,7 +1,7 @@
-"""The template ``resources.yaml``: parsed, resolved for a stage, and shrunk for CloudFormation.
+"""The template ``resources.yaml``: parsed, resolved for a stage, and compacted for CloudFormation.
 
-It knows the intrinsic functions that names, tables and secrets need, and nothing more. CloudFormation takes at most
-``LARGEST`` bytes with a call.
+Only the intrinsic functions that names, tables and secrets need are supported. CloudFormation accepts at most
+``LARGEST`` bytes in a call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TemplateError(ValueError):
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML with CloudFormation's short forms, read as their long forms."""
+    """YAML with CloudFormation's short forms, which are expanded to their long forms."""
 
 
 def _short_form(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
@@ -50,16 +50,16 @@ _Loader.add_multi_constructor("!", _short_form)
 
 
 def load(path: Path = PATH) -> dict[str, Any]:
-    """The template as plain data, short forms expanded; ``json.dumps`` of it is a valid template too."""
+    """The template as plain data, with short forms expanded; its JSON is also a valid template."""
     with path.open(encoding="utf-8") as file:
         template: dict[str, Any] = yaml.load(file, _Loader)  # noqa: S506 - a SafeLoader
     return template
 
 
 class Template:
-    """A template with its parameters filled in.
+    """A template with values for its parameters.
 
-    ``GetAtt`` and references to resources are left as they are: they exist only once something is deployed.
+    ``GetAtt`` and references to resources are left unresolved: their values exist only after deployment.
     """
 
     def __init__(self, template: Mapping[str, Any], **parameters: str) -> None:
@@ -83,7 +83,7 @@ class Template:
         }
 
     def resources(self, kind: str) -> dict[str, dict[str, Any]]:
-        """The resolved properties of every resource of one type whose condition holds, by logical name."""
+        """The resolved properties of all resources of a type whose condition is true, by logical name."""
         return {
             name: self.resolve(entry.get("Properties", {}))
             for name, entry in self._template["Resources"].items()
@@ -91,13 +91,13 @@ class Template:
         }
 
     def tables(self) -> list[dict[str, Any]]:
-        """The arguments of one ``create_table`` call per table."""
+        """The arguments of a ``create_table`` call for each table."""
         return [
             {name: table[name] for name in _TABLE_CALL if name in table} for table in self.resources(TABLE).values()
         ]
 
     def expiry_attributes(self) -> dict[str, str]:
-        """Table names and the attribute that their items expire by."""
+        """The expiry attribute of each table that has one, by table name."""
         return {
             table["TableName"]: table["TimeToLiveSpecification"]["AttributeName"]
             for table in self.resources(TABLE).values()
@@ -105,7 +105,7 @@ class Template:
         }
 
     def resolve(self, value: Any) -> Any:
-        """``value`` with every function that does not need a deployment carried out."""
+        """Resolve all functions in ``value`` that do not need a deployment."""
         if isinstance(value, list):
             return [item for item in map(self.resolve, value) if item is not _OMITTED]
         if not isinstance(value, dict):
@@ -118,7 +118,7 @@ class Template:
         return {name: member for name, member in members.items() if member is not _OMITTED}
 
     def condition(self, name: str) -> bool:
-        """Whether a named condition holds. Raises: TemplateError."""
+        """Whether a named condition is true. Raises: TemplateError."""
         if name not in self._template.get("Conditions", {}):
             raise TemplateError(f"no such condition: {name}")
         return bool(self.resolve(self._template["Conditions"][name]))
@@ -137,7 +137,7 @@ class Template:
 
         def value(match: re.Match[str]) -> str:
             if match[1] not in values:
-                raise TemplateError(f"Fn::Sub of {text!r}: {match[1]} exists only once it is deployed")
+                raise TemplateError(f"Fn::Sub of {text!r}: {match[1]} exists only after deployment")
             return str(values[match[1]])
 
         return re.sub(r"\$\{([A-Za-z0-9:.]+)\}", value, text)
@@ -160,7 +160,7 @@ _PSEUDO = {
 
 
 def without_type(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The template without the resources of one type, and without the outputs that name them."""
+    """The template without the resources of a type, and without outputs that refer to them."""
     gone = {name for name, entry in template["Resources"].items() if entry["Type"] == kind}
     outputs = template.get("Outputs", {})
     return {
@@ -171,7 +171,7 @@ def without_type(template: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def references(value: Any) -> list[str]:
-    """The resources that a value refers to."""
+    """The names that a value refers to."""
     if isinstance(value, list):
         return [name for item in value for name in references(item)]
     if not isinstance(value, dict):
@@ -192,7 +192,7 @@ def to_json(source: Mapping[str, Any]) -> str:
 
 
 def compact(resources: Mapping[str, Any], stage: str, alarm_topic: str) -> tuple[Parts, list[dict[str, str]]]:
-    """The template of one stage as small as it goes, and the tags that the stack gives to all that it makes."""
+    """The template of one stage, made as small as possible, and the tags for the stack, which its resources inherit."""
     small: Parts = _join_dashboard_lines(_insert_stage(resolve_conditions(resources, stage, alarm_topic), stage))
     tagged = [entry["Properties"] for entry in small["Resources"].values() if "Tags" in entry.get("Properties", {})]
     tags: list[dict[str, str]] = tagged[0]["Tags"]
@@ -203,9 +203,9 @@ def compact(resources: Mapping[str, Any], stage: str, alarm_topic: str) -> tuple
 
 
 def resolve_conditions(resources: Mapping[str, Any], stage: str, *alarm_topics: str) -> Parts:
-    """The resources of one stage, with its conditions resolved, and those of the alarms' topic if one is given, even an
-    empty one.
+    """The template of one stage, with all conditions resolved that depend on the stage only.
 
+    If ``alarm_topics`` are passed, conditions that depend on the topic are resolved, too; an empty one means no topic.
     """
     known = [Template(resources, Stage=stage, AlarmTopicArn=topic) for topic in alarm_topics or ("", "any")]
     each = {name: {one.condition(name) for one in known} for name in resources["Conditions"]}
@@ -231,7 +231,7 @@ def _resolve(value: Any, decided: Mapping[str, bool]) -> Any:
 
 
 def _keep(entry: Parts, decided: Mapping[str, bool]) -> bool:
-    """Whether a resource or output exists; its condition goes when it is decided."""
+    """Whether a resource or output exists; a resolved condition is removed from it."""
     if entry.get("Condition") not in decided:
         return True
     return decided[entry.pop("Condition")]
@@ -252,7 +252,7 @@ def _insert_stage(value: Any, stage: str) -> Any:
 
 
 def _join_dashboard_lines(parts: Parts) -> Parts:
-    """``parts`` with the dashboard's JSON, which has its lines only for people, as one."""
+    """``parts`` with the dashboard's JSON, formatted for readers, joined into one line."""
     for entry in parts["Resources"].values():
         if entry["Type"] == DASHBOARD:
             lines = entry["Properties"]["DashboardBody"]["Fn::Sub"].splitlines()

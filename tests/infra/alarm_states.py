@@ -40,12 +40,14 @@ OF_AWS = {
             "ApproximateAgeOfOldestMessage",
         },
     ),
+    "Causeway/Api": ({"Stage"}, {"ThrottledRequests"}),
     "AWS/DynamoDB": (
         {"TableName"},
         {"ReadThrottleEvents", "WriteThrottleEvents", "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"},
     ),
 }
-"""Metrics of AWS by namespace, with the dimensions that they have (each service's page on CloudWatch metrics)."""
+"""Metrics of AWS by namespace, with the dimensions that they have (each service's page on CloudWatch metrics), and the
+one that CloudWatch makes of the API's access log."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def _metric_id(namespace: str, name: str, dimensions: Sequence[Mapping[str, Any]
 
 
 def _value(value: Any) -> str:
-    """A dimension's value; of a resource that exists only once it is deployed, its name in the template."""
+    """A dimension's value; of a resource that exists only after deployment, its name in the template."""
     if isinstance(value, dict):
         [argument] = value.values()
         return str(argument if isinstance(argument, str) else argument[0])

@@ -26,7 +26,7 @@ from tests.openbanking.circuits import Reader
 
 
 def dashboard(stage: str) -> Any:
-    """Its body with the names of a stage; what exists only once it is deployed keeps its name in the template."""
+    """Its body with the names of a stage; what exists only after deployment keeps its name in the template."""
     [text] = [
         entry["Properties"]["DashboardBody"]["Fn::Sub"]
         for entry in template.load()["Resources"].values()

@@ -74,6 +74,12 @@ def interfaces() -> dict[str, dict[str, Any]]:
     return {stage["stageName"]: each for each in found for stage in client.get_stages(restApiId=each["id"])["item"]}
 
 
+def interface_stage(stage: str) -> dict[str, Any]:
+    """The stage of an API: how it is throttled and logged."""
+    made: dict[str, Any] = boto3.client("apigateway").get_stage(restApiId=interfaces()[stage]["id"], stageName=stage)
+    return made
+
+
 def methods(interface: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Path, method and integration of all that an API has."""
     client = boto3.client("apigateway")

@@ -1,4 +1,5 @@
-"""The emulator of ``make run`` with what Chalice asks for besides: a version of a layer, by its ARN.
+"""The emulator of ``make run`` with what a deployment asks for besides: a layer's version by its ARN, and the account's
+concurrency.
 
 ``.venv/bin/python -m tests.rehearsal.emulator`` prints its address, and ends when its standard input closes.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from moto.awslambda import urls
 from moto.awslambda.responses import LambdaResponse
 
 from infra.local import emulator
@@ -19,7 +21,16 @@ def get_layer_version_by_arn(self: Any) -> str:
     return json.dumps(self.backend.get_layer_version(name, version).get_layer_version())
 
 
+def get_account_settings(self: Any) -> str:
+    """``GetAccountSettings``, which moto does not have: an account with Lambda's default quota."""
+    reserved = sum(int(each.reserved_concurrency or 0) for each in self.backend.list_functions())
+    limit = {"ConcurrentExecutions": 1000, "UnreservedConcurrentExecutions": 1000 - reserved}
+    return json.dumps({"AccountLimit": limit})
+
+
 if __name__ == "__main__":
     responses: Any = LambdaResponse
     responses.get_layer_version_by_arn = get_layer_version_by_arn
+    responses.get_account_settings = get_account_settings
+    urls.url_paths["{0}/(?P<api_version>[^/]+)/account-settings/?$"] = LambdaResponse.dispatch
     emulator.main()

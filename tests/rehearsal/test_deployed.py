@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.delivery.slots import WORKERS
 from infra.deploy import template
+from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.chalice_command import STAGES
+from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from tests.infra.policies import resources
 from tests.rehearsal import account
 from tests.rehearsal.project import ADDRESSES, PROCESSORS, TOPIC, Project, registered
@@ -56,16 +59,19 @@ def test_every_function_is_as_the_configuration_says(deployed: Project, stage: s
 @each_stage
 def test_every_role_is_lambdas_and_has_the_policy_of_its_file_and_no_other(deployed: Project, stage: str) -> None:
     own = {name: role for name, role in account.roles().items() if name.startswith(f"causeway-{stage}-")}
+    (of_interface,) = [name for name in own if "ApiLogRole" in name]
+    trust, policies, _ = own.pop(of_interface)
 
+    assert (trust["Statement"][0]["Principal"], policies) == ({"Service": "apigateway.amazonaws.com"}, {})
     assert own == {
         role_of(stage, name): (LAMBDA_IS_TRUSTED, {role_of(stage, name): deployed.policy(stage, name)}, [])
         for name in names(stage)
     }
 
 
-def test_each_queue_has_its_one_consumer_which_takes_one_message_at_a_time(deployed: Project) -> None:
+def test_each_queue_has_its_one_consumer_which_takes_one_message_at_a_time_and_not_too_many(deployed: Project) -> None:
     found = {
-        each["EventSourceArn"]: (each["FunctionArn"], each["BatchSize"], each["State"])
+        each["EventSourceArn"]: (each["FunctionArn"], each["BatchSize"], each["ScalingConfig"], each["State"])
         for each in account.event_sources()
     }
 
@@ -73,6 +79,7 @@ def test_each_queue_has_its_one_consumer_which_takes_one_message_at_a_time(deplo
         f"arn:aws:sqs:{account.REGION}:{account.NUMBER}:{queue}": (
             account.arn(f"causeway-{stage}-{name}"),
             1,
+            {"MaximumConcurrency": WORKERS},
             "Enabled",
         )
         for stage in STAGES
@@ -115,6 +122,16 @@ def test_every_route_and_method_of_the_application_is_in_the_interface_and_calls
 
 def test_the_interfaces_of_one_account_differ_in_their_stages_names(deployed: Project) -> None:
     assert {stage: each["name"] for stage, each in account.interfaces().items()} == dict.fromkeys(STAGES, "causeway")
+
+
+@each_stage
+def test_every_interface_is_throttled_and_logged(deployed: Project, stage: str) -> None:
+    made = account.interface_stage(stage)
+    log = f"arn:aws:logs:{account.REGION}:{account.NUMBER}:log-group:/aws/apigateway/causeway-{stage}"
+
+    assert made["accessLogSettings"] == {"destinationArn": log, "format": LOG_FORMAT}
+    assert made["methodSettings"]["*/*"]["throttlingRateLimit"] == REQUESTS_PER_SECOND
+    assert made["methodSettings"]["*/*"]["throttlingBurstLimit"] == REQUEST_BURST
 
 
 @each_stage

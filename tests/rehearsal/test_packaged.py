@@ -19,8 +19,11 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
 from samtranslator.translator.transform import transform
 
+from chalicelib.delivery.slots import WORKERS
 from infra.deploy import chalice_command, layer, package, template
+from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.chalice_command import STAGES
+from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from tests.infra.policies import resources
 from tests.rehearsal.project import REPOSITORY
 
@@ -126,6 +129,16 @@ def test_a_worker_is_told_several_messages_of_the_queue_that_the_stack_makes(pac
 
     assert source["EventSourceArn"] == {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]}
     assert (source["BatchSize"], source["FunctionResponseTypes"]) == (package.BATCH, ["ReportBatchItemFailures"])
+    assert source["ScalingConfig"] == {"MaximumConcurrency": WORKERS}
+
+
+@each_stage
+def test_the_one_stage_of_the_interface_is_throttled_and_logged(packaged: Path, stage: str) -> None:
+    (made,) = of_kind(packaged / stage, "AWS::ApiGateway::Stage")
+    (settings,) = made["MethodSettings"]
+
+    assert made["AccessLogSetting"]["Format"] == LOG_FORMAT
+    assert (settings["ThrottlingRateLimit"], settings["ThrottlingBurstLimit"]) == (REQUESTS_PER_SECOND, REQUEST_BURST)
 
 
 @each_stage
@@ -145,7 +158,7 @@ def test_every_resource_that_a_policy_names_is_made_by_the_template(packaged: Pa
     statements = [
         each
         for role in roles(packaged / stage).values()
-        for policy in role["Policies"]
+        for policy in role.get("Policies", [])
         for each in policy["PolicyDocument"]["Statement"]
     ]
     named = {

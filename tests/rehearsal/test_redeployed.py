@@ -125,6 +125,8 @@ def test_tearing_down_leaves_nothing_of_the_application_but_its_logs_and_all_of_
     after = account.everything()
 
     left = of_stage(after, "causeway-dev") | {"interfaces": of_stage(after, "dev")["interfaces"]}
+    (of_the_account,) = left.pop("roles")
+    assert "ApiLogRole" in of_the_account  # of the resources: API Gateway's role for the logs of the whole account
     assert {kind: parts for kind, parts in left.items() if parts and kind != "logs"} == {}
     kept = {name for name, days in after["logs"].items() if days and "causeway-dev" in name}
     assert kept == {"/aws/lambda/causeway-dev"}  # Chalice leaves logs, and has them kept for ever

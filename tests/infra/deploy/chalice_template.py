@@ -19,7 +19,11 @@ APPLICATION: dict[str, Any] = {
                 "Events": {
                     "Source": {
                         "Type": "SQS",
-                        "Properties": {"Queue": {"Fn::Sub": "…:causeway-dev-deliveries"}, "BatchSize": 1},
+                        "Properties": {
+                            "Queue": {"Fn::Sub": "…:causeway-dev-deliveries"},
+                            "BatchSize": 1,
+                            "ScalingConfig": {"MaximumConcurrency": 100},
+                        },
                     }
                 },
             },

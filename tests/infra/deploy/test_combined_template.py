@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from infra.deploy import package, template
+from infra.deploy.api_stage import LOG_FORMAT
+from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from infra.deploy.package import NotMergeable
 from tests.infra.deploy.chalice_template import APPLICATION
 
@@ -46,13 +48,32 @@ def test_the_worker_is_told_up_to_ten_messages_and_says_which_have_to_come_again
         "Queue": {"Fn::GetAtt": ["DeliveriesQueue", "Arn"]},
         "BatchSize": 10,
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
+        "ScalingConfig": {"MaximumConcurrency": 100},
     }
 
 
 def test_the_interface_is_traced_and_gets_no_stage_besides_its_own(application: dict[str, Any]) -> None:
     properties = merged(application)["Resources"]["RestAPI"]["Properties"]
 
-    assert properties == {"TracingEnabled": True, "OpenApiVersion": "2.0"}
+    assert properties.items() >= {"TracingEnabled": True, "OpenApiVersion": "2.0"}.items()
+
+
+def test_the_interface_is_throttled_and_logged_once_the_account_may_write_logs(application: dict[str, Any]) -> None:
+    whole = merged(application)
+    interface = whole["Resources"]["RestAPI"]
+    log = whole["Outputs"]["ApiAccessLogArn"]["Value"]
+
+    assert interface["DependsOn"] == ["ApiLogAccount"]
+    assert whole["Resources"]["ApiLogAccount"]["Type"] == "AWS::ApiGateway::Account"
+    assert interface["Properties"]["AccessLogSetting"] == {"DestinationArn": log, "Format": LOG_FORMAT}
+    assert interface["Properties"]["MethodSettings"] == [
+        {
+            "ResourcePath": "/*",
+            "HttpMethod": "*",
+            "ThrottlingRateLimit": REQUESTS_PER_SECOND,
+            "ThrottlingBurstLimit": REQUEST_BURST,
+        }
+    ]
 
 
 def test_a_layer_goes_with_the_version_that_used_it(application: dict[str, Any]) -> None:

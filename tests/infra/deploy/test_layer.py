@@ -91,7 +91,7 @@ def test_a_wheel_that_is_not_the_locked_one_is_refused(wheel: Path, tmp_path: Pa
     with zipfile.ZipFile(wheel, "a") as file:
         file.writestr("sample/more.py", "")
 
-    with pytest.raises(LayerFailed, match=f"{WHEEL} is not the locked distribution: nothing was packaged"):
+    with pytest.raises(LayerFailed, match=f"{WHEEL} differs from the locked distribution: nothing was packaged"):
         layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
     assert not (tmp_path / "layer.zip").exists()
 
@@ -99,7 +99,7 @@ def test_a_wheel_that_is_not_the_locked_one_is_refused(wheel: Path, tmp_path: Pa
 def test_a_wheel_that_is_missing_is_named(wheel: Path, tmp_path: Path) -> None:
     wheel.unlink()
 
-    with pytest.raises(LayerFailed, match="there is no wheel of sample"):
+    with pytest.raises(LayerFailed, match="there is no wheel for sample"):
         layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
 
 

@@ -56,7 +56,9 @@ def test_a_package_that_cannot_be_made_is_told_and_not_written(
     chalice["sam.json"] = json.dumps({**APPLICATION, "Resources": {}})
 
     assert package.main(["dev", str(tmp_path / "build")]) == 1
-    assert capsys.readouterr().err.startswith("causeway: the package could not be made.\nthe queue of deliveries has 0")
+    assert capsys.readouterr().err.startswith(
+        "causeway: the package could not be built.\nthe queue of deliveries has 0"
+    )
     assert list((tmp_path / "build").iterdir()) == []
 
 

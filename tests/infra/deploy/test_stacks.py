@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError, WaiterError
 
 from infra.deploy import __main__ as deploy
-from infra.deploy import chalice_command, stacks, template
+from infra.deploy import chalice_command, limits, stacks, template
 from infra.deploy.stacks import StackFailed
 
 
@@ -25,7 +25,7 @@ class CloudFormation:
 
     def __init__(self, exists: bool, refused: str = "", events: list[dict[str, str]] | None = None) -> None:
         self.exists, self.refused, self.events = exists, refused, events
-        self.status, self.outputs = "UPDATE_COMPLETE", {"KeyArn": "arn"}
+        self.status, self.outputs = "UPDATE_COMPLETE", {"ApiAccessLogArn": "arn:log"}
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
     def describe_stacks(self, **_: Any) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def test_a_stack_that_was_never_made_is_to_be_deleted_first(status: str) -> None
     client = CloudFormation(True)
     client.status = status
 
-    with pytest.raises(StackFailed, match=rf"could not be made the last time \({status}\): delete it first, see"):
+    with pytest.raises(StackFailed, match=rf"could not be created last time \({status}\): delete it first, see"):
         lay(client)
     assert client.calls == []
 
@@ -154,7 +154,7 @@ class Slow(CloudFormation):
 
 
 @pytest.mark.parametrize(
-    ("answers", "busy"), [(True, "UsersTable"), (False, "unknown, it does not answer (ReadTimeoutError)")]
+    ("answers", "busy"), [(True, "UsersTable"), (False, "unknown, CloudFormation did not respond (ReadTimeoutError)")]
 )
 def test_a_cloudformation_that_takes_long_is_told_with_what_is_in_progress(
     answers: bool, busy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -187,11 +187,12 @@ def test_a_cloudformation_that_never_finishes_is_a_failure_that_says_what_it_wai
         stacks.deploy_stack(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=1)
 
 
-def test_a_template_is_sent_without_spaces() -> None:
+def test_a_template_is_sent_without_spaces_and_may_make_roles() -> None:
     client = CloudFormation(False)
     lay(client)
 
     assert client.calls[0][1]["TemplateBody"] == '{"Resources":{}}'
+    assert client.calls[0][1]["Capabilities"] == ["CAPABILITY_IAM"]
 
 
 class Chalice:
@@ -225,9 +226,16 @@ class Logs:
 
 
 class Functions:
-    """A client of Lambda, for what consumes queues."""
+    """A client of Lambda, for what consumes queues, and how much may run."""
 
     consumers: ClassVar[list[str]] = []
+    quota: ClassVar[int] = 1000
+
+    def get_account_settings(self) -> dict[str, Any]:
+        return {"AccountLimit": {"ConcurrentExecutions": self.quota, "UnreservedConcurrentExecutions": self.quota}}
+
+    def get_function_concurrency(self, **_: Any) -> dict[str, Any]:
+        return {}
 
     def get_paginator(self, operation: str) -> Functions:
         return self
@@ -239,6 +247,19 @@ class Functions:
         return self.consumers
 
 
+class Interfaces:
+    """A client of API Gateway: the stages that were changed."""
+
+    def __init__(self) -> None:
+        self.changed: list[tuple[str, str]] = []
+
+    def get_rest_api(self, **_: Any) -> dict[str, Any]:
+        return {}
+
+    def update_stage(self, restApiId: str, stageName: str, **_: Any) -> None:  # noqa: N803 - API Gateway's names
+        self.changed.append((restApiId, stageName))
+
+
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> None:
     """The stage's address has been put in place."""
@@ -248,7 +269,8 @@ def finished(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def cloud_formation(monkeypatch: pytest.MonkeyPatch) -> CloudFormation:
     cloud_formation = CloudFormation(False)
-    clients = {"cloudformation": cloud_formation, "logs": Logs(), "lambda": Functions(), "apigateway": None}
+    monkeypatch.setattr(chalice_command, "api_id", lambda stage: f"api-{stage}")
+    clients = {"cloudformation": cloud_formation, "logs": Logs(), "lambda": Functions(), "apigateway": Interfaces()}
     monkeypatch.setattr(boto3, "client", lambda service: clients[service])
     return cloud_formation
 
@@ -264,8 +286,9 @@ def test_a_deployment_lays_the_resources_prints_their_outputs_and_deploys_the_ap
 ) -> None:
     assert deploy.main(["prod", "--alarm-topic", "arn:topic"]) == 0
     assert {"ParameterKey": "AlarmTopicArn", "ParameterValue": "arn:topic"} in cloud_formation.calls[0][1]["Parameters"]
-    assert capsys.readouterr().out == "KeyArn  arn\n"
+    assert capsys.readouterr().out == "ApiAccessLogArn  arn:log\n"
     assert chalice.deployed == ["prod"]
+    assert boto3.client("apigateway").changed == [("api-prod", "prod")]
 
 
 @pytest.mark.usefixtures("finished", "chalice")
@@ -294,7 +317,9 @@ def test_a_stage_that_is_one_stack_loses_its_application_only_when_told_to(
 
     assert deploy.main(["prod"]) == 1
     assert (cloud_formation.calls, chalice.deployed) == ([], [])
-    assert capsys.readouterr().err.startswith("causeway: causeway-prod is one stack, with functions, API and logs: ")
+    assert capsys.readouterr().err.startswith(
+        "causeway: causeway-prod is deployed as one stack, with functions, API and logs: "
+    )
     assert deploy.main(["prod", "--take-over"]) == 0
     assert ([name for name, _ in cloud_formation.calls], chalice.deployed) == (["update"], ["prod"])
 
@@ -310,18 +335,37 @@ def test_resources_that_do_not_fit_into_a_call_are_not_sent(
     assert capsys.readouterr().err.startswith("causeway: infra/resources.yaml is too large: ")
 
 
-@pytest.mark.usefixtures("finished", "cloud_formation")
+@pytest.mark.usefixtures("finished")
 def test_an_application_that_is_not_known_here_is_not_made_again_beside_itself(
-    chalice: Chalice, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cloud_formation: CloudFormation,
+    chalice: Chalice,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(chalice_command, "is_recorded", lambda stage: False)
     monkeypatch.setattr(Functions, "consumers", ["arn:aws:lambda:eu-west-1:1:function:causeway-dev-deliver"])
 
+    cloud_formation.exists = True
     assert deploy.main(["dev", "--only", "application"]) == 1
     assert chalice.deployed == []
-    assert '.chalice/deployed/dev.json does not know of: bring that file here, or see "A' in capsys.readouterr().err
+    assert '.chalice/deployed/dev.json does not exist here: copy that file here, or see "A' in capsys.readouterr().err
     assert deploy.main(["prod", "--only", "application"]) == 0
     assert chalice.deployed == ["prod"]
+
+
+@pytest.mark.usefixtures("finished")
+def test_a_stage_whose_limits_the_account_does_not_allow_is_not_touched(
+    cloud_formation: CloudFormation,
+    chalice: Chalice,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(limits, "reservations", lambda config, stage: {"": 901})
+
+    assert deploy.main(["dev"]) == 1
+    assert (cloud_formation.calls, chalice.deployed) == ([], [])
+    assert capsys.readouterr().err.startswith("causeway: reserved_concurrency in .chalice/config.json is too high: ")
+    assert deploy.main(["dev", "--only", "resources"]) == 0
 
 
 @pytest.mark.usefixtures("finished")
@@ -329,14 +373,30 @@ def test_an_application_that_is_not_known_here_is_not_made_again_beside_itself(
 def test_either_step_can_be_done_alone(
     cloud_formation: CloudFormation, chalice: Chalice, step: str, calls: int, deployed: list[str]
 ) -> None:
+    cloud_formation.exists = True
+
     assert deploy.main(["dev", "--only", step]) == 0
     assert (len(cloud_formation.calls), chalice.deployed) == (calls, deployed)
 
 
-@pytest.mark.usefixtures("finished", "cloud_formation")
-def test_an_application_that_cannot_be_deployed_is_one_sentence(
-    chalice: Chalice, capsys: pytest.CaptureFixture[str]
+@pytest.mark.usefixtures("finished")
+def test_an_application_without_its_resources_is_not_deployed(
+    cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert deploy.main(["dev", "--only", "application"]) == 1
+    assert capsys.readouterr().err == (
+        "causeway: the stack causeway-dev lacks resources: deploy them first, without --only\n"
+    )
+    cloud_formation.exists, cloud_formation.outputs = True, {"KeyArn": "of an older version"}
+    assert deploy.main(["dev", "--only", "application"]) == 1
+    assert chalice.deployed == []
+
+
+@pytest.mark.usefixtures("finished")
+def test_an_application_that_cannot_be_deployed_is_one_sentence(
+    cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud_formation.exists = True
     chalice.failure = "`chalice deploy --stage dev` ended with exit code 2"
 
     assert deploy.main(["dev", "--only", "application"]) == 1
@@ -369,15 +429,15 @@ def test_a_deployment_with_the_placeholder_for_its_address_touches_nothing(
     assert (cloud_formation.calls, chalice.deployed) == ([], [])
     assert capsys.readouterr().err == (
         "causeway: PUBLIC_URL of the stage dev in .chalice/config.json is still the placeholder "
-        "https://dev.causeway.example: put the stage's address there first.\n"
+        "https://dev.causeway.example: set the stage's address first.\n"
     )
 
 
 @pytest.mark.usefixtures("finished")
 def test_a_failed_deployment_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cloud_formation: CloudFormation, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(boto3, "client", lambda service: CloudFormation(False, refused="no"))
+    cloud_formation.refused = "no"
 
     assert deploy.main(["dev"]) == 1
     assert capsys.readouterr().err == "causeway: the stack causeway-dev was refused: no\n"

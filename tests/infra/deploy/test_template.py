@@ -94,7 +94,7 @@ def test_missing_and_unknown_names_are_refused(small: dict[str, Any]) -> None:
         Template(small, Stage="dev", Colour="red")
     with pytest.raises(TemplateError, match="no such condition: Never"):
         Template(small, Stage="dev").condition("Never")
-    with pytest.raises(TemplateError, match="Table exists only once it is deployed"):
+    with pytest.raises(TemplateError, match="Table exists only after deployment"):
         Template(small, Stage="dev").resolve({"Fn::Sub": "${Table}"})
 
 

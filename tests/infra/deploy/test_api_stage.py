@@ -1,0 +1,77 @@
+"""The API's stage is throttled and logged, however it was deployed, and no log has what nobody may read."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from infra.deploy import api_stage, limits, template
+from infra.deploy.chalice_command import STAGES, stage_settings
+from tests.resources import for_stage
+
+LOG = "arn:aws:logs:eu-west-1:123456789012:log-group:/aws/apigateway/causeway-dev"
+
+
+@pytest.fixture
+def deployed() -> Any:
+    """A client of API Gateway, and the id of an API with the stage ``dev``."""
+    with mock_aws():
+        client = boto3.client("apigateway", "eu-west-1")
+        interface = client.create_rest_api(name="causeway")["id"]
+        (root,) = client.get_resources(restApiId=interface)["items"]
+        method = {"restApiId": interface, "resourceId": root["id"], "httpMethod": "GET"}
+        client.put_method(**method, authorizationType="NONE")
+        client.put_integration(**method, type="MOCK")
+        client.create_deployment(restApiId=interface, stageName="dev")
+        yield client, interface
+
+
+def test_a_stage_that_chalice_deployed_is_throttled_and_logged(deployed: Any) -> None:
+    client, interface = deployed
+    api_stage.update(client, interface, "dev", LOG)
+    api_stage.update(client, interface, "dev", LOG)
+    stage = client.get_stage(restApiId=interface, stageName="dev")
+
+    assert stage["accessLogSettings"] == {"destinationArn": LOG, "format": api_stage.LOG_FORMAT}
+    settings = stage["methodSettings"]["*/*"]
+    assert settings["throttlingRateLimit"] == limits.REQUESTS_PER_SECOND
+    assert settings["throttlingBurstLimit"] == limits.REQUEST_BURST
+
+
+def test_a_line_has_the_route_and_neither_path_nor_query() -> None:
+    """A cancel URL's path has a secret, and a callback's query a code."""
+    variables = set(re.findall(r"\$context\.([A-Za-z.]+)", api_stage.LOG_FORMAT))
+
+    assert "\n" not in api_stage.LOG_FORMAT
+    assert json.loads(api_stage.LOG_FORMAT)["resourcePath"] == "$context.resourcePath"
+    assert not variables & {"path", "customDomain.basePathMatched", "authorizer.claims"}
+    assert not [name for name in variables if "query" in name.lower() or "header" in name.lower()]
+
+
+def test_the_metric_of_throttled_requests_reads_members_that_lines_have() -> None:
+    (found,) = for_stage("dev").resources("AWS::Logs::MetricFilter").values()
+    (metric,) = found["MetricTransformations"]
+    line = json.loads(api_stage.LOG_FORMAT)
+    used = re.findall(r"\$\.(\w+)", json.dumps([found["FilterPattern"], metric["Dimensions"]]))
+
+    assert sorted(used) == ["responseType", "stage"]
+    assert (line["responseType"], line["stage"]) == ("$context.error.responseType", "$context.stage")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_access_log_is_kept_as_long_as_the_functions_logs(stage: str) -> None:
+    (log,) = for_stage(stage).resources("AWS::Logs::LogGroup").values()
+
+    assert log["LogGroupName"] == f"/aws/apigateway/causeway-{stage}"
+    assert log["RetentionInDays"] == stage_settings(stage)["log_retention_in_days"]
+
+
+def test_the_arn_of_the_log_is_printed_for_the_deployment() -> None:
+    output = template.load()["Outputs"][api_stage.LOG_OUTPUT]
+
+    assert output["Value"]["Fn::Sub"].endswith(":log-group:${ApiAccessLog}")
