@@ -22,40 +22,40 @@ help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 # Stages run on 3.11: it comes first, so that what is tested and packaged here is what runs there.
-environment: ## Make the virtual environment .venv, as every target that needs it does
+environment: ## Create the virtual environment .venv; targets that need it do so automatically
 	@for version in 3.11 3.14 3.13 3.12 3; do \
 		found=$$(command -v "python$$version") && \
 			"$$found" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec "$$found" infra/environment.py $(VENV); \
 	done; echo "causeway: Python 3.11 or later is needed, and there is none on this machine." >&2; exit 1
 
-run: environment ## Start the whole service on this machine: PORT=8000 ENGINE=dynamodb-local LOCALSTACK=1
+run: environment ## Start the whole service on this machine: PORT=8000 FRESH=1 ENGINE=dynamodb-local LOCALSTACK=1
 	@exec $(PYTHON) -m infra.local
 
-tour: environment ## Play a TPP, a bank's customer and a card's lifecycle; DETAIL=1 shows every request and answer
+tour: environment ## Act as a TPP, a bank's customer and a cardholder; DETAIL=1 shows every request and response
 	@exec $(PYTHON) -m infra.tour $(if $(DETAIL),--detail)
 
-test: environment ## Run every test but the slow proofs, offline
+test: environment ## Run all tests except the slow ones, offline
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not rehearsal"
 
-test-faults: environment ## Play every fault at every call of storage and queue, kill workers in small, call 50 times at once
+test-faults: environment ## Inject every fault into every storage and queue call, kill workers, make 50 concurrent calls
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
 
-test-pages: environment ## Go every way through the pages in Chromium: accessible, in light and dark, on a small screen
+test-pages: environment ## Visit all states of all pages in Chromium: accessibility, light and dark, small screens
 	@exec $(PYTHON) -m pytest tests/browser
 
 test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m pytest -m "dynamodb or e2e"
 
-test-emulator: environment ## Run all end-to-end tests on an emulator that runs already: AWS_ENDPOINT_URL=… or LOCALSTACK=1
+test-emulator: environment ## Run all end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1
 	@exec $(PYTHON) -m tests.endpoint
 
 localstack: environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
 	@exec infra/localstack/start.sh
 
-test-openapi: environment ## Hold a stack against the OpenAPI documents, with generated requests: EXAMPLES=300 SEED=2026
+test-openapi: environment ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.conformance --examples $(EXAMPLES) --seed $(SEED)
 
-chaos: environment ## Kill workers at random while receivers fail, and see that nothing is lost: SEED=… PARALLEL=4
+chaos: environment ## Kill workers at random while receivers fail, and check that nothing is lost: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
 docs: environment ## Write the OpenAPI documents, docs/reference and the pages that the service shows at /docs
@@ -65,16 +65,16 @@ docs: environment ## Write the OpenAPI documents, docs/reference and the pages t
 postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
 	@exec $(PYTHON) -m infra.postman
 
-screenshots: environment ## Write pictures of every page to build/screenshots, wide and narrow, light and dark: ONLY=website
+screenshots: environment ## Write screenshots of all pages to build/screenshots, wide and narrow, light and dark: ONLY=website
 	@exec $(PYTHON) -m tests.browser $(if $(ONLY),--only $(ONLY))
 
-bench: environment ## Measure processor time per request, cold starts, latency; transfers a second (Java, Maven)
+bench: environment ## Measure processor time per request, cold starts, latency, and transfers per second (Java, Maven)
 	@exec $(PYTHON) -m tests.bench
 
 capacity: environment ## Compute the costs and limits of docs/capacity.md
 	@exec $(PYTHON) -m infra.capacity
 
-volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; some minutes)
+volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; takes minutes)
 	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m tests.volume
 
 lint: environment ## Check style, types and the CloudFormation template
@@ -84,22 +84,22 @@ lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/cfn-lint infra/resources.yaml
 	@$(PYTHON) -m infra.docs --check
 
-format: environment ## Put the code into its form
+format: environment ## Format the code
 	@$(VENV)/bin/ruff check --fix-only --quiet .
 	@$(VENV)/bin/ruff format .
 
-lock: environment ## Write requirements.txt and requirements-dev.txt anew, with the hashes of all files
+lock: environment ## Update requirements.txt and requirements-dev.txt, with the hashes of all files
 	@exec $(PYTHON) -m infra.deploy.lock
 
 package: environment ## Write one CloudFormation template for a whole stage, and its zip files, to build/: STAGE=dev
 	@exec $(PYTHON) -m infra.deploy.package $(STAGE) build
 
-rehearse: environment ## Deploy to an emulator with Chalice's own code and read all back (downloads packages with pip)
+rehearse: environment ## Deploy to an emulator with Chalice and verify the result (downloads packages with pip)
 	@exec $(PYTHON) -m pytest -vv tests/rehearsal
 
 deploy: environment ## Deploy resources and application to AWS: STAGE=dev ALARM_TOPIC=arn:…
 	@exec $(PYTHON) -m infra.deploy $(STAGE) $(if $(ALARM_TOPIC),--alarm-topic $(ALARM_TOPIC))
 
-clean: ## Remove what was built, the environment and the local stack's data
+clean: ## Remove all builds, the environment and the local stack's data
 	@rm -rf build .local .chalice/deployments $(VENV) $(VENV).lock
 	@find . \( $(PATTERNS) \) -not -path './.git/*' -prune -exec rm -rf {} +

@@ -49,7 +49,7 @@ def make(folder: Path) -> bool:
         if known == [python, required]:
             return False
         if known[:1] == [python]:
-            _say(f"Installing other packages into {folder.name}: the requirements have changed")
+            _say(f"Updating the packages in {folder.name}: the requirements have changed")
         else:
             _recreate(folder)
             stamp.write_text(python)
@@ -62,7 +62,7 @@ def make(folder: Path) -> bool:
 
 def _recreate(folder: Path) -> None:
     version = sys.version.split()[0]
-    _say(f"Making {folder.name} with Python {version} and installing the packages: about a minute, this once")
+    _say(f"Creating {folder.name} with Python {version} and installing the packages: takes about a minute, only once")
     shutil.rmtree(folder, ignore_errors=True)
     _run([sys.executable, "-m", "venv", str(folder)], "this Python lacks venv: install python3-venv")
 
@@ -82,7 +82,7 @@ def _lock(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            _say(f"Waiting for another process that is making {folder.name}")
+            _say(f"Waiting for another process that is creating {folder.name}")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -154,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=Path(".venv"), help=".venv when left out")
     folder = parser.parse_args(arguments).folder
     if sys.version_info < OLDEST:
-        print(f"causeway: Python {'.'.join(map(str, OLDEST))} or later is needed.", file=sys.stderr)
+        print(f"causeway: Python {'.'.join(map(str, OLDEST))} or later is required.", file=sys.stderr)
         return 1
     try:
         make(folder.absolute())

@@ -83,7 +83,7 @@ def check(environ: Mapping[str, str]) -> None:
         )
     for address in filter(None, map(environ.get, _ENDPOINTS)):
         if not answers(address):
-            raise EngineFailed(f"nothing answers at {address}: is the emulator running there?")
+            raise EngineFailed(f"nothing responds at {address}: is the emulator running there?")
 
 
 def answers(address: str) -> bool:

@@ -57,7 +57,7 @@ def test_an_endpoint_where_nobody_answers_is_one_sentence(
     assert endpoint.main([]) == 1
     assert ran == []
     assert capsys.readouterr().err == (
-        "causeway: nothing answers at http://127.0.0.1:1: is the emulator running there?\n"
+        "causeway: nothing responds at http://127.0.0.1:1: is the emulator running there?\n"
     )
 
 
@@ -87,7 +87,7 @@ def test_localstack_is_asked_whether_it_is_there(
     with door:
         assert endpoint.main([]) == 1
     assert ran == []
-    assert f"what answers at http://127.0.0.1:{door.server_port} (LOCALSTACK=1) is not" in capsys.readouterr().err
+    assert f"the server at http://127.0.0.1:{door.server_port} (LOCALSTACK=1) is not" in capsys.readouterr().err
 
 
 class Formation:

@@ -18,7 +18,16 @@ from infra.local.stack import DRAIN_SECONDS
 
 READY_SECONDS = 60.0
 
-_NOT_HANDED_ON = ("AWS_ENDPOINT_URL", "LOCALSTACK", "PORT", "ENGINE", "PUBLIC_URL", "BANK_API_URL", "RESOURCE_PREFIX")
+_NOT_HANDED_ON = (
+    "AWS_ENDPOINT_URL",
+    "LOCALSTACK",
+    "PORT",
+    "ENGINE",
+    "FRESH",
+    "PUBLIC_URL",
+    "BANK_API_URL",
+    "RESOURCE_PREFIX",
+)
 
 
 class NotReady(Exception):

@@ -44,7 +44,7 @@ def fetch_engine(folder: Path = INSTALLED) -> Path:
         return folder
     maven = shutil.which("mvn")
     if maven is None:
-        raise EngineFailed("DynamoDB Local is fetched with Maven, and there is no mvn on this machine")
+        raise EngineFailed("DynamoDB Local is fetched with Maven, but there is no mvn on this machine")
     print("Fetching DynamoDB Local with Maven, once", file=sys.stderr, flush=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="dynamodb-local-") as place:
@@ -63,11 +63,11 @@ def find_java() -> str:
     """The path of a sufficiently new Java. Raises: EngineFailed."""
     found = shutil.which("java")
     if found is None:
-        raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, and there is no java on this machine")
+        raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, but there is no java on this machine")
     said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
     version = re.search(r'version "(\d+)', said)
     if version is None or int(version[1]) < OLDEST_JAVA:
-        raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, and this machine has another: {found}")
+        raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, but this machine has {found}")
     return found
 
 

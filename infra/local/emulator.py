@@ -9,18 +9,13 @@ The command prints its address when it is ready, and exits when its standard inp
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import hmac
 import io
 import json
 import logging
-import os
-import secrets
+import math
 import sys
 import threading
 import time
-import uuid
 import warnings
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,101 +25,28 @@ from urllib.parse import unquote
 
 from infra import command
 from infra.local import moto_patches
+from infra.local.emulator_state import ACCOUNT, EmulatorState, StateUnusable
 from infra.local.process import exit_with_parent
-from infra.local.stackfile import write_private
 
 Environ = dict[str, Any]
 Answer = tuple[str, list[tuple[str, str]], bytes]
 
-ACCOUNT = "123456789012"
 LONGEST_WAIT = 20.0
-_LOOK_AGAIN = 0.5  # a message can become visible without being sent, after a timeout
-_READING = ("secretsmanager.Get", "secretsmanager.List", "secretsmanager.Describe")
 _RECEIVE = "AmazonSQS.ReceiveMessage"
-
-
-class EmulatorState:
-    """The part of the emulator's state that must survive restarts if the tables do: key material and secrets.
-
-    Stored records are sealed with a data key, which is wrapped by a KMS key and stored in a secret. To read the records
-    after a restart, both must be restored exactly. One file holds the seed from which key material and key ids are
-    derived, and the values of all secrets. It is read before the first request and saved whenever a secret changes.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._state: dict[str, Any] = {"seed": secrets.token_hex(32), "secrets": {}}
-        with contextlib.suppress(FileNotFoundError):
-            self._state = json.loads(path.read_text(encoding="utf-8"))
-
-    def restore(self) -> None:
-        """Restore the secrets, and make moto create the same KMS keys as before."""
-        self._derive_keys()
-        for region, kept in self._state["secrets"].items():
-            for name, value in kept.items():
-                _secrets_backend(region).create_secret(
-                    name=name,
-                    secret_string=value,
-                    secret_binary=None,
-                    description=None,
-                    tags=None,
-                    kms_key_id=None,
-                    client_request_token=None,
-                    replica_regions=[],
-                    force_overwrite=False,
-                )
-        self._save()
-
-    def record_call(self, target: str) -> None:
-        """Save the secrets if the call ``target`` may have changed one."""
-        if not target.startswith("secretsmanager.") or target.startswith(_READING):
-            return
-        region = os.environ.get("AWS_DEFAULT_REGION", "eu-west-1")
-        stored = _secrets_backend(region).secrets
-        values = {secret.name: _secret_text(secret) for secret in stored.values()}
-        self._state["secrets"][region] = {name: value for name, value in values.items() if value is not None}
-        self._save()
-
-    def _derive_keys(self) -> None:
-        """Make moto derive the material and id of each KMS key from the seed and the key's description."""
-        from moto.kms import models
-
-        seed = bytes.fromhex(self._state["seed"])
-
-        class Key(models.Key):
-            __module__ = models.__name__  # moto derives the service from it
-
-            def __init__(self, *args: Any, **kwargs: Any) -> None:
-                super().__init__(*args, **kwargs)
-                self.key_material = hmac.digest(seed, self.description.encode(), hashlib.sha256)
-                self.id = str(uuid.UUID(bytes=hashlib.sha256(self.key_material).digest()[:16], version=4))
-                self.arn = f"{self.arn.rpartition('/')[0]}/{self.id}"
-
-        models.Key = Key  # type: ignore[misc]
-
-    def _save(self) -> None:
-        write_private(self._path, json.dumps(self._state))
-
-
-def _secrets_backend(region: str) -> Any:
-    from moto.secretsmanager.models import secretsmanager_backends
-
-    return secretsmanager_backends[ACCOUNT][region]
-
-
-def _secret_text(secret: Any) -> str | None:
-    """The current text of a secret; ``None`` if it is empty."""
-    version = secret.versions.get(secret.default_version_id) or {}
-    value: str | None = version.get("secret_string")
-    return value
 
 
 class Emulator:
     """Calls moto's WSGI application, one request at a time."""
 
-    def __init__(self, application: Callable[..., Iterable[bytes]], state: EmulatorState | None = None) -> None:
+    def __init__(
+        self,
+        application: Callable[..., Iterable[bytes]],
+        state: EmulatorState | None = None,
+        seconds_until_message: Callable[[], float] = lambda: math.inf,
+    ) -> None:
         self._application = application
         self._state = state
+        self._seconds_until_message = seconds_until_message
         self._turn = threading.Condition()
 
     def __call__(self, environ: Environ, body: bytes) -> Answer:
@@ -135,23 +57,34 @@ class Emulator:
         with self._turn:
             answer = self._run(environ, body)
             if self._state:
-                self._state.record_call(target)
+                self._state.record_call(target, body)
             if target.startswith("AmazonSQS."):
                 self._turn.notify_all()
             return answer
 
     def _receive(self, environ: Environ, body: bytes) -> Answer:
-        """Long polling: wait here with the lock released, because moto would block all other requests."""
+        """Long polling: wait here with the lock released, because moto would block all other requests.
+
+        Nothing is asked again before a message can be there: 16 idle consumers cost no processor time.
+        """
         request = json.loads(body or b"{}")
         deadline = time.monotonic() + min(float(request.get("WaitTimeSeconds") or 0), LONGEST_WAIT)
         body = json.dumps({**request, "WaitTimeSeconds": 0}).encode()
         with self._turn:
             while True:
                 answer = self._run(environ, body)
-                left = deadline - time.monotonic()
-                if left <= 0 or not answer[0].startswith("200") or json.loads(answer[2]).get("Messages"):
+                if self._state and b"MessageId" in answer[2]:
+                    self._state.record_call(_RECEIVE, body)  # a message may have moved to the dead-letter queue
+                if not answer[0].startswith("200") or json.loads(answer[2]).get("Messages"):
                     return answer
-                self._turn.wait(min(left, _LOOK_AGAIN))
+                if not self._wait_for_message(deadline):
+                    return answer
+
+    def _wait_for_message(self, deadline: float) -> bool:
+        """Wait until a message is sent, or becomes visible again, such as after a delay. Returns whether in time."""
+        left = deadline - time.monotonic()
+        visible = self._seconds_until_message()
+        return self._turn.wait(max(0.0, min(left, visible))) or (visible < left)
 
     def _run(self, environ: Environ, body: bytes) -> Answer:
         begun: list[tuple[str, list[tuple[str, str]]]] = []
@@ -233,6 +166,16 @@ class EmulatorServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+def seconds_until_message() -> float:
+    """The time until the next of moto's hidden or delayed messages becomes visible, at least a millisecond."""
+    from moto.backends import get_backend
+
+    queues = [queue for region in get_backend("sqs")[ACCOUNT].values() for queue in region.queues.values()]
+    hidden = [max(each.visible_at, each.delayed_until) for queue in queues for each in queue._messages]  # noqa: SLF001
+    left = (at / 1000 - time.time() for at in hidden)
+    return min((max(each, 0.0) + 0.001 for each in left if each > -1), default=math.inf)
+
+
 def load_moto() -> Callable[..., Iterable[bytes]]:
     """Patch moto and return its server application, with CloudFormation already imported."""
     warnings.simplefilter("ignore")
@@ -248,16 +191,20 @@ def load_moto() -> Callable[..., Iterable[bytes]]:
 def main(arguments: list[str] | None = None) -> None:
     """Serve until standard input closes."""
     parser = command.parser("infra.local.emulator", __doc__)
-    parser.add_argument("--port", type=int, default=0, help="a free one when left out")
-    parser.add_argument("--state", type=Path, help="keep key material and secrets in this file")
+    parser.add_argument("--port", type=int, default=0, help="default: any free one")
+    parser.add_argument("--state", type=Path, help="keep tables, queues, secrets and key material in this file")
     options = parser.parse_args(arguments)
     exit_with_parent()
     served = load_moto()
     state: EmulatorState | None = None
     if options.state:
-        state = EmulatorState(options.state)
-        state.restore()
-    server = EmulatorServer(Emulator(served, state), options.port)
+        try:
+            state = EmulatorState(options.state)
+            state.restore()
+        except StateUnusable as error:
+            print(error, flush=True)  # in place of the address
+            sys.exit(1)
+    server = EmulatorServer(Emulator(served, state, seconds_until_message), options.port)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
 

@@ -22,6 +22,8 @@ from infra.local.stackfile import CREDENTIALS, ROOT, SETTINGS, display_path, end
 
 REGION = "eu-west-1"
 ENGINES = ("emulator", "dynamodb-local")
+_FOLDERS = {"emulator": "emulator", "dynamodb-local": "dynamodb"}
+_STATE, _LOCK = "emulator.sqlite3", "lock"
 
 _FAKE_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 _SHARED = ("AWS_DEFAULT_REGION", "AWS_REGION")
@@ -34,16 +36,17 @@ class Engines:
     Args:
         environ: the process's environment; modified to point to the engines.
         engine: one of ``ENGINES``.
-        folder: where engines keep persistent data.
+        folder: where the engines' folders of persistent data are.
+        fresh: whether to remove existing data first.
 
     Raises:
-        EngineFailed: a required program is missing, or another stack uses the data.
+        EngineFailed: a required program is missing, the data is in use or cannot be removed.
     """
 
-    def __init__(self, environ: MutableMapping[str, str], engine: str, folder: Path) -> None:
+    def __init__(self, environ: MutableMapping[str, str], engine: str, folder: Path, *, fresh: bool = False) -> None:
         check_engine(engine)
         self._environ = environ
-        self._keeps_data = engine == "dynamodb-local"
+        self._engine = engine
         self._emulator: ChildProcess | None = None
         self._dynamodb: DynamoDBLocal | None = None
         self._lock: IO[str] | None = None
@@ -57,9 +60,11 @@ class Engines:
         _bypass_proxies(environ)
         self.is_emulated = "AWS_ENDPOINT_URL" not in environ
         self._use_credentials()
-        self._data = folder / "dynamodb"
-        self.seed_file = self._seed_file(folder)
-        self._start(folder)
+        address = self._environ.get("AWS_ENDPOINT_URL_DYNAMODB") or self._environ.get("AWS_ENDPOINT_URL") or ""
+        name = re.sub("[^A-Za-z0-9]+", "-", address).strip("-") if engine == ENGINES[0] else ""
+        self.data = folder / (name or _FOLDERS[engine]) if self.is_emulated or not name else None
+        self.seed_file = self.data / "seed.json" if self.data else folder / f"seed-{name}.json"
+        self._start(fresh)
 
     @property
     def has_own_dynamodb(self) -> bool:
@@ -73,25 +78,22 @@ class Engines:
     @property
     def dynamodb_engine(self) -> str | None:
         """The separate DynamoDB engine, ``dynamodb-local`` or ``endpoint``; ``None`` if there is none."""
-        if self._keeps_data:
-            return "dynamodb-local"
+        if self._dynamodb is not None:
+            return self._engine
         return "endpoint" if self.has_own_dynamodb else None
 
     def explain_silence(self, address: str) -> str:
         """The error message for an engine that does not respond at ``address``."""
         if address == self._environ.get("AWS_ENDPOINT_URL_DYNAMODB", "").rstrip("/"):
-            return f"nothing answers at {address} (AWS_ENDPOINT_URL_DYNAMODB): is DynamoDB running there?"
-        return f"nothing answers at {address} (AWS_ENDPOINT_URL): is the engine running there?"
+            return f"nothing responds at {address} (AWS_ENDPOINT_URL_DYNAMODB): is DynamoDB running there?"
+        return f"nothing responds at {address} (AWS_ENDPOINT_URL): is the engine running there?"
 
     def wait(self) -> None:
         """Wait until all engines are ready, and set their addresses in the environment. Raises: EngineFailed."""
         if self.kind == "localstack":
             check_localstack(self._environ["AWS_ENDPOINT_URL"].rstrip("/"), self.has_own_dynamodb)
         if self._emulator:
-            try:
-                self._environ["AWS_ENDPOINT_URL"] = self._emulator.first_line()
-            except ChildFailed as error:
-                raise EngineFailed(f"the emulator {error}") from None
+            self._environ["AWS_ENDPOINT_URL"] = _read_address(self._emulator)
         if self._dynamodb:
             self._environ["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
 
@@ -113,26 +115,22 @@ class Engines:
         if self._lock:
             self._lock.close()
 
-    def _seed_file(self, folder: Path) -> Path | None:
-        """The file that keeps seeded secrets for a restart on the same data; ``None`` if the data is in memory."""
-        if self._keeps_data:
-            return self._data / "seed.json"
-        address = self._environ.get("AWS_ENDPOINT_URL_DYNAMODB") or self._environ.get("AWS_ENDPOINT_URL")
-        return folder / f"seed-{re.sub('[^A-Za-z0-9]+', '-', address).strip('-')}.json" if address else None
-
-    def _lock_data(self) -> None:
-        """Lock the data files, which two engines would corrupt. The lock is released when this process exits."""
-        self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = (self._data / "lock").open("w")
+    def _start(self, fresh: bool) -> None:
+        if self.data is None:
+            if fresh:
+                raise EngineFailed("FRESH=1 removes the data of this stack's own engines; this engine is another's")
+            return
+        self._lock = _lock(self.data)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            raise EngineFailed(
-                f"another stack works on the data in {display_path(self._data)}; "
-                "end it first, or give this one its own folder: CAUSEWAY_STACK_FILE=.local/second/stack.json"
-            ) from None
-        self._lock = lock
+            _prepare(self.data, fresh=fresh, has_keys=self.is_emulated)
+            if self.is_emulated:
+                command = python_command("infra.local.emulator", "--state", str(self.data / _STATE))
+                self._emulator = ChildProcess(command, environ=self._environ, output=subprocess.PIPE, folder=ROOT)
+            if self._engine == "dynamodb-local":
+                self._dynamodb = DynamoDBLocal(self.data)
+        except EngineFailed:
+            self.stop()
+            raise
 
     def _use_credentials(self) -> None:
         """Use fake credentials with the bundled emulator, so that real ones never sign a local call."""
@@ -145,21 +143,44 @@ class Engines:
             for name, value in _FAKE_CREDENTIALS.items():
                 self._environ.setdefault(name, value)
 
-    def _start(self, folder: Path) -> None:
-        if self._keeps_data:
-            self._lock_data()
-        if self.is_emulated:
-            # Records that outlive the emulator are sealed with its key, so the key must be restored, too.
-            apart = self._keeps_data or "AWS_ENDPOINT_URL_DYNAMODB" in self._environ
-            arguments = ["--state", str(folder / "emulator.json")] if apart else []
-            command = python_command("infra.local.emulator", *arguments)
-            self._emulator = ChildProcess(command, environ=self._environ, output=subprocess.PIPE, folder=ROOT)
-        if self._keeps_data:
-            try:
-                self._dynamodb = DynamoDBLocal(self._data)
-            except EngineFailed:
-                self.stop()
-                raise
+
+def _lock(data: Path) -> IO[str]:
+    """Lock a data folder, whose files two engines would corrupt. The lock is released when this process exits."""
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = (data / _LOCK).open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise EngineFailed(
+            f"another stack uses the data in {display_path(data)}; "
+            "stop it first, or give this one its own folder: CAUSEWAY_STACK_FILE=.local/second/stack.json"
+        ) from None
+    return lock
+
+
+def _prepare(data: Path, *, fresh: bool, has_keys: bool) -> None:
+    """Remove the data if ``fresh``; otherwise, if it ``has_keys``, refuse tables without the keys to read them."""
+    files = [file for file in data.iterdir() if file.name != _LOCK]
+    if fresh:
+        for file in files:
+            file.unlink()
+    elif has_keys and files and not (data / _STATE).exists():
+        raise EngineFailed(
+            f"the data in {display_path(data)} was created by an earlier version: "
+            "start anew with `make run FRESH=1`, which removes it"
+        )
+
+
+def _read_address(emulator: ChildProcess) -> str:
+    """The emulator's address, which it prints when it is ready, or in its place why it cannot start."""
+    try:
+        line = emulator.first_line()
+    except ChildFailed as error:
+        raise EngineFailed(f"the emulator {error}") from None
+    if not line.startswith("http"):
+        raise EngineFailed(line)
+    return line
 
 
 def check_engine(engine: str) -> None:
@@ -201,7 +222,7 @@ def check_localstack(url: str, dynamodb_apart: bool = False) -> None:
     missing = [name for name in needed if services.get(name, _ABSENT[0]) in _ABSENT]
     if missing:
         raise EngineFailed(
-            f"LocalStack at {url} runs without {', '.join(missing)}: its variable SERVICES must name "
+            f"LocalStack at {url} runs without {', '.join(missing)}: its variable SERVICES must list "
             f"{','.join(needed)}, or be empty"
         )
 
@@ -213,10 +234,8 @@ def _services(url: str) -> Mapping[str, Any]:
     except (HTTPError, ValueError):
         document = None
     except OSError:
-        raise EngineFailed(f"nothing answers at {url} (LOCALSTACK=1): is LocalStack running?") from None
+        raise EngineFailed(f"nothing responds at {url} (LOCALSTACK=1): is LocalStack running?") from None
     services = document.get("services") if isinstance(document, dict) else None
     if not isinstance(services, dict):
-        raise EngineFailed(
-            f"what answers at {url} (LOCALSTACK=1) is not LocalStack: it has no health document {HEALTH}"
-        )
+        raise EngineFailed(f"the server at {url} (LOCALSTACK=1) is not LocalStack: it has no health document {HEALTH}")
     return services

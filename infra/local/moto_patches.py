@@ -109,22 +109,22 @@ def _try_fewer_names() -> None:
 
     def structure(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
         if shape.name == "AttributeValue" and isinstance(value, dict):
-            serializer._default_serialize(serialized, _attribute_value(value), shape, key)
+            serializer._default_serialize(serialized, attribute_value(value), shape, key)
         else:
             real_structure(serializer, serialized, value, shape, key)
 
     serializers._serialize_type_structure = structure
 
 
-def _attribute_value(value: Any) -> dict[str, Any]:
+def attribute_value(value: Any) -> dict[str, Any]:
     """An attribute value in wire format, from moto's own type or from a value already in wire format."""
     if not isinstance(value, dict):
-        return _attribute_value({value.type: value.value})
+        return attribute_value({value.type: value.value})
     ((kind, content),) = value.items()
     if kind == "M":
-        return {kind: {name: _attribute_value(inner) for name, inner in content.items()}}
+        return {kind: {name: attribute_value(inner) for name, inner in content.items()}}
     if kind == "L":
-        return {kind: [_attribute_value(inner) for inner in content]}
+        return {kind: [attribute_value(inner) for inner in content]}
     if isinstance(content, bytes):
         return {kind: base64.b64encode(content).decode()}
     return value

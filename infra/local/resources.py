@@ -74,7 +74,8 @@ def make_tables(dynamodb: Any, source: template.Template) -> None:
         if name in present:
             if _key_schemas(dynamodb.describe_table(TableName=name)["Table"]) != _key_schemas(table):
                 raise stacks.StackFailed(
-                    f"the table {name} is from another version: `make clean` removes what was kept"
+                    f"the table {name} was created by another version: "
+                    "start anew with `make run FRESH=1`, which removes it"
                 )
             continue
         dynamodb.create_table(**table)

@@ -40,8 +40,8 @@ DRAIN_SECONDS = 30.0
 STAGE = "local"
 
 _BOLD, _DIM, _GREEN, _RESET = "\033[1m", "\033[2m", "\033[32m", "\033[0m"
-_SECOND = {"emulator": ".local/second.json", "dynamodb-local": ".local/second/stack.json"}
-"""Suggested files for a second stack, in its own folder if the engine keeps data beside the file."""
+_SECOND = ".local/second/stack.json"
+"""A file for a second stack, in its own folder, since data is kept next to it."""
 
 
 class StopRequested(Exception):
@@ -54,12 +54,13 @@ class StartFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StackOptions:
-    """Options for starting a stack. ``port`` 0 selects any free port."""
+    """Options for starting a stack. ``port`` 0 selects any free port; ``fresh`` removes existing data first."""
 
     port: int
     engine: str
     file: Path
     quiet: bool = False
+    fresh: bool = False
 
 
 class Stack:
@@ -90,7 +91,9 @@ class Stack:
         port = taken.getsockname()[1]
         mails = self._options.file.parent / "mail"
         os.environ |= {"STAGE": STAGE, "PORT": str(port), "MAIL_FOLDER": str(mails)}
-        self._engines = engines = Engines(os.environ, self._options.engine, self._options.file.parent)
+        self._engines = engines = Engines(
+            os.environ, self._options.engine, self._options.file.parent, fresh=self._options.fresh
+        )
         laid = _run_in_thread(self._create_resources, engines)
         application, config = _load_application()
         self._wait_for(laid)
@@ -117,7 +120,7 @@ class Stack:
         """Wait until a stop is requested. Raises: StartFailed, if an engine exits."""
         while not self._ended.wait(1):
             if self._engines and self._engines.has_failed():
-                raise StartFailed("an engine has ended by itself, so the stack ends too")
+                raise StartFailed("an engine has stopped unexpectedly, so the stack stops too")
 
     def request_stop(self) -> None:
         """Request a stop from a signal handler or another thread; a second request exits immediately."""
@@ -137,17 +140,17 @@ class Stack:
             self._engines.stop()
             stackfile.remove_own(self._options.file, self._id)
         if self._ended.is_set() and not self._options.quiet:
-            kept = self._options.engine == "dynamodb-local"
-            print(
-                f"ended, data kept in {stackfile.display_path(self._options.file.parent)}/" if kept else "ended",
-                flush=True,
-            )
+            data = self._engines.data if self._engines else None
+            where = f", data kept in {stackfile.display_path(data)}/" if data else ""
+            print(f"ended{where}", flush=True)
 
     def _close(self, server: ApiServer) -> None:
         """Close the server after the requests in flight, waiting at most ``DRAIN_SECONDS``."""
         deadline = time.monotonic() + DRAIN_SECONDS
         if not server.drain(0.5) and not self._options.quiet:
-            _say_at_once(f"waiting for requests in flight: {server.count_in_flight()}; ask again to end at once")
+            _say_at_once(
+                f"waiting for requests in flight: {server.count_in_flight()}; press Ctrl-C again to stop immediately"
+            )
         server.drain(deadline - time.monotonic())
         server.shutdown()
         server.drain(max(0.0, deadline - time.monotonic()))
@@ -158,9 +161,9 @@ class Stack:
         file = self._options.file
         if other := stackfile.find_running(file):
             raise StartFailed(
-                f"a stack is running already at {other.get('base_url')}, and the tour and the command line find it by "
-                f"{stackfile.display_path(file)}; end it first, or give the second one its own file: "
-                f"{stackfile.VARIABLE}={_SECOND[self._options.engine]} make run PORT=8080"
+                f"a stack is already running at {other.get('base_url')}, and the tour and the command line find it by "
+                f"{stackfile.display_path(file)}; stop it first, or give the second one its own file: "
+                f"{stackfile.VARIABLE}={_SECOND} make run PORT=8080"
             )
 
     @staticmethod
@@ -180,19 +183,19 @@ class Stack:
         except (EndpointConnectionError, ConnectTimeoutError) as error:
             raise StartFailed(engines.explain_silence(str(error.kwargs["endpoint_url"]).rstrip("/"))) from None
         except (StackFailed, BotoCoreError, ClientError) as error:
-            raise StartFailed(f"the resources could not be made: {error}") from None
+            raise StartFailed(f"the resources could not be created: {error}") from None
 
     def _content(self, port: int, engines: Engines) -> dict[str, Any]:
         from chalicelib.bootstrap import hub
         from infra.local import seed
 
         kept = engines.seed_file
-        seeded = seed.seed_stack(hub(), stackfile.read(kept) if kept else None)
-        if kept:
-            stackfile.write(kept, {name: seeded[name] for name in seed.KEPT})
+        seeded = seed.seed_stack(hub(), stackfile.read(kept))
+        stackfile.write(kept, {name: seeded[name] for name in seed.KEPT})
         return {
             "id": self._id,
             "pid": os.getpid(),
+            **({"data": str(engines.data)} if engines.data else {}),
             "engine": engines.kind,
             "dynamodb_engine": engines.dynamodb_engine,
             "base_url": hub().settings.public_url,
@@ -271,16 +274,19 @@ def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     parser = command.parser("infra.local", __doc__)
     parser.add_argument("--port", default=os.environ.get("PORT") or str(DEFAULT_PORT), help="0 for any free one")
     parser.add_argument("--engine", default=os.environ.get("ENGINE") or ENGINES[0], help=f"one of {', '.join(ENGINES)}")
-    parser.add_argument("--stack-file", type=Path, default=stackfile.location(), help="where to write what was seeded")
-    parser.add_argument("--quiet", action="store_true", help="print no credentials, only when it is ready")
-    parser.add_argument("--end-with-stdin", action="store_true", help="end when standard input closes")
+    parser.add_argument("--stack-file", type=Path, default=stackfile.location(), help="where to write the seeded data")
+    parser.add_argument("--fresh", action="store_true", help="remove existing data first (FRESH=1)")
+    parser.add_argument("--quiet", action="store_true", help="do not print credentials, only that the stack is ready")
+    parser.add_argument("--end-with-stdin", action="store_true", help="stop when standard input closes")
     given = parser.parse_args(arguments)
     if not given.port.isascii() or not given.port.isdigit() or int(given.port) > 65535:
         raise StartFailed(f"PORT must be a port number, not {given.port!r}")
     file = given.stack_file.absolute()
     if file.exists() and not file.is_file():  # e.g. /dev/null, which would be replaced and later removed
-        raise StartFailed(f"{file} is no file that could be replaced")
-    options = StackOptions(int(given.port), given.engine, file, given.quiet)
+        raise StartFailed(f"{file} is not a file that can be replaced")
+    options = StackOptions(
+        int(given.port), given.engine, file, given.quiet, given.fresh or os.environ.get("FRESH") == "1"
+    )
     return options, given.end_with_stdin
 
 
@@ -307,7 +313,12 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
     rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {aws}"))
     if "AWS_ENDPOINT_URL_DYNAMODB" in environment:
         rows.append(("DynamoDB", f"{environment['AWS_ENDPOINT_URL_DYNAMODB']}  {content['dynamodb_engine']}"))
-    rows += [("Log", str(content["log"])), ("Mails", str(content["mails"])), ("Written to", str(file))]
+    rows += [
+        ("Data", f"{content['data']}/  kept; FRESH=1 starts anew"),
+        ("Log", str(content["log"])),
+        ("Mails", str(content["mails"])),
+        ("Written to", str(file)),
+    ]
     return rows
 
 
@@ -332,7 +343,7 @@ def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, qui
         print(f"\n{bold}Causeway{reset}\n")
         for label, value in summary_rows(content, file):
             print(f"  {dim}{label:<11}{reset}{value}")
-        print("\n  The tour: make tour    The end: Ctrl-C\n")
+        print("\n  Tour: make tour    Stop: Ctrl-C\n")
     print(f"{green}ready{reset} at {content['base_url']} after {seconds:.1f} s", flush=True)
 
 

@@ -32,7 +32,7 @@ def test_a_second_time_there_is_nothing_to_do(
 ) -> None:
     assert environment.make(tmp_path / "venv") is True
     said = capsys.readouterr()
-    assert said.err.endswith(" and installing the packages: about a minute, this once\n")
+    assert said.err.endswith(" and installing the packages: takes about a minute, only once\n")
     assert said.out == "", "a target's output may be read by a program"
     assert environment.make(tmp_path / "venv") is False
     assert len(commands) == 2
@@ -166,7 +166,7 @@ def test_a_second_making_says_that_it_waits_for_the_first(
         assert commands == []
     second.join(5)
 
-    assert said == "Waiting for another process that is making venv\n"
+    assert said == "Waiting for another process that is creating venv\n"
     assert len(commands) == 2
 
 

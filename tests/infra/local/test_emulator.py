@@ -1,4 +1,4 @@
-"""The emulator's process: one request at a time, long polls that block nobody, state that comes back."""
+"""The emulator's process: one request at a time, long polls that block nobody."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -88,24 +87,47 @@ def test_a_short_poll_of_an_empty_queue_returns_at_once(emulator: str) -> None:
     assert "Messages" not in sqs.receive_message(QueueUrl=url)
 
 
-def test_key_material_and_secrets_survive_a_restart(tmp_path: Path) -> None:
-    command = python_command("infra.local.emulator", "--state", str(tmp_path / "state.json"))
+class Asked:
+    """An application without messages that counts how often it is asked for some."""
 
-    first = ChildProcess(command, output=subprocess.PIPE)
-    url = first.first_line()
-    key = client("kms", url).create_key(Description="the key")["KeyMetadata"]["KeyId"]
-    sealed = client("kms", url).encrypt(KeyId=key, Plaintext=b"kept")["CiphertextBlob"]
-    secrets = client("secretsmanager", url)
-    secrets.create_secret(Name="full")
-    secrets.create_secret(Name="empty")
-    secrets.put_secret_value(SecretId="full", SecretString="old")
-    secrets.put_secret_value(SecretId="full", SecretString="new")
-    first.stop()
+    def __init__(self) -> None:
+        self.times = 0
 
-    assert (tmp_path / "state.json").stat().st_mode & 0o077 == 0
-    second = ChildProcess(command, output=subprocess.PIPE)
-    url = second.first_line()
-    assert client("kms", url).create_key(Description="the key")["KeyMetadata"]["KeyId"] == key
-    assert client("kms", url).decrypt(CiphertextBlob=sealed)["Plaintext"] == b"kept"
-    assert client("secretsmanager", url).get_secret_value(SecretId="full")["SecretString"] == "new"
-    second.stop()
+    def __call__(self, environ: Any, start_response: Any) -> list[bytes]:
+        self.times += 1
+        start_response("200 OK", [])
+        return [b"{}"]
+
+
+@pytest.mark.parametrize(
+    ("until_message", "times"), [([], 1), ([0.05], 2), ([0.05, 0.05, 0.05], 4), ([5.0], 1)], ids=str
+)
+def test_a_waiting_receiver_asks_again_only_when_a_message_can_be_there(until_message: list[float], times: int) -> None:
+    asked, left = Asked(), iter(until_message)
+    begun = time.monotonic()
+    answer = Emulator(asked, None, lambda: next(left, float("inf")))(
+        {"HTTP_X_AMZ_TARGET": "AmazonSQS.ReceiveMessage"}, b'{"WaitTimeSeconds": 0.3}'
+    )
+
+    assert (answer[2], asked.times) == (b"{}", times)
+    assert time.monotonic() - begun >= 0.3
+
+
+def test_a_delayed_message_is_received_when_it_becomes_visible_and_a_sent_one_within_50_ms(emulator: str) -> None:
+    sqs = client("sqs", emulator)
+    url = sqs.create_queue(QueueName="delayed")["QueueUrl"]
+    took: list[float] = []
+
+    def receive() -> None:
+        (message,) = sqs.receive_message(QueueUrl=url, WaitTimeSeconds=10)["Messages"]
+        took.append(time.time() - float(message["Body"]))
+
+    for delay in (0, 1):
+        poll = threading.Thread(target=receive)
+        poll.start()
+        time.sleep(0.3)
+        client("sqs", emulator).send_message(QueueUrl=url, MessageBody=str(time.time()), DelaySeconds=delay)
+        poll.join(10)
+
+    assert 0 < took[0] < 0.05
+    assert 1 <= took[1] < 1.1

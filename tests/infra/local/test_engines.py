@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,78 +25,132 @@ class NoChild:
     def first_line(self) -> str:
         return "http://127.0.0.1:5555"
 
+    def has_ended(self) -> bool:
+        return False
+
+    def stop(self) -> None:
+        pass
+
 
 @pytest.fixture(autouse=True)
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     NoChild.commands = []
     monkeypatch.setattr(engines, "ChildProcess", NoChild)
+    monkeypatch.setattr(engines, "DynamoDBLocal", lambda data: NoChild(["dynamodb", str(data)]))
     return NoChild.commands
+
+
+@contextmanager
+def started_on(environ: dict[str, str], engine: str, folder: Path, *, fresh: bool = False) -> Iterator[Engines]:
+    """Engines that are stopped afterwards."""
+    started = Engines(environ, engine, folder, fresh=fresh)
+    try:
+        yield started
+    finally:
+        started.stop()
 
 
 def test_without_settings_the_own_emulator_is_used_with_made_up_credentials(
     tmp_path: Path, commands: list[list[str]]
 ) -> None:
     environ = {"AWS_PROFILE": "real", "AWS_SESSION_TOKEN": "real", "AWS_ACCESS_KEY_ID": "real"}
-    started = Engines(environ, "emulator", tmp_path)
-    started.wait()
+    with started_on(environ, "emulator", tmp_path) as started:
+        started.wait()
 
+        assert environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:5555"
+        assert environ["AWS_ACCESS_KEY_ID"] == "local"
+        assert "AWS_PROFILE" not in environ
+        assert "AWS_SESSION_TOKEN" not in environ
+        assert environ["AWS_DEFAULT_REGION"] == environ["AWS_REGION"] == "eu-west-1"
+        assert started.kind == "emulator"
+        assert started.dynamodb_engine is None
+        assert started.environment()["AWS_ACCESS_KEY_ID"] == "local"
     assert len(commands) == 1
-    assert "--state" not in commands[0]
-    assert environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:5555"
-    assert environ["AWS_ACCESS_KEY_ID"] == "local"
-    assert "AWS_PROFILE" not in environ
-    assert "AWS_SESSION_TOKEN" not in environ
-    assert environ["AWS_DEFAULT_REGION"] == environ["AWS_REGION"] == "eu-west-1"
-    assert started.kind == "emulator"
-    assert started.dynamodb_engine is None
-    assert started.seed_file is None
-    assert started.environment()["AWS_ACCESS_KEY_ID"] == "local"
 
 
 def test_another_endpoint_is_used_as_it_is(tmp_path: Path, commands: list[list[str]]) -> None:
     own = {"AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "own", "RESOURCE_PREFIX": "causeway-local-4711"}
     environ = {"AWS_ENDPOINT_URL": "http://elsewhere:4566", **own}
-    started = Engines(environ, "emulator", tmp_path)
-    started.wait()
+    with started_on(environ, "emulator", tmp_path) as started:
+        started.wait()
 
-    assert commands == []
-    assert environ["AWS_ENDPOINT_URL"] == "http://elsewhere:4566"
-    assert started.kind == "endpoint"
-    assert started.is_emulated is False
-    assert started.dynamodb_engine is None
-    assert started.seed_file == tmp_path / "seed-http-elsewhere-4566.json"
-    assert "AWS_ACCESS_KEY_ID" not in started.environment(), "credentials of others are not written down"
-    assert started.prefix == started.environment()["RESOURCE_PREFIX"] == "causeway-local-4711"
+        assert commands == []
+        assert environ["AWS_ENDPOINT_URL"] == "http://elsewhere:4566"
+        assert started.kind == "endpoint"
+        assert started.is_emulated is False
+        assert started.dynamodb_engine is None
+        assert (started.data, started.seed_file) == (None, tmp_path / "seed-http-elsewhere-4566.json")
+        assert "AWS_ACCESS_KEY_ID" not in started.environment(), "credentials of others are not written down"
+        assert started.prefix == started.environment()["RESOURCE_PREFIX"] == "causeway-local-4711"
 
 
 def test_localstack_is_found_by_its_client(tmp_path: Path, commands: list[list[str]]) -> None:
     environ = {"LOCALSTACK": "1"}
-    started = Engines(environ, "emulator", tmp_path)
-
-    assert commands == []
-    assert environ["AWS_ENDPOINT_URL"].endswith(":4566")
-    assert started.kind == "localstack"
-
-
-def test_with_dynamodb_elsewhere_the_emulator_keeps_its_keys(tmp_path: Path, commands: list[list[str]]) -> None:
-    started = Engines({"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, "emulator", tmp_path)
-
-    assert commands[0][-2:] == ["--state", str(tmp_path / "emulator.json")]
-    assert started.has_own_dynamodb
+    with started_on(environ, "emulator", tmp_path) as started:
+        assert commands == []
+        assert environ["AWS_ENDPOINT_URL"].endswith(":4566")
+        assert started.kind == "localstack"
 
 
-def test_two_stacks_do_not_work_on_the_same_files(
-    tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("engine", "environ", "folder"),
+    [
+        ("emulator", {}, "emulator"),
+        ("dynamodb-local", {}, "dynamodb"),
+        ("emulator", {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, "http-127-0-0-1-8001"),
+    ],
+)
+def test_every_engine_keeps_its_data_in_a_folder_of_its_own(
+    engine: str, environ: dict[str, str], folder: str, tmp_path: Path, commands: list[list[str]]
 ) -> None:
-    monkeypatch.setattr(engines, "DynamoDBLocal", lambda data: NoChild([]))
-    monkeypatch.setattr(NoChild, "stop", lambda self: None, raising=False)
-    first = Engines({}, "dynamodb-local", tmp_path)
+    with started_on(environ, engine, tmp_path) as started:
+        assert (started.data, started.seed_file) == (tmp_path / folder, tmp_path / folder / "seed.json")
+        assert commands[0][-2:] == ["--state", str(tmp_path / folder / "emulator.sqlite3")]
+        assert [each[1:] for each in commands[1:]] == [[str(tmp_path / folder)]] * (engine == "dynamodb-local")
+        assert started.has_own_dynamodb is (folder != "emulator")
+    assert (tmp_path / folder).stat().st_mode & 0o077 == 0
 
-    assert (first.dynamodb_engine, first.seed_file) == ("dynamodb-local", tmp_path / "dynamodb" / "seed.json")
-    with pytest.raises(EngineFailed, match="another stack works on the data in"):
+
+@pytest.mark.parametrize("engine", ["emulator", "dynamodb-local"])
+def test_two_stacks_do_not_work_on_the_same_files(engine: str, tmp_path: Path) -> None:
+    with started_on({}, engine, tmp_path), pytest.raises(EngineFailed, match="another stack uses the data in"):
+        Engines({}, engine, tmp_path, fresh=True)
+    Engines({}, engine, tmp_path).stop()
+
+
+def test_a_fresh_start_removes_the_data_of_its_engine_and_of_no_other(tmp_path: Path) -> None:
+    for folder in ("emulator", "dynamodb"):
+        (tmp_path / folder).mkdir()
+        for name in ("emulator.sqlite3", "emulator.sqlite3-wal", "seed.json"):
+            (tmp_path / folder / name).write_text("kept")
+    Engines({}, "emulator", tmp_path, fresh=True).stop()
+
+    assert [file.name for file in (tmp_path / "emulator").iterdir()] == ["lock"]
+    assert len([*(tmp_path / "dynamodb").iterdir()]) == 3
+
+
+def test_data_of_an_engine_that_others_started_is_not_removed(tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match="FRESH=1 removes the data of this stack's own engines"):
+        Engines({"AWS_ENDPOINT_URL": "http://elsewhere"}, "emulator", tmp_path, fresh=True)
+
+
+def test_tables_without_their_keys_are_left_alone_and_told_of(tmp_path: Path) -> None:
+    (tmp_path / "dynamodb").mkdir()
+    (tmp_path / "dynamodb" / "shared-local-instance.db").write_text("tables of an earlier version")
+
+    with pytest.raises(EngineFailed, match="was created by an earlier version: start anew with `make run FRESH=1`"):
         Engines({}, "dynamodb-local", tmp_path)
-    first.stop()
-    Engines({}, "dynamodb-local", tmp_path).stop()
+    assert (tmp_path / "dynamodb" / "shared-local-instance.db").exists()
+    Engines({}, "dynamodb-local", tmp_path, fresh=True).stop()
+
+
+def test_an_emulator_that_cannot_use_its_data_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NoChild, "first_line", lambda self: "emulator.sqlite3 is damaged: restore a copy of it")
+    with (
+        started_on({}, "emulator", tmp_path) as started,
+        pytest.raises(EngineFailed, match=r"^emulator.sqlite3 is damaged: restore a copy of it$"),
+    ):
+        started.wait()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +164,8 @@ def test_two_stacks_do_not_work_on_the_same_files(
     ],
 )
 def test_an_engine_that_does_not_answer_is_named(tmp_path: Path, environ: dict[str, str], sentence: str) -> None:
-    assert Engines(environ, "emulator", tmp_path).explain_silence("http://x") == f"nothing answers at {sentence}"
+    with started_on(environ, "emulator", tmp_path) as started:
+        assert started.explain_silence("http://x") == f"nothing responds at {sentence}"
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
@@ -118,7 +175,6 @@ def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
 
 def test_calls_to_this_machine_go_through_no_proxy(tmp_path: Path) -> None:
     environ = {"NO_PROXY": "example.com"}
-    Engines(environ, "emulator", tmp_path)
-
-    assert environ["NO_PROXY"] == "example.com,127.0.0.1,localhost"
-    assert environ["no_proxy"] == "127.0.0.1,localhost"
+    with started_on(environ, "emulator", tmp_path):
+        assert environ["NO_PROXY"] == "example.com,127.0.0.1,localhost"
+        assert environ["no_proxy"] == "127.0.0.1,localhost"

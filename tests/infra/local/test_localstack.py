@@ -58,7 +58,7 @@ def test_what_has_no_health_document_is_not_localstack(status: int, body: str, t
             stack.wait()
 
     assert str(refusal.value) == (
-        f"what answers at {address} (LOCALSTACK=1) is not LocalStack: it has no health document /_localstack/health"
+        f"the server at {address} (LOCALSTACK=1) is not LocalStack: it has no health document /_localstack/health"
     )
 
 
@@ -73,7 +73,7 @@ def test_localstack_is_used_where_it_answers(state: str, tmp_path: Path) -> None
 
 def test_a_service_that_localstack_runs_without_is_named() -> None:
     with listening(200, health(kms="disabled", dynamodb="disabled")) as address:
-        with pytest.raises(EngineFailed, match=r"runs without dynamodb, kms: its variable SERVICES must name cloudf"):
+        with pytest.raises(EngineFailed, match=r"runs without dynamodb, kms: its variable SERVICES must list cloudf"):
             engines.check_localstack(address)
         with pytest.raises(EngineFailed, match=r"runs without kms: "):
             engines.check_localstack(address, dynamodb_apart=True)
@@ -83,7 +83,7 @@ def test_where_nobody_listens_it_says_so() -> None:
     with listening(200, health()) as address:
         pass
     with pytest.raises(
-        EngineFailed, match=rf"^nothing answers at {address} \(LOCALSTACK=1\): is LocalStack running\?$"
+        EngineFailed, match=rf"^nothing responds at {address} \(LOCALSTACK=1\): is LocalStack running\?$"
     ):
         engines.check_localstack(address)
 

@@ -133,5 +133,5 @@ def test_a_table_of_another_version_is_refused_and_says_what_to_do(
         BillingMode="PAY_PER_REQUEST",
     )
 
-    with pytest.raises(StackFailed, match="causeway-local-deliveries is from another version: `make clean`"):
+    with pytest.raises(StackFailed, match="causeway-local-deliveries was created by another version: start anew with"):
         resources.make_tables(client("dynamodb"), for_stage("local"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -48,7 +49,7 @@ def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
     [
         (("--port", "eighty"), "PORT must be"),
         (("--engine", "x"), "ENGINE must be"),
-        (("--stack-file", "infra"), f"{ROOT / 'infra'} is no file that could be replaced"),
+        (("--stack-file", "infra"), f"{ROOT / 'infra'} is not a file that can be replaced"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(tmp_path: Path, options: tuple[str, ...], sentence: str) -> None:
@@ -86,11 +87,10 @@ def test_a_second_stack_leaves_the_first_ones_file_alone(tmp_path: Path, engine:
 
     assert result.returncode == 1
     assert file.read_text() == before
-    second = {"emulator": "second.json", "dynamodb-local": "second/stack.json"}[engine]
     assert result.stderr == (
-        "causeway: a stack is running already at http://127.0.0.1:8000, and the tour and the command line find it by "
-        f"{file}; end it first, or give the second one its own file: "
-        f"CAUSEWAY_STACK_FILE=.local/{second} make run PORT=8080.\n"
+        "causeway: a stack is already running at http://127.0.0.1:8000, and the tour and the command line find it by "
+        f"{file}; stop it first, or give the second one its own file: "
+        "CAUSEWAY_STACK_FILE=.local/second/stack.json make run PORT=8080.\n"
     )
 
 
@@ -167,7 +167,7 @@ def test_an_endpoint_where_nobody_answers_is_one_sentence(tmp_path: Path) -> Non
     result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
 
     assert result.returncode == 1
-    assert result.stderr == f"causeway: nothing answers at {address} (LOCALSTACK=1): is LocalStack running?\n"
+    assert result.stderr == f"causeway: nothing responds at {address} (LOCALSTACK=1): is LocalStack running?\n"
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
@@ -211,7 +211,7 @@ def test_no_signal_leaves_children_behind(
         time.sleep(0.05)
     assert not _answers(left)
     if number != signal.SIGKILL:
-        assert process.stdout.read().endswith("ending…\nended\n")
+        assert re.search(r"ending…\nended, data kept in .*/emulator/\n$", process.stdout.read())
 
 
 def _answers(address: str) -> bool:
@@ -231,6 +231,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "client": {"client_id": "the-id", "client_secret": "hush", "title": "Example TPP"},
         "banks": [{"bic": "DEMOGB21", "name": "Demo Bank One", "api_version": 1, "domain": "http://bank"}],
         "programme": {"name": "Demo Programme", "credentials": {"full": {"access_key": "shown-once"}}},
+        "data": "the-data-folder",
         "log": "stack.log.jsonl",
         "mails": "the-mail-folder",
         "environment": {"AWS_ENDPOINT_URL": "http://aws", "AWS_ENDPOINT_URL_DYNAMODB": "http://dynamodb"},
@@ -243,6 +244,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "the-id",
         "hush",
         "DEMOGB21",
+        "the-data-folder/  kept; FRESH=1 starts anew",
         "stack.json",
         "stack.log.jsonl",
         "the-mail-folder",
@@ -264,19 +266,42 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
 @pytest.mark.dynamodb
 @pytest.mark.skipif(not DYNAMODB_ENDPOINT, reason="DynamoDB Local takes part in `make test-dynamodb`")
 def test_a_stack_that_keeps_its_data_comes_back_with_its_user_keys_and_credentials(tmp_path: Path) -> None:
-    before = _kept(tmp_path)
+    before = _kept(tmp_path, "dynamodb-local")
     with run_stack(environ=CLEAN, folder=tmp_path) as between:
         assert between["user"] != before[0]
-    after = _kept(tmp_path)
+    after = _kept(tmp_path, "dynamodb-local")
 
     assert before == after
     assert not (tmp_path / "stack.json").exists()
     assert (tmp_path / "dynamodb" / "seed.json").stat().st_mode & 0o777 == 0o600
 
 
-def _kept(folder: Path) -> tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]:
+@pytest.mark.e2e
+def test_a_stack_that_was_killed_comes_back_with_its_user_keys_and_credentials(tmp_path: Path) -> None:
+    before = _kept(tmp_path, "emulator", signal.SIGKILL)
+    after = _kept(tmp_path, "emulator")
+
+    assert before == after
+    assert (tmp_path / "emulator").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "fresh"), [([], {}, False), ([], {"FRESH": "1"}, True), (["--fresh"], {}, True)]
+)
+def test_a_stack_starts_anew_when_it_is_told_to(
+    arguments: list[str], environ: dict[str, str], fresh: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FRESH", raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    options, _ = stack._parse_options([*arguments, "--port", "0", "--engine", "emulator"])
+
+    assert options.fresh is fresh
+
+
+def _kept(folder: Path, engine: str, end: int = 0) -> tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]:
     """What has to be the same after a restart; the call has the service open what it sealed before."""
-    with run_stack(environ=CLEAN, engine="dynamodb-local", folder=folder) as content:
+    with run_stack(environ=CLEAN, engine=engine, folder=folder) as content:
         base = content["base_url"]
         public_key = requests.get(f"{base}/bank/public_key", timeout=5).text
         authorize = {"bic": "DEMOGB21", "scopes": ["account.list"]}
@@ -284,4 +309,6 @@ def _kept(folder: Path) -> tuple[dict[str, str], str, int, dict[str, Any], dict[
         answer = requests.post(f"{base}/tpp/authorize", json=authorize, headers=caller, timeout=20)
         page = requests.get(answer.json()["redirect_url"], timeout=20)
         programmes = content["programme"], content["other_programme"]
+        if end:
+            os.kill(content["pid"], end)
         return content["user"], public_key, page.status_code, *programmes

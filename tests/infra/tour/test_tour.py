@@ -47,7 +47,7 @@ def test_a_repeat_is_accepted_and_taken_once(receiver: EventReceiver) -> None:
 
     assert receiver.wait_for_event("test").message_id == "m1"
     assert receiver.count == 1
-    with pytest.raises(TourFailed, match="no event test came"):
+    with pytest.raises(TourFailed, match="no test event arrived"):
         receiver.wait_for_event("test")
 
 

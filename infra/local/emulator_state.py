@@ -1,0 +1,238 @@
+"""The emulator's state on disk: tables, queues, secrets and key material in one SQLite file.
+
+After each request that changes something, the difference is committed before the response is sent. So nothing that was
+confirmed is lost when the emulator is killed, and tables, keys and queues always fit together. Stored records are
+sealed with a data key, which a KMS key wraps and a secret holds: without both they could not be read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from infra.local.moto_patches import attribute_value
+from infra.local.stackfile import display_path
+
+ACCOUNT = "123456789012"
+VERSION = 1
+"""The version of the file's format; a file of a later one is refused."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS entries (
+    kind TEXT NOT NULL, place TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, place, key)
+) WITHOUT ROWID
+"""
+_DYNAMODB, _SQS, _SECRETS = "DynamoDB_20120810.", "AmazonSQS.", "secretsmanager."
+_READING = ("Get", "List", "Describe", "Query", "Scan", "BatchGet", "TransactGet")
+Key = dict[str, Any]
+
+
+class StateUnusable(Exception):
+    """The file cannot be used; the message gives the remedy. It is left unchanged."""
+
+
+class EmulatorState:
+    """The state at ``path``, a file in a private folder, which is created if missing. Raises: StateUnusable."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._messages: dict[str, dict[str, str]] = {}
+        try:
+            self._file = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            path.chmod(0o600)
+            self._open()
+        except sqlite3.DatabaseError:
+            raise StateUnusable(f"{display_path(path)} is damaged: {_REMEDY}") from None
+
+    def _open(self) -> None:
+        (version,) = self._file.execute("PRAGMA user_version").fetchone()
+        if version > VERSION:
+            raise StateUnusable(
+                f"{display_path(self._path)} was written by a later release: use that release again, or {_FRESH}"
+            )
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute("PRAGMA synchronous = NORMAL")
+        self._file.execute(_SCHEMA)
+        self._file.execute(f"PRAGMA user_version = {VERSION}")
+        ((found,),) = self._file.execute("PRAGMA quick_check(1)").fetchall()
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+
+    def restore(self) -> None:
+        """Restore the secrets, and have moto restore keys, tables and queues when they are created."""
+        _derive_keys(bytes.fromhex(self._seed()))
+        for region, name, value in self._rows("secret"):
+            _backend("secretsmanager", region).create_secret(
+                name=name,
+                secret_string=value,
+                secret_binary=None,
+                description=None,
+                tags=None,
+                kms_key_id=None,
+                client_request_token=None,
+                replica_regions=[],
+                force_overwrite=False,
+            )
+        _after_creation("moto.dynamodb.models", "DynamoDBBackend.create_table", self._fill_table)
+        _after_creation("moto.sqs.models", "SQSBackend.create_queue", self._fill_queue)
+
+    def record_call(self, target: str, body: bytes) -> None:
+        """Save the changes of the call ``target`` (``AmazonSQS.SendMessage``, for example) with its ``body``."""
+        service, _, action = target.rpartition(".")
+        if action.startswith(_READING):
+            return
+        changes: list[tuple[str, str, str, str | None]] = []
+        if f"{service}." == _DYNAMODB:
+            changes = [_item_change(table, key) for table, key in _touched(action, json.loads(body))]
+        elif f"{service}." == _SQS:
+            changes = [*self._message_changes()]
+        elif f"{service}." == _SECRETS:
+            changes = [*_secret_changes()]
+        if changes:
+            self._write(changes)
+
+    def _write(self, changes: Iterable[tuple[str, str, str, str | None]]) -> None:
+        self._file.execute("BEGIN")
+        for *place, value in changes:
+            if value is None:
+                self._file.execute("DELETE FROM entries WHERE kind = ? AND place = ? AND key = ?", place)
+            else:
+                self._file.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", (*place, value))
+        self._file.execute("COMMIT")
+
+    def _rows(self, kind: str, place: str | None = None) -> list[tuple[str, str, str]]:
+        where, values = ("", (kind,)) if place is None else (" AND place = ?", (kind, place))
+        return self._file.execute(f"SELECT place, key, value FROM entries WHERE kind = ?{where}", values).fetchall()  # noqa: S608 - no value is part of it
+
+    def _seed(self) -> str:
+        """The seed from which key material and key ids are derived."""
+        if not self._rows("seed"):
+            self._write([("seed", "", "", secrets.token_hex(32))])
+        return self._rows("seed")[0][2]
+
+    def _fill_table(self, table: Any) -> None:
+        from moto.dynamodb.exceptions import MockValidationException
+
+        keys = {each for each in (table.hash_key_attr, table.range_key_attr) if each}
+        for _, _, text in self._rows("item", table.name):
+            item = json.loads(text)
+            if not keys <= item.keys():
+                raise MockValidationException(f"the stored table {table.name} has another key: {_FRESH}")
+            table.put_item(item)
+
+    def _fill_queue(self, queue: Any) -> None:
+        from moto.sqs.models import Message
+
+        if queue.name in self._messages:  # it existed before
+            return
+        for _, number, text in self._rows("message", queue.name):
+            kept = json.loads(text)
+            message = Message(number, kept["body"])
+            message.mark_sent(delay_seconds=0)
+            message.delayed_until = kept["delayed_until"]
+            queue.add_message(message)
+        self._messages[queue.name] = {number: text for _, number, text in self._rows("message", queue.name)}
+
+    def _message_changes(self) -> Iterator[tuple[str, str, str, str | None]]:
+        for queue in [each for backend in _backends("sqs") for each in backend.queues.values()]:
+            before = self._messages.get(queue.name, {})
+            now = {each.id: before.get(each.id) or _message_text(each) for each in queue._messages}  # noqa: SLF001 - moto has no other way
+            for number in now.keys() - before.keys():
+                yield "message", queue.name, number, now[number]
+            for number in before.keys() - now.keys():
+                yield "message", queue.name, number, None
+            self._messages[queue.name] = now
+
+
+_FRESH = "start anew with `make run FRESH=1`, which removes it"
+_REMEDY = f"restore a copy of it, or {_FRESH}"
+
+
+def _message_text(message: Any) -> str:
+    return json.dumps({"body": message.body, "delayed_until": message.delayed_until})
+
+
+def _touched(action: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Key]]:
+    """The tables and keys of a writing call; a put's key is in its item."""
+    if action == "TransactWriteItems":
+        for (operation,) in (each.values() for each in request["TransactItems"]):
+            yield operation["TableName"], operation.get("Key") or operation.get("Item") or {}
+    elif action == "BatchWriteItem":
+        for table, operations in request["RequestItems"].items():
+            for (operation,) in (each.values() for each in operations):
+                yield table, operation.get("Key") or operation["Item"]
+    elif action in ("PutItem", "UpdateItem", "DeleteItem"):
+        yield request["TableName"], request.get("Key") or request["Item"]
+
+
+def _item_change(name: str, attributes: Key) -> tuple[str, str, str, str | None]:
+    """The change that makes the stored item equal to the table's."""
+    from moto.dynamodb.models.dynamo_type import DynamoType
+
+    (table,) = [backend.tables[name] for backend in _backends("dynamodb") if name in backend.tables]
+    key = [attributes[each] for each in (table.hash_key_attr, table.range_key_attr) if each]
+    item = table.get_item(*map(DynamoType, key))
+    value = item and json.dumps({each: attribute_value(value) for each, value in item.attrs.items()})
+    return "item", name, json.dumps(key), value or None
+
+
+def _secret_changes() -> Iterator[tuple[str, str, str, str | None]]:
+    for backend in _backends("secretsmanager"):
+        for secret in backend.secrets.values():
+            version = secret.versions.get(secret.default_version_id) or {}
+            if (value := version.get("secret_string")) is not None:
+                yield "secret", backend.region_name, secret.name, value
+
+
+def _backend(service: str, region: str) -> Any:
+    from moto.backends import get_backend
+
+    backends: Any = get_backend(service)  # type: ignore[call-overload]
+    return backends[ACCOUNT][region]
+
+
+def _backends(service: str) -> list[Any]:
+    """The backends of a service that are in use."""
+    from moto.backends import get_backend
+
+    backends: Any = get_backend(service)  # type: ignore[call-overload]
+    return list(backends[ACCOUNT].values())
+
+
+def _after_creation(module: str, method: str, fill: Callable[[Any], None]) -> None:
+    """Patch a creating method of moto, so that what it returns is filled first."""
+    from importlib import import_module
+
+    owner, _, name = method.partition(".")
+    kind = getattr(import_module(module), owner)
+    real = getattr(kind, name)
+
+    def create(*arguments: Any, **options: Any) -> Any:
+        made = real(*arguments, **options)
+        fill(made)
+        return made
+
+    setattr(kind, name, create)
+
+
+def _derive_keys(seed: bytes) -> None:
+    """Make moto derive the material and id of each KMS key from the seed and the key's description."""
+    from moto.kms import models
+
+    class Key(models.Key):
+        __module__ = models.__name__  # moto derives the service from it
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.key_material = hmac.digest(seed, self.description.encode(), hashlib.sha256)
+            self.id = str(uuid.UUID(bytes=hashlib.sha256(self.key_material).digest()[:16], version=4))
+            self.arn = f"{self.arn.rpartition('/')[0]}/{self.id}"
+
+    models.Key = Key  # type: ignore[misc]
