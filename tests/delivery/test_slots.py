@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
-from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, read_free_slots
+from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, Slot, read_free_slots
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
 from tests.conftest import DYNAMODB_ENDPOINT
@@ -153,6 +153,14 @@ def test_a_dead_workers_slot_is_free_when_its_time_is_over(world: World, worker:
     world.clock.advance(1)
     assert free(world, name) == SLOTS
     begun(worker, record(world, receiver=name))
+
+
+@pytest.mark.parametrize("now", [0, 1_772_000_000])
+def test_a_slots_item_expires_a_day_after_its_last_use(now: int) -> None:
+    slot = Slot("bank#1#notices", 0)
+
+    assert slot.take(now).set["expires_at"] == now + 86400
+    assert slot.free(now + 60).set["expires_at"] == now + 60 + 86400
 
 
 def test_an_overtaken_attempt_does_not_free_a_slot(world: World, worker: Worker, name: str) -> None:
