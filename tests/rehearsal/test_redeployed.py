@@ -129,7 +129,7 @@ def test_tearing_down_leaves_nothing_of_the_application_but_its_logs_and_all_of_
     assert "ApiLogRole" in of_the_account  # of the resources: API Gateway's role for the logs of the whole account
     assert {kind: parts for kind, parts in left.items() if parts and kind != "logs"} == {}
     kept = {name for name, days in after["logs"].items() if days and "causeway-dev" in name}
-    assert kept == {"/aws/lambda/causeway-dev"}  # Chalice leaves logs, and has them kept for ever
+    assert kept == {"/aws/lambda/causeway-dev", "/aws/apigateway/causeway-dev"}  # Chalice leaves its own for ever
     assert of_stage(after, "causeway-prod") == of_stage(before_tearing_down, "causeway-prod")
     assert "causeway-dev-clients" in boto3.client("dynamodb").list_tables()["TableNames"]
 
