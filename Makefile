@@ -16,10 +16,10 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-emulator localstack test-openapi chaos docs postman screenshots bench capacity volume lint format lock package rehearse deploy clean
+.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos docs postman screenshots bench capacity volume lint format lock package rehearse deploy clean
 
 help: ## List all targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 # Stages run on 3.11: it comes first, so that what is tested and packaged here is what runs there.
 environment: ## Create the virtual environment .venv; targets that need it do so automatically
@@ -44,7 +44,13 @@ test-pages: environment ## Visit all states of all pages in Chromium: accessibil
 	@exec $(PYTHON) -m pytest tests/browser
 
 test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
-	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m pytest -m "dynamodb or e2e"
+	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "dynamodb or e2e"
+
+test-dynoxide: environment ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide)
+	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "dynamodb or e2e"
+
+install-dynoxide: environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
+	@exec $(PYTHON) -m infra.local.dynoxide
 
 test-emulator: environment ## Run all end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1
 	@exec $(PYTHON) -m tests.endpoint
@@ -75,7 +81,7 @@ capacity: environment ## Compute the costs and limits of docs/capacity.md
 	@exec $(PYTHON) -m infra.capacity
 
 volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; takes minutes)
-	@exec $(PYTHON) -m infra.local.dynamodb_local -- $(PYTHON) -m tests.volume
+	@exec $(PYTHON) -m tests.volume
 
 lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/ruff check .

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -25,8 +25,8 @@ os.environ.update(
     AWS_REGION="eu-west-1",
     STAGE="local",
 )
-DYNAMODB_ENDPOINT = os.environ.get("AWS_ENDPOINT_URL_DYNAMODB")
-"""DynamoDB Local, when ``make test-dynamodb`` runs the tests."""
+DYNAMODB_ENGINE = os.environ.get("DYNAMODB_ENGINE", "")
+"""What ``make test-dynamodb`` and ``make test-dynoxide`` run the tests on; each process starts its own."""
 os.environ.update(endpoint.credentials(ENDPOINT))
 for variable in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "PORT", "PUBLIC_URL", "BANK_API_URL", "AWS_PROFILE"):
     os.environ.pop(variable, None)
@@ -78,20 +78,22 @@ def resources(leak_watch: Watch) -> Iterator[None]:
     """
     from moto import mock_aws
 
+    from infra.local.engines import DYNAMODB_ENGINES
     from infra.local.resources import create_resources
 
     lean_emulator.install()
-    with mock_aws():
-        if DYNAMODB_ENDPOINT:
-            os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = DYNAMODB_ENDPOINT
-        with _nothing_expires() if DYNAMODB_ENDPOINT else nullcontext():
-            create_resources(emulated=True, dynamodb_apart=bool(DYNAMODB_ENDPOINT))
+    with mock_aws(), ExitStack() as ending:
+        if DYNAMODB_ENGINE:
+            engine = ending.enter_context(DYNAMODB_ENGINES[DYNAMODB_ENGINE]())
+            os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.wait()
+        with _nothing_expires() if DYNAMODB_ENGINE else nullcontext():
+            create_resources(emulated=True, dynamodb_apart=bool(DYNAMODB_ENGINE))
         yield
         leak_watch.search_tables()
 
 
 def _nothing_expires() -> AbstractContextManager[Any]:
-    """DynamoDB Local removes what has expired by the machine's clock, which is far ahead of the tests'."""
+    """A real engine removes what has expired by the machine's clock, which is far ahead of the tests'."""
     return patch("infra.local.resources.expire_items")
 
 

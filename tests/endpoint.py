@@ -21,7 +21,7 @@ from botocore.exceptions import ClientError, WaiterError
 
 from infra import command
 from infra.local import engines
-from infra.local.dynamodb_local import EngineFailed
+from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import REGION
 from infra.local.resources import STACK
 

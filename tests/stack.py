@@ -14,7 +14,7 @@ from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
 from tests.cards.leak_watch import none_of
 from tests.cards.stack_search import read_in_stack
-from tests.conftest import DYNAMODB_ENDPOINT, ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE, ENDPOINT
 from tests.e2e.parties import Tpp
 from tests.endpoint import of_a_stack
 
@@ -32,13 +32,12 @@ def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
     In the end nobody can read card data in its tables or its log.
     """
     from infra.local.background import run_stack
-    from infra.local.dynamodb_local import DynamoDBLocal
+    from infra.local.engines import DYNAMODB_ENGINES
 
     environ = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     with ExitStack() as ending:
-        if DYNAMODB_ENDPOINT and not ENDPOINT:
-            engine = DynamoDBLocal()
-            ending.callback(engine.stop)
+        if DYNAMODB_ENGINE and not ENDPOINT:
+            engine = ending.enter_context(DYNAMODB_ENGINES[DYNAMODB_ENGINE]())
             environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.wait()
         log = ending.enter_context(stack_log.open("wb"))
         content = ending.enter_context(run_stack(environ=environ, output=log, elsewhere=of_a_stack(ENDPOINT)))

@@ -1,4 +1,4 @@
-"""The stack's engines: the bundled emulator, LocalStack or another endpoint, with or without DynamoDB Local.
+"""The stack's engines: the bundled emulator, LocalStack or another endpoint, with or without a separate DynamoDB.
 
 An engine is described entirely by environment variables that boto3 understands, so the service, the seed, the
 operator's command line and the tests need not know which engine they use.
@@ -16,13 +16,16 @@ from typing import IO, Any
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
-from infra.local.dynamodb_local import DynamoDBLocal, EngineFailed
+from infra.local import dynoxide
+from infra.local.dynamodb_engine import DynamoDBEngine, EngineFailed
+from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.process import ChildFailed, ChildProcess, python_command
 from infra.local.stackfile import CREDENTIALS, ROOT, SETTINGS, display_path, endpoints
 
 REGION = "eu-west-1"
-ENGINES = ("emulator", "dynamodb-local")
-_FOLDERS = {"emulator": "emulator", "dynamodb-local": "dynamodb"}
+DYNAMODB_ENGINES: Mapping[str, type[DynamoDBEngine]] = {"dynoxide": dynoxide.Dynoxide, "dynamodb-local": DynamoDBLocal}
+ENGINES = ("emulator", *DYNAMODB_ENGINES)
+_FOLDERS = {"emulator": "emulator", "dynoxide": "dynoxide", "dynamodb-local": "dynamodb"}
 _STATE, _LOCK = "emulator.sqlite3", "lock"
 
 _FAKE_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
@@ -48,7 +51,7 @@ class Engines:
         self._environ = environ
         self._engine = engine
         self._emulator: ChildProcess | None = None
-        self._dynamodb: DynamoDBLocal | None = None
+        self._dynamodb: DynamoDBEngine | None = None
         self._lock: IO[str] | None = None
         if environ.get("LOCALSTACK") == "1":
             environ.setdefault("AWS_ENDPOINT_URL", localstack_address())
@@ -77,7 +80,7 @@ class Engines:
 
     @property
     def dynamodb_engine(self) -> str | None:
-        """The separate DynamoDB engine, ``dynamodb-local`` or ``endpoint``; ``None`` if there is none."""
+        """The separate DynamoDB engine, one of ``DYNAMODB_ENGINES`` or ``endpoint``; ``None`` if there is none."""
         if self._dynamodb is not None:
             return self._engine
         return "endpoint" if self.has_own_dynamodb else None
@@ -120,14 +123,17 @@ class Engines:
             if fresh:
                 raise EngineFailed("FRESH=1 removes the data of this stack's own engines; this engine is another's")
             return
+        dynamodb = DYNAMODB_ENGINES.get(self._engine)
+        if dynamodb:
+            dynamodb.program()  # if it is missing, FRESH=1 has removed nothing
         self._lock = _lock(self.data)
         try:
             _prepare(self.data, fresh=fresh, has_keys=self.is_emulated)
             if self.is_emulated:
                 command = python_command("infra.local.emulator", "--state", str(self.data / _STATE))
                 self._emulator = ChildProcess(command, environ=self._environ, output=subprocess.PIPE, folder=ROOT)
-            if self._engine == "dynamodb-local":
-                self._dynamodb = DynamoDBLocal(self.data)
+            if dynamodb:
+                self._dynamodb = dynamodb(self.data)
         except EngineFailed:
             self.stop()
             raise
@@ -181,6 +187,24 @@ def _read_address(emulator: ChildProcess) -> str:
     if not line.startswith("http"):
         raise EngineFailed(line)
     return line
+
+
+def choose_engine(environ: Mapping[str, str]) -> tuple[str, str]:
+    """The engine for a stack whose user named none, and a remark for the user, which may be empty.
+
+    It is dynoxide if the PATH has the tested version and ``environ`` names no running engine.
+    """
+    if environ.get("LOCALSTACK") == "1" or any(name in environ for name in _HONOURED):
+        return ENGINES[0], ""
+    version = dynoxide.installed_version()
+    if version == dynoxide.VERSION:
+        return "dynoxide", ""
+    if version is None:
+        return ENGINES[0], ""
+    return ENGINES[0], (
+        f"the dynoxide on the PATH is version {version}, not {dynoxide.VERSION}, so the built-in engine is used; "
+        "`make install-dynoxide` installs the tested version"
+    )
 
 
 def check_engine(engine: str) -> None:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from infra import command
 from infra.local import logfile, stackfile, terminal_log
-from infra.local.dynamodb_local import EngineFailed
-from infra.local.engines import ENGINES, Engines, check_engine
+from infra.local.dynamodb_engine import EngineFailed
+from infra.local.engines import ENGINES, Engines, check_engine, choose_engine
 from infra.local.process import call_with_parents_end
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ def _explain_port(port: int, error: OSError) -> str:
 def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     parser = command.parser("infra.local", __doc__)
     parser.add_argument("--port", default=os.environ.get("PORT") or str(DEFAULT_PORT), help="0 for any free one")
-    parser.add_argument("--engine", default=os.environ.get("ENGINE") or ENGINES[0], help=f"one of {', '.join(ENGINES)}")
+    parser.add_argument("--engine", default=os.environ.get("ENGINE"), help=f"one of {', '.join(ENGINES)}")
     parser.add_argument("--stack-file", type=Path, default=stackfile.location(), help="where to write the seeded data")
     parser.add_argument("--fresh", action="store_true", help="remove existing data first (FRESH=1)")
     parser.add_argument("--quiet", action="store_true", help="do not print credentials, only that the stack is ready")
@@ -284,9 +284,10 @@ def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     file = given.stack_file.absolute()
     if file.exists() and not file.is_file():  # e.g. /dev/null, which would be replaced and later removed
         raise StartFailed(f"{file} is not a file that can be replaced")
-    options = StackOptions(
-        int(given.port), given.engine, file, given.quiet, given.fresh or os.environ.get("FRESH") == "1"
-    )
+    engine, remark = (given.engine, "") if given.engine else choose_engine(os.environ)
+    if remark:
+        print(f"causeway: {remark}.", file=sys.stderr)
+    options = StackOptions(int(given.port), engine, file, given.quiet, given.fresh or os.environ.get("FRESH") == "1")
     return options, given.end_with_stdin
 
 

@@ -18,7 +18,7 @@ if ! cmp --silent "$requirements" "$place/requirements.txt"; then
     cp "$requirements" "$place/requirements.txt"
 fi
 
-libraries=$(.venv/bin/python -c 'from infra.local.dynamodb_local import install; print(install())')
+libraries=$(.venv/bin/python -c 'from infra.local.dynamodb_local import fetch_engine; print(fetch_engine())')
 lib=$place/root/var/lib/localstack/lib
 engine=$lib/dynamodb-local/2
 rm -rf "$lib"

@@ -13,7 +13,7 @@ import requests
 from chalicelib.bootstrap import Hub
 from infra import command
 from infra.local.background import run_stack
-from infra.local.dynamodb_local import EngineFailed
+from infra.local.dynamodb_engine import EngineFailed
 from infra.tour.browser import Browser, approve_consent
 from tests.bench import against_bare, bulk, cards, cold_start, reports
 from tests.bench.against_bare import Make, bare

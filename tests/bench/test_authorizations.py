@@ -8,7 +8,7 @@ from tests.bench.against_bare import GOAL, bare, speed
 from tests.bench.authorizations import Authorizations
 from tests.bench.bare_authorization import BareAuthorization
 from tests.bench.same_calls import calls_of
-from tests.conftest import DYNAMODB_ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE
 from tests.world import World
 
 
@@ -23,7 +23,7 @@ def test_the_bare_script_makes_the_same_calls(world: World) -> None:
 
 
 @pytest.mark.dynamodb
-@pytest.mark.skipif(not DYNAMODB_ENDPOINT, reason="the emulator's speed says nothing")
+@pytest.mark.skipif(not DYNAMODB_ENGINE, reason="the emulator's speed says nothing")
 def test_authorizations_have_at_least_0_7_times_the_bare_scripts_speed(world: World) -> None:
     ours = Authorizations(world.hub, world.card_credentials)
     script, places = bare(BareAuthorization, world.hub), [ours.card() for _ in range(8)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any
 
-from tests.conftest import DYNAMODB_ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE
 from tests.openbanking.faults import items
 from tests.world import World
 
@@ -136,7 +136,7 @@ class Books:
 
 
 def _all(world: World, table: str) -> list[Item]:
-    return [*world.hub.store.scan(table)] if DYNAMODB_ENDPOINT else [*items(world, table)]
+    return [*world.hub.store.scan(table)] if DYNAMODB_ENGINE else [*items(world, table)]
 
 
 def _of(holders: Collection[int], rows: list[Item]) -> Iterator[Item]:

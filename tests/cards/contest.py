@@ -15,13 +15,13 @@ from unittest.mock import patch
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.store import Store
 from tests.cards.scenes import Envelope, Scene
-from tests.conftest import DYNAMODB_ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE
 
 T = TypeVar("T")
 
 MANY = 50
 PROCESSES = 5
-CLIENTS = 64 if DYNAMODB_ENDPOINT else 16
+CLIENTS = 64 if DYNAMODB_ENGINE else 16
 """So many move money at the same time."""
 UNDECIDED = (Status.CONFLICT, Status.IN_PROGRESS)
 
@@ -66,7 +66,7 @@ def codes(answers: Sequence[Envelope]) -> Counter[int | None]:
 
 @contextlib.contextmanager
 def _turns() -> Iterator[None]:
-    if DYNAMODB_ENDPOINT:
+    if DYNAMODB_ENGINE:
         yield
         return
     turn, call = threading.Lock(), Store._call

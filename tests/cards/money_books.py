@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from tests.conftest import DYNAMODB_ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE
 from tests.openbanking.faults import items
 from tests.world import World
 
@@ -198,4 +198,4 @@ def _sums(row: Item) -> dict[int, int]:
 
 
 def _all(world: World, table: str) -> list[Item]:
-    return [*world.hub.store.scan(table)] if DYNAMODB_ENDPOINT else [*items(world, table)]
+    return [*world.hub.store.scan(table)] if DYNAMODB_ENGINE else [*items(world, table)]

@@ -16,7 +16,7 @@ from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.money_books import MoneyBooks
 from tests.cards.scenes import BRITAIN, EUR, GBP, Envelope, Scene
-from tests.conftest import DYNAMODB_ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
@@ -51,7 +51,7 @@ def settle_down(scenes: Sequence[Scene]) -> None:
 def check(scene: Scene, *accounts: int) -> MoneyBooks:
     books = MoneyBooks(scene.world, accounts)
     books.check(at_rest=True)
-    if DYNAMODB_ENDPOINT:  # the emulator is not made for the threads of the proof
+    if DYNAMODB_ENGINE:  # the emulator is not made for the threads of the proof
         prove_ledger(scene.hub.store)
     return books
 

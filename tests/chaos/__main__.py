@@ -20,19 +20,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", default="", help="what everything is drawn from; one of its own when left out")
     parser.add_argument("--deliveries", type=int, default=1000, help="notices; payments and questions come on top")
     parser.add_argument("--kills", type=int, default=100, help="so many must have died, or the run proves nothing")
-    parser.add_argument("--parallel", type=int, default=1, help="workers at the same time, on DynamoDB Local only")
+    parser.add_argument("--parallel", type=int, default=1, help="workers at the same time, not on the emulator")
     parser.add_argument("--engine", choices=ENGINES, default="", help="what DynamoDB is; by default as it must be")
     parser.add_argument("--folder", type=Path, default=Path("build"), help="where the log and the transcript go")
     options = parser.parse_args(arguments)
     seed = options.seed or secrets.token_hex(4)
-    engine = options.engine or ENGINES[options.parallel > 1]
+    engine = options.engine or ("dynamodb-local" if options.parallel > 1 else ENGINES[0])
     note = ", not replayable: workers run in parallel" if options.parallel > 1 else ""
     print(f"SEED={seed} ENGINE={engine}{note}", flush=True)
     begun = time.monotonic()
     options.folder.mkdir(parents=True, exist_ok=True)
     log = options.folder / "chaos.log"
     log.write_text("")
-    run = Run(seed, Size(options.deliveries, options.parallel, engine == "dynamodb-local"), log)
+    run = Run(seed, Size(options.deliveries, options.parallel, engine), log)
     try:
         run.play()
         verdict = Verdict(run, log)

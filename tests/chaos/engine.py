@@ -1,4 +1,4 @@
-"""The storage and queues of a run, in simulated time: the emulator, with DynamoDB Local beside it where asked for."""
+"""The storage and queues of a run, in simulated time: the emulator, with another DynamoDB where asked for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import threading
 from typing import Any
 
-from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.emulator import Emulator, EmulatorServer, load_moto
+from infra.local.engines import DYNAMODB_ENGINES, ENGINES
 from infra.local.resources import create_resources
 from tests import lean_emulator
 from tests.manual_clock import ManualClock
@@ -18,8 +18,8 @@ ACCOUNT, REGION = "123456789012", "eu-west-1"
 class Engine:
     """Serves on this machine; ``environment`` leads boto3 there, in this process and in those of the workers."""
 
-    def __init__(self, clock: ManualClock, *, dynamodb_local: bool) -> None:
-        self._dynamodb = DynamoDBLocal() if dynamodb_local else None
+    def __init__(self, clock: ManualClock, engine: str = ENGINES[0]) -> None:
+        self._dynamodb = DYNAMODB_ENGINES[engine]() if engine in DYNAMODB_ENGINES else None
         self._server = EmulatorServer(Emulator(load_moto()))
         _simulate_time(clock)
         lean_emulator.install()
@@ -35,7 +35,7 @@ class Engine:
         if self._dynamodb:
             self.environment["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
         os.environ.update(self.environment)
-        create_resources(emulated=True, dynamodb_apart=dynamodb_local)
+        create_resources(emulated=True, dynamodb_apart=self._dynamodb is not None)
 
     def next_message(self, queue: str) -> float | None:
         """When a message of a queue can be received next, in Unix seconds; ``None`` when it has none."""

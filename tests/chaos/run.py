@@ -15,6 +15,7 @@ from chalicelib.bootstrap import Hub
 from chalicelib.delivery.delivery_record import DUE, Delivery
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
+from infra.local.engines import ENGINES
 from tests.chaos.engine import Engine
 from tests.chaos.lanes import Lane, Outcome, preload
 from tests.chaos.life import Order, Surroundings
@@ -47,7 +48,7 @@ class Size:
 
     deliveries: int
     lanes: int = 1
-    dynamodb_local: bool = False
+    engine: str = ENGINES[0]
 
     @property
     def consents(self) -> int:
@@ -106,7 +107,7 @@ class Run:
         self._draw = random.Random(f"{seed}/run")
         self.clock = ManualClock(START)
         preload()
-        self._engine = Engine(self.clock, dynamodb_local=size.dynamodb_local)
+        self._engine = Engine(self.clock, size.engine)
         verify_in(self.clock.now)
         self.ledger = Ledger(seed)
         self._banks = {version: Receivers(self.ledger) for version in (1, 2)}

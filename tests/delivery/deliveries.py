@@ -15,7 +15,7 @@ from chalicelib.delivery.schedule import HOUR, MINUTE, PLANS, Kind
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import Conflict
-from tests.conftest import DYNAMODB_ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE
 from tests.world import World
 
 DECIDED = (5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR)
@@ -85,7 +85,7 @@ def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
 
     On the emulator they are made in turn: it is not made for threads.
     """
-    turn = contextlib.nullcontext() if DYNAMODB_ENDPOINT else threading.Lock()
+    turn = contextlib.nullcontext() if DYNAMODB_ENGINE else threading.Lock()
     barrier = threading.Barrier(len(calls))
 
     def made(call: Callable[[], Any]) -> Any:

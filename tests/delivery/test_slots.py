@@ -8,7 +8,7 @@ from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, Slot, read_free_slots
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
-from tests.conftest import DYNAMODB_ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE
 from tests.delivery.deliveries import Receiver, begun, contest, fail, record
 from tests.world import World
 
@@ -191,7 +191,7 @@ def test_of_many_workers_one_gets_a_delivery(world: World, worker: Worker, name:
 
 
 def test_many_workers_never_take_more_slots_than_there_are(world: World, worker: Worker, name: str) -> None:
-    workers = 16 if DYNAMODB_ENDPOINT else SLOTS + 2
+    workers = 16 if DYNAMODB_ENGINE else SLOTS + 2
     ids = [record(world, receiver=name) for _ in range(workers)]
     claims = contest([lambda each=each: worker.begin(each) for each in ids])  # type: ignore[misc]
 

@@ -21,7 +21,7 @@ from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import WIDTH
-from tests.conftest import DYNAMODB_ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE
 from tests.delivery.deliveries import Receiver, begun, fail, intended, noting, record
 from tests.figures import counted
 from tests.volume.loading import BATCH
@@ -174,7 +174,7 @@ def sweeper(world: World, taken: list[str]) -> Sweeper:
 @pytest.fixture
 def many(world: World) -> Iterator[int]:
     """So many due deliveries: ten thousand; on the emulator, which is slow, four hundred."""
-    count = 10_000 if DYNAMODB_ENDPOINT else 400
+    count = 10_000 if DYNAMODB_ENGINE else 400
     items = list(records(world.hub.delivery.outbox, count, count, world.clock.time()))
     batches = [items[start : start + BATCH] for start in range(0, count, BATCH)]
     write(world, [[{"PutRequest": {"Item": item}} for item in batch] for batch in batches])
@@ -200,7 +200,7 @@ def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
 
     assert queued == len(taken) == len(set(taken))
     assert {f"volume-{number:015}" for number in range(many)} <= set(taken)
-    assert trips.made < (60 if DYNAMODB_ENDPOINT else 5)
+    assert trips.made < (60 if DYNAMODB_ENGINE else 5)
     assert trips.calls > many // Queue.BATCH
 
 

@@ -1,6 +1,6 @@
 """A million records, of which a hundred are due, and what it takes to queue those.
 
-To be run on DynamoDB Local (``make volume``). The queue is the emulator's, in this process.
+The tables are in a DynamoDB Local of its own, the queue is the emulator's, in this process.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from chalicelib.bootstrap import Hub
 from chalicelib.delivery.delivery_record import TABLE
 from chalicelib.foundation.settings import Settings
 from infra import command
+from infra.local.dynamodb_engine import EngineFailed
+from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.resources import create_resources
 from tests.volume.loading import load
 from tests.volume.records import records
@@ -38,15 +40,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--due", type=int, default=100)
     options = parser.parse_args(arguments)
-    if "AWS_ENDPOINT_URL_DYNAMODB" not in os.environ:
-        sys.exit("causeway: run this on DynamoDB Local, as `make volume` does.")
-    os.environ.update(ENVIRONMENT)
-    with mock_aws():
+    try:
+        return _measure(options.records, options.due)
+    except EngineFailed as error:
+        sys.exit(f"causeway: {error}.")
+
+
+def _measure(count: int, due: int) -> int:
+    with DynamoDBLocal() as engine, mock_aws():
+        os.environ.update(ENVIRONMENT | {"AWS_ENDPOINT_URL_DYNAMODB": engine.wait()})
         create_resources(emulated=True, dynamodb_apart=True)
         hub = Hub(Settings.from_environment(os.environ))
-        items = records(hub.delivery.outbox, options.records, options.due, hub.clock.time())
-        load(f"{hub.settings.prefix}-{TABLE}", items, _progress(options.records))
-        return _sweep(hub, options.records, options.due)
+        items = records(hub.delivery.outbox, count, due, hub.clock.time())
+        load(f"{hub.settings.prefix}-{TABLE}", items, _progress(count))
+        return _sweep(hub, count, due)
 
 
 def _sweep(hub: Hub, count: int, due: int) -> int:

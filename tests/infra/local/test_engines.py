@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from infra.local import engines
-from infra.local.dynamodb_local import EngineFailed
+from infra.local import dynoxide, engines
+from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import Engines
 
 
@@ -32,11 +32,25 @@ class NoChild:
         pass
 
 
+class NoDynamoDB(NoChild):
+    """Stands for a DynamoDB engine that is not started."""
+
+    def __init__(self, data: Path) -> None:
+        super().__init__(["dynamodb", str(data)])
+
+    @staticmethod
+    def program() -> list[str]:
+        return ["dynamodb"]
+
+    def wait(self) -> str:
+        return "http://127.0.0.1:6666"
+
+
 @pytest.fixture(autouse=True)
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     NoChild.commands = []
     monkeypatch.setattr(engines, "ChildProcess", NoChild)
-    monkeypatch.setattr(engines, "DynamoDBLocal", lambda data: NoChild(["dynamodb", str(data)]))
+    monkeypatch.setattr(engines, "DYNAMODB_ENGINES", dict.fromkeys(engines.DYNAMODB_ENGINES, NoDynamoDB))
     return NoChild.commands
 
 
@@ -97,6 +111,7 @@ def test_localstack_is_found_by_its_client(tmp_path: Path, commands: list[list[s
     [
         ("emulator", {}, "emulator"),
         ("dynamodb-local", {}, "dynamodb"),
+        ("dynoxide", {}, "dynoxide"),
         ("emulator", {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, "http-127-0-0-1-8001"),
     ],
 )
@@ -106,12 +121,12 @@ def test_every_engine_keeps_its_data_in_a_folder_of_its_own(
     with started_on(environ, engine, tmp_path) as started:
         assert (started.data, started.seed_file) == (tmp_path / folder, tmp_path / folder / "seed.json")
         assert commands[0][-2:] == ["--state", str(tmp_path / folder / "emulator.sqlite3")]
-        assert [each[1:] for each in commands[1:]] == [[str(tmp_path / folder)]] * (engine == "dynamodb-local")
+        assert [each[1:] for each in commands[1:]] == [[str(tmp_path / folder)]] * (engine != "emulator")
         assert started.has_own_dynamodb is (folder != "emulator")
     assert (tmp_path / folder).stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("engine", ["emulator", "dynamodb-local"])
+@pytest.mark.parametrize("engine", engines.ENGINES)
 def test_two_stacks_do_not_work_on_the_same_files(engine: str, tmp_path: Path) -> None:
     with started_on({}, engine, tmp_path), pytest.raises(EngineFailed, match="another stack uses the data in"):
         Engines({}, engine, tmp_path, fresh=True)
@@ -169,7 +184,7 @@ def test_an_engine_that_does_not_answer_is_named(tmp_path: Path, environ: dict[s
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EngineFailed, match="ENGINE must be one of emulator, dynamodb-local, not 'oracle'"):
+    with pytest.raises(EngineFailed, match="ENGINE must be one of emulator, dynoxide, dynamodb-local, not 'oracle'"):
         Engines({}, "oracle", tmp_path)
 
 
@@ -178,3 +193,57 @@ def test_calls_to_this_machine_go_through_no_proxy(tmp_path: Path) -> None:
     with started_on(environ, "emulator", tmp_path):
         assert environ["NO_PROXY"] == "example.com,127.0.0.1,localhost"
         assert environ["no_proxy"] == "127.0.0.1,localhost"
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
+    monkeypatch.setattr(dynoxide, "installed_version", lambda: version)
+
+
+def test_the_tested_dynoxide_is_used_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, dynoxide.VERSION)
+
+    assert engines.choose_engine({}) == ("dynoxide", "")
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [{"LOCALSTACK": "1"}, {"AWS_ENDPOINT_URL": "http://elsewhere"}, {"AWS_ENDPOINT_URL_DYNAMODB": "http://elsewhere"}],
+)
+def test_an_engine_that_runs_already_comes_before_dynoxide(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
+) -> None:
+    installed(monkeypatch, dynoxide.VERSION)
+
+    assert engines.choose_engine(environ) == ("emulator", "")
+
+
+def test_without_dynoxide_the_built_in_engine_is_used_and_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, None)
+
+    assert engines.choose_engine({}) == ("emulator", "")
+
+
+def test_another_dynoxide_is_not_used_and_a_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, "9.9.9")
+    engine, remark = engines.choose_engine({})
+
+    assert engine == "emulator"
+    assert remark == (
+        f"the dynoxide on the PATH is version 9.9.9, not {dynoxide.VERSION}, so the built-in engine is used; "
+        "`make install-dynoxide` installs the tested version"
+    )
+
+
+def test_an_engine_that_is_missing_is_told_of_before_a_fresh_start_removes_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> list[str]:
+        raise EngineFailed("there is no such program")
+
+    monkeypatch.setattr(NoDynamoDB, "program", staticmethod(missing))
+    (tmp_path / "dynoxide").mkdir()
+    (tmp_path / "dynoxide" / "dynoxide.sqlite3").write_text("kept")
+    with pytest.raises(EngineFailed, match="no such program"):
+        Engines({}, "dynoxide", tmp_path, fresh=True)
+
+    assert (tmp_path / "dynoxide" / "dynoxide.sqlite3").read_text() == "kept"

@@ -15,7 +15,7 @@ from threading import Thread
 import pytest
 
 from infra.local import engines
-from infra.local.dynamodb_local import EngineFailed
+from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import Engines
 from infra.local.stackfile import ROOT
 

@@ -20,7 +20,7 @@ import requests
 from infra.local import stack, stackfile
 from infra.local.background import run_stack
 from infra.local.server import take_port
-from tests.conftest import DYNAMODB_ENDPOINT, ENDPOINT
+from tests.conftest import DYNAMODB_ENGINE, ENDPOINT
 from tests.endpoint import of_a_stack
 from tests.local_stack import answering
 
@@ -264,7 +264,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
 
 
 @pytest.mark.dynamodb
-@pytest.mark.skipif(not DYNAMODB_ENDPOINT, reason="DynamoDB Local takes part in `make test-dynamodb`")
+@pytest.mark.skipif(not DYNAMODB_ENGINE, reason="DynamoDB Local takes part in `make test-dynamodb`")
 def test_a_stack_that_keeps_its_data_comes_back_with_its_user_keys_and_credentials(tmp_path: Path) -> None:
     before = _kept(tmp_path, "dynamodb-local")
     with run_stack(environ=CLEAN, folder=tmp_path) as between:
