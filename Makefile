@@ -28,7 +28,7 @@ environment: ## Create the virtual environment .venv; targets that need it do so
 			"$$found" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec "$$found" infra/environment.py $(VENV); \
 	done; echo "causeway: Python 3.11 or later is needed, and there is none on this machine." >&2; exit 1
 
-run: environment ## Start the whole service on this machine: PORT=8000 FRESH=1 ENGINE=dynamodb-local LOCALSTACK=1
+run: environment ## Start the whole service on this machine: PORT=8000 FRESH=1 ENGINE=dynoxide LOCALSTACK=1
 	@exec $(PYTHON) -m infra.local
 
 tour: environment ## Act as a TPP, a bank's customer and a cardholder; DETAIL=1 shows every request and response

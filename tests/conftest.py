@@ -113,7 +113,7 @@ def world(shared_world: World) -> Iterator[World]:
 
 @pytest.fixture
 def lines() -> Iterator[Lines]:
-    handler = log.logger()._logger.handlers[0]
+    handler = log.logger().handlers[0]
     assert isinstance(handler, logging.StreamHandler)
     stream = StringIO()
     before = handler.setStream(stream)

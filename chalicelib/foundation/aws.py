@@ -25,6 +25,7 @@ _CONFIG = Config(
     tcp_keepalive=True,
     parameter_validation=False,  # the store's own types are stricter, and DynamoDB validates requests anyway
     user_agent="causeway",  # botocore would assemble and clean a long one for every call
+    account_id_endpoint_mode="disabled",  # all calls of a client have one endpoint, see ``_keep_endpoint``
 )
 _HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))
 """Short timeouts for queues, because a caller is waiting; the sweeper sends messages that were not accepted."""
@@ -32,7 +33,22 @@ _HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))
 
 def client(service: str) -> Any:
     """A boto3 client with timeouts suited to a request."""
-    return boto3.client(service, config=_HURRIED if service == "sqs" else _CONFIG)
+    made = boto3.client(service, config=_HURRIED if service == "sqs" else _CONFIG)
+    _keep_endpoint(made)
+    return made
+
+
+def _keep_endpoint(made: Any) -> None:
+    """Have a client compute its endpoint once; botocore evaluates its rules for every call."""
+    resolver = made._ruleset_resolver  # noqa: SLF001 - botocore has no setting for it
+    compute = resolver.construct_endpoint
+
+    def compute_once(**call: Any) -> Any:
+        endpoint = compute(**call)
+        resolver.construct_endpoint = lambda **_: endpoint
+        return endpoint
+
+    resolver.construct_endpoint = compute_once
 
 
 _PURPOSE = {"purpose": "causeway-data-key"}

@@ -6,22 +6,50 @@ contain codes and cancel secrets).
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import sys
+import time
 import traceback
+from collections.abc import Mapping
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools import Logger
-from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
-
 _NAME = "causeway"
+_TRACE = "_X_AMZN_TRACE_ID"
+_bound: ContextVar[Mapping[str, Any]] = ContextVar("bound", default={})  # noqa: B039 - it is replaced, never changed
 
 
-class _Formatter(LambdaPowertoolsFormatter):
-    """Formats exceptions as code lines and types, because their messages may quote secrets."""
+class Formatter(logging.Formatter):
+    """One JSON object per line, in UTC.
 
-    def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is the standard library's
-        return format_exception(ei)
+    Exceptions are code lines and types, because their messages may quote secrets.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(record.created))
+        line = {
+            "level": record.levelname,
+            "message": record.msg,
+            "timestamp": f"{moment},{int(record.msecs):03}+0000",
+            "service": _NAME,
+            **_bound.get(),
+            **members_of(record),
+        }
+        if record.exc_info and record.exc_info[0]:
+            line |= {"exception": format_exception(record.exc_info), "exception_name": record.exc_info[0].__name__}
+        if trace := os.environ.get(_TRACE):
+            line["xray_trace_id"] = trace.partition(";")[0].removeprefix("Root=")
+        known = {name: value for name, value in line.items() if value is not None}
+        return json.dumps(known, default=str, separators=(",", ":"), ensure_ascii=False)
+
+
+def members_of(record: logging.LogRecord) -> Mapping[str, Any]:
+    """The members that the caller named, without those that are bound to the request."""
+    members: Mapping[str, Any] = vars(record).get("members", {})
+    return members
 
 
 def format_exception(ei: Any) -> str:
@@ -37,10 +65,15 @@ def format_exception(ei: Any) -> str:
 
 
 @cache
-def logger() -> Logger:
-    formatter = _Formatter(utc=True, serialize_stacktrace=False)
-    made = Logger(service=_NAME, logger_formatter=formatter, log_uncaught_exceptions=False)
-    made.remove_keys(["location"])  # it would always be this module
+def logger() -> logging.Logger:
+    """The service's logger, which writes to standard output."""
+    made = logging.getLogger(_NAME)
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(Formatter())
+    made.addHandler(handler)
+    made.setLevel(logging.INFO)
+    made.propagate = False  # Lambda's root logger would write every line again
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # no line has them
     return made
 
 
@@ -51,38 +84,51 @@ def set_level(level: str) -> None:
 
 def bind(**members: Any) -> None:
     """Add members to all later lines of this request."""
-    logger().thread_safe_append_keys(**members)
+    _bound.set({**_bound.get(), **members})
 
 
 def request_id() -> str | None:
     """The request id of the current log context."""
-    bound: str | None = logger().thread_safe_get_current_keys().get("request_id")
-    return bound
+    return _bound.get().get("request_id")
 
 
 def clear() -> None:
-    logger().thread_safe_clear_keys()
+    _bound.set({})
 
 
 def info(event: str, **members: Any) -> None:
-    logger().info(event, extra=members)
+    _write(logging.INFO, event, members)
 
 
 def warning(event: str, **members: Any) -> None:
-    logger().warning(event, extra=members)
+    _write(logging.WARNING, event, members)
 
 
 def audit(event: str, **members: Any) -> None:
     """Write a line regardless of the log level."""
-    line = logging.getLogger(_NAME)
-    line.handle(line.makeRecord(_NAME, logging.INFO, "", 0, event, (), None, extra=members))
+    logger().handle(_record(logging.INFO, event, members))
 
 
 def exception(event: str, **members: Any) -> None:
     """Log the exception being handled; its traceback contains code lines, but no values."""
-    logger().exception(event, extra=members)
+    _write(logging.ERROR, event, members, sys.exception())
 
 
 def defect(event: str, error: BaseException, **members: Any) -> None:
     """Log an exception that was handled earlier, in the same format as ``exception``."""
-    logger().error(event, exc_info=error, extra=members)
+    _write(logging.ERROR, event, members, error)
+
+
+def _write(level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None) -> None:
+    if logger().isEnabledFor(level):
+        logger().handle(_record(level, event, members, error))
+
+
+def _record(
+    level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None
+) -> logging.LogRecord:
+    """A record without the caller's place in the code, which takes longer to find than the rest."""
+    raised = (type(error), error, error.__traceback__) if error else None
+    record = logging.LogRecord(_NAME, level, "", 0, event, (), raised)
+    record.members = members
+    return record

@@ -106,10 +106,14 @@ def _fault_by_status(status: int | None) -> Blamed | None:
     return "caller" if status < _OWN_ERROR else "hub"
 
 
-WRITE_INTERVAL = 60  # how much time at least lies between two writings of an instance
-BATCH_SIZE = 100  # so many counters are written in one transaction
-WRITE_TIMEOUT = 2  # for so many seconds at most an answer waits until what was counted is written
-MAX_UNWRITTEN = 1000  # so many counters that could not be written are kept; the oldest are dropped
+WRITE_INTERVAL = 60
+"""The minimum number of seconds between two writes of an instance."""
+BATCH_SIZE = 100
+"""The maximum number of counters in one transaction."""
+WRITE_TIMEOUT = 2
+"""The maximum number of seconds by which a write delays a response."""
+MAX_UNWRITTEN = 1000
+"""The maximum number of counters kept after failed writes; the oldest are dropped."""
 
 
 class Measurements:

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from chalicelib.foundation import log
+
 LARGEST = 16 * 1024 * 1024
 """Maximum size of each log file in bytes."""
 API = "api"
@@ -33,7 +35,7 @@ class LogFile(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         line = copy.copy(record)
-        line.function = _function.get()
+        line.members = {**log.members_of(record), "function": _function.get()}
         try:
             self._write(self.format(line).encode() + b"\n")
         except OSError:
@@ -88,10 +90,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 def attach(path: Path) -> None:
     """Also write all subsequent log lines to ``path``."""
-    from chalicelib.foundation import log
-
-    logger = log.logger()
-    logger.addHandler(LogFile(path, logger.registered_formatter))
+    log.logger().addHandler(LogFile(path, log.Formatter()))
 
 
 def _older_path(path: Path) -> Path:

@@ -17,8 +17,6 @@ from chalicelib.foundation import log, metrics
 from infra.local import logfile
 
 VARIABLE = "LOG_FORMAT"
-_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
-"""The standard attributes of a log record; all others are members of the log line."""
 _STATUS_STYLES = {2: "green", 3: "cyan", 4: "yellow", 5: "bold red"}
 
 
@@ -32,7 +30,7 @@ class TerminalLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         request_id = log.request_id() or ""
-        members = {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        members = log.members_of(record)
         if record.levelno >= logging.WARNING:
             self._console.print(_describe_problem(record, members, request_id))
         elif record.getMessage() == "bank called" and logfile.is_api():
@@ -53,7 +51,7 @@ def wants_text(chosen: str, *, is_terminal: bool) -> bool:
 def attach() -> None:
     """Write the readable log to standard output from now on."""
     logger = log.logger()
-    logging.getLogger(logger.name).removeHandler(logger.registered_handler)
+    logger.removeHandler(logger.handlers[0])
     logger.addHandler(TerminalLog(Console(soft_wrap=True, highlight=False)))
     metrics.set_output(lambda _: None)
 

@@ -1,7 +1,8 @@
-"""The service's own relayed read, through the handler as API Gateway calls it."""
+"""The service's own relayed read and refresh, through the handler as API Gateway calls it."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -39,3 +40,21 @@ class Relayed:
         answer = self._app(self._event, None)
         if answer["statusCode"] != 200:
             raise AssertionError(answer["body"])
+
+
+class Refreshed:
+    """One ``POST /tpp/token`` after the other, each with the refresh token of the one before."""
+
+    def __init__(self) -> None:
+        import app
+
+        self._app = app.app
+        self._token = os.environ["BENCH_REFRESH"]
+
+    def __call__(self) -> None:
+        headers = {"x-api-key": os.environ["BENCH_CLIENT"], "content-type": "application/json"}
+        body = json.dumps({"grant_type": "refresh_token", "refresh_token": self._token})
+        answer = self._app(event("POST", "/tpp/token", headers, body), None)
+        if answer["statusCode"] != 200:
+            raise AssertionError(answer["body"])
+        self._token = json.loads(answer["body"])["refresh_token"]

@@ -11,6 +11,12 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chalicelib.bootstrap import Hub
+    from chalicelib.openbanking.records.client_record import Client
+    from chalicelib.openbanking.records.consents import TokenPair
 
 ROOT = Path(__file__).resolve().parents[2]
 _BIC = "BENCGB21"
@@ -47,7 +53,6 @@ def _furnish() -> None:
     from chalicelib.cards.protocol.values import API_VERSION
     from chalicelib.foundation.crypto import signatures
     from chalicelib.foundation.settings import Settings
-    from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
     from chalicelib.openbanking.records.bank_record import NewBank
     from infra.local.resources import create_resources
     from infra.programme import file, loading
@@ -59,14 +64,7 @@ def _furnish() -> None:
     client = hub.openbanking.clients.create(owner="bench@example.com", title="Bench").client
     domain = os.environ["BENCH_BANK"]
     hub.openbanking.banks.add(NewBank(_BIC, "Bench Bank", "GB", 1, domain, f"{domain}/authorize"))
-    request = NewAuthorizationRequest(
-        client.client_id, _BIC, 1, ("account.list",), client.callback_url, "reusable", str(uuid.uuid4()), None
-    )
-    authorization = hub.openbanking.authorization_requests.create(request, f"{domain}/authorize")
-    new = hub.openbanking.consents.new(authorization, {"ibans": ["GB33BUKB20201555555555"]}, 180)
-    hub.store.transact(new.operations)
-    pair, operations = hub.openbanking.consents.first_pair(new.consent)
-    hub.store.transact(operations)
+    pairs = [_consent(hub, client, domain) for _ in range(3)]
     hub.cards.keys.initialise()
     (plan, *_) = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
     credentials = {"api_version": API_VERSION, **asdict(plan.secrets["full"])}
@@ -77,9 +75,27 @@ def _furnish() -> None:
         "BENCH_CARD_API": json.dumps({**credentials, "card_id": created["data"]["card_id"]}),
         "BENCH_TABLE": f"{hub.settings.prefix}-clients",
         "BENCH_CLIENT": client.client_id,
-        "BENCH_BEARER": pair.access_token,
+        "BENCH_BEARER": pairs[0].access_token,
+        "BENCH_CONSENTS": f"{hub.settings.prefix}-consents",
+        "BENCH_REFRESH": pairs[1].refresh_token,
+        "BENCH_BARE_REFRESH": pairs[2].refresh_token,
         "BENCH_KEY": signatures.generate_private_pem(),
     }
+
+
+def _consent(hub: Hub, client: Client, domain: str) -> TokenPair:
+    """The tokens of a new consent of the client."""
+    from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
+
+    request = NewAuthorizationRequest(
+        client.client_id, _BIC, 1, ("account.list",), client.callback_url, "reusable", str(uuid.uuid4()), None
+    )
+    authorization = hub.openbanking.authorization_requests.create(request, f"{domain}/authorize")
+    new = hub.openbanking.consents.new(authorization, {"ibans": ["GB33BUKB20201555555555"]}, 180)
+    hub.store.transact(new.operations)
+    pair, operations = hub.openbanking.consents.first_pair(new.consent)
+    hub.store.transact(operations)
+    return pair
 
 
 def _child(module: str) -> subprocess.Popen[str]:

@@ -81,12 +81,12 @@ class Watch:
         from chalicelib.cards.requests import disclosure
         from chalicelib.delivery import event_sender
         from chalicelib.foundation.crypto.vault import Vault
-        from chalicelib.foundation.log import _Formatter
+        from chalicelib.foundation.log import Formatter
 
         with ExitStack() as patches:
             for owner, name, after in (
                 (BaseClient, "_make_api_call", self._called),
-                (_Formatter, "format", lambda line, *_: self._lines.append(line)),
+                (Formatter, "format", lambda line, *_: self._lines.append(line)),
                 (Application, "__call__", lambda answer, _, event, *__: self._asked(event, answer)),
                 (CardData, "seal", lambda _, data, card_id, field, text: self.note(field, text, card_id)),
                 (CardData, "open", lambda text, data, card_id, field, sealed: self.note(field, text, card_id)),

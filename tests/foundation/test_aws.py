@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import boto3
 import pytest
 from botocore.exceptions import ClientError
@@ -142,3 +144,14 @@ def test_clients_give_up_within_a_request() -> None:
     assert config.connect_timeout <= 2
     assert config.connect_timeout + config.read_timeout <= 10
     assert config.retries["total_max_attempts"] == 2
+
+
+def test_a_client_computes_its_endpoint_once() -> None:
+    client = aws.client("dynamodb")
+    provider = client._ruleset_resolver._provider
+    with patch.object(provider, "resolve_endpoint", wraps=provider.resolve_endpoint) as resolved:
+        for _ in range(3):
+            client.list_tables()
+
+    resolved.assert_called_once()
+    assert resolved.call_args.kwargs["AccountIdEndpointMode"] == "disabled"

@@ -26,8 +26,8 @@ _deserialize = _Deserializer().deserialize
 
 
 def pack(item: Mapping[str, Any]) -> Item:
-    return {name: serialize(value) for name, value in item.items()}
+    return {name: {"S": value} if type(value) is str else serialize(value) for name, value in item.items()}
 
 
 def unpack(item: Mapping[str, Any]) -> Item:
-    return {name: _deserialize(value) for name, value in item.items()}
+    return {name: value["S"] if "S" in value else _deserialize(value) for name, value in item.items()}

@@ -205,7 +205,7 @@ def test_a_view_gets_the_request_and_its_answer_carries_the_request_id() -> None
 
     @routes.get("/cancel/{secret}")
     def view(parts: str, found: Incoming) -> Response:
-        bound.append(log.logger().thread_safe_get_current_keys()["request_id"])
+        bound.append(log.request_id())
         return web.json_answer({"uri": found.uri, "parts": parts})
 
     answer = sent(site(routes), "GET", "/cancel/{secret}", {"X-Request-Id": ID})

@@ -33,12 +33,12 @@ def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     file = tmp_path / "stack.json"
     monkeypatch.setenv(stackfile.VARIABLE, str(file))
     path = logfile.log_path(file)
-    handler = logfile.LogFile(path, log.logger().registered_formatter)
+    handler = logfile.LogFile(path, log.Formatter())
     log.logger().addHandler(handler)
     with answering() as stack:
         stackfile.write(file, {**stack, "log": str(path)})
         yield path
-    log.logger()._logger.removeHandler(handler)
+    log.logger().removeHandler(handler)
     handler.close()
 
 

@@ -19,11 +19,11 @@ from tests.log_lines import Lines
 def path(tmp_path: Path) -> Iterator[Path]:
     """A file that everything that is logged is written to."""
     path = logfile.log_path(tmp_path / "local" / "stack.json")
-    before = list(log.logger()._logger.handlers)
+    before = list(log.logger().handlers)
     logfile.attach(path)
     yield path
-    for handler in set(log.logger()._logger.handlers) - set(before):
-        log.logger()._logger.removeHandler(handler)
+    for handler in set(log.logger().handlers) - set(before):
+        log.logger().removeHandler(handler)
         handler.close()
 
 

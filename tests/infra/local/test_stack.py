@@ -211,7 +211,7 @@ def test_no_signal_leaves_children_behind(
         time.sleep(0.05)
     assert not _answers(left)
     if number != signal.SIGKILL:
-        assert re.search(r"ending…\nended, data kept in .*/emulator/\n$", process.stdout.read())
+        assert re.search(r"ending…\nended, data kept in .*/(emulator|dynoxide)/\n$", process.stdout.read())
 
 
 def _answers(address: str) -> bool:
