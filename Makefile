@@ -8,6 +8,7 @@ MAKEFLAGS += --no-builtin-rules
 
 STAGE ?= dev
 EXAMPLES ?= 300
+COUNT ?= 100
 SEED ?= 2026
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -16,7 +17,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK
 
-.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos docs postman screenshots bench capacity volume lint format lock package rehearse deploy clean
+.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants docs postman screenshots bench capacity volume lint format lock package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +64,9 @@ test-openapi: environment ## Check a stack against the OpenAPI documents with ge
 
 chaos: environment ## Kill workers at random while receivers fail, and check that nothing is lost: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
+
+mutants: environment ## Put defects into core modules, one at a time; the unit tests must notice 95 of 100: SEED=2026 COUNT=100
+	@exec $(PYTHON) -m tests.mutants --seed $(SEED) --count $(COUNT)
 
 docs: environment ## Write the OpenAPI documents, docs/reference and the pages that the service shows at /docs
 	@$(PYTHON) -m infra.openapi

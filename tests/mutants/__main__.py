@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +44,9 @@ def _hunt(mutants: list[Mutant], processes: int) -> list[Outcome]:
     with tempfile.TemporaryDirectory(prefix="causeway-mutants-") as place, ThreadPoolExecutor(processes) as pool:
         hunts: SimpleQueue[Hunt] = SimpleQueue()
         for number in range(processes):
-            hunts.put(Hunt(Path(place) / str(number)))
+            hunts.put(hunt := Hunt(Path(place) / str(number)))
+        if failed := hunt.failure_without_mutant(processes):
+            sys.exit(f"causeway: {failed} fails without a mutant.")
 
         def one(mutant: Mutant) -> Outcome:
             hunt = hunts.get()

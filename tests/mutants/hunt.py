@@ -46,7 +46,12 @@ class Hunt:
         finally:
             self._write(file, before)
 
+    def failure_without_mutant(self, processes: int) -> str | None:
+        """The test that fails in the copy as it is, which would seem to kill every mutant."""
+        return self._failure(["--numprocesses", str(processes), "--dist", "loadscope", "tests"])
+
     def _failure(self, tests: list[str]) -> str | None:
+        """The first test that fails; ``None`` if all pass."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", UNIT, *tests]
         try:
             result = subprocess.run(
