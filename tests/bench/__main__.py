@@ -7,15 +7,18 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import requests
 
 from chalicelib.bootstrap import Hub
 from infra import command
+from infra.local import dynoxide
 from infra.local.background import run_stack
 from infra.local.dynamodb_engine import EngineFailed
+from infra.local.engines import ENGINES
 from infra.tour.browser import Browser, approve_consent
-from tests.bench import against_bare, bulk, cards, cold_start, reports
+from tests.bench import against_bare, bulk, cards, cold_start, idle, reports
 from tests.bench.against_bare import Make, bare
 from tests.bench.authorizations import Authorizations
 from tests.bench.bare import Bare
@@ -107,8 +110,8 @@ def _reports(hub: Hub, credentials: Mapping[str, str]) -> None:
             print(f"{name:29} a page of {reports.PAGE} from {rows:6} rows   {page}")
 
 
-def _latency() -> None:
-    with run_stack() as stack, requests.Session() as session:
+def _latency(engine: str) -> None:
+    with run_stack(engine=engine) as stack, requests.Session() as session:
         session.trust_env = False
         base, client = stack["base_url"], stack["client"]
         headers = {"X-Api-Key": client["client_id"]}
@@ -116,19 +119,35 @@ def _latency() -> None:
         url = session.post(f"{base}/tpp/authorize", json=asked, headers=headers).json()["redirect_url"]
         code = approve_consent(Browser(client["callback_url"], lambda *_: None), url).split("code=")[1].split("&")[0]
         tokens = session.post(f"{base}/tpp/token", json={"code": code}, headers=headers).json()
-        headers |= {"Authorization": f"Bearer {tokens['access_token']}"}
-        for path, what in (
-            ("/health", "no storage call"),
-            ("/tpp/consent", "one storage call"),
-            ("/tpp/accounts", "relayed to a demonstration bank in the same process"),
-        ):
+        bearer = headers | {"Authorization": f"Bearer {tokens['access_token']}"}
 
-            def call(path: str = path) -> None:
-                session.get(base + path, headers=headers).raise_for_status()
+        def get(path: str) -> None:
+            session.get(base + path, headers=bearer).raise_for_status()
 
+        def refresh() -> None:
+            asked = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+            answer = session.post(f"{base}/tpp/token", json=asked, headers=headers)
+            answer.raise_for_status()
+            tokens.update(answer.json())
+
+        calls: dict[str, tuple[Callable[[], None], str]] = {
+            "GET /health": (lambda: get("/health"), "no storage call"),
+            "GET /tpp/consent": (lambda: get("/tpp/consent"), "one storage call"),
+            "GET /tpp/accounts": (lambda: get("/tpp/accounts"), "relayed to a demonstration bank in the same process"),
+            "refresh": (refresh, "a read and a transaction"),
+        }
+        for name, (call, what) in calls.items():
             percentiles(call, 30)
             p50, p99 = percentiles(call, 500)
-            print(f"GET {path:14} p50 {p50:5.1f} ms   p99 {p99:5.1f} ms   {what}")
+            print(f"{engine:9} {name:17} p50 {p50:5.1f} ms   p99 {p99:5.1f} ms   {what}")
+
+
+def _idle() -> None:
+    if not Path("/proc/self/stat").exists():
+        print("an idle stack is not measured: this is not Linux")
+        return
+    with run_stack() as stack:
+        print(f"an idle stack, all processes     {idle.share_of_a_core(stack['pid']):.2%} of a core   (goal: 1 %)")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -139,7 +158,12 @@ def main(arguments: list[str] | None = None) -> None:
     _bulk()
     _cards()
     _on_dynamodb_local()
-    _latency()
+    _idle()
+    _latency(ENGINES[0])
+    if dynoxide.installed_version() == dynoxide.VERSION:
+        _latency("dynoxide")
+    else:
+        print("latency on dynoxide is not measured: `make install-dynoxide` installs it")
 
 
 if __name__ == "__main__":
