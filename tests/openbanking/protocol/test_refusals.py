@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from string import Formatter
 
 import pytest
@@ -88,19 +89,20 @@ def test_every_refusal_is_raised_somewhere(table: str) -> None:
     assert rows(TABLES[table]).keys() - used == set()
 
 
-def imported_as(module: str, table: str) -> set[str]:
+@cache
+def imported_as(module: str, table: str) -> frozenset[str]:
     """What a module calls a table of refusals."""
     package, _, last = table.rpartition(".")
-    return {
+    return frozenset(
         name.asname or name.name
         for node in ast.walk(tree(module))
         if isinstance(node, ast.ImportFrom) and node.module == package
         for name in node.names
         if name.name == last
-    }
+    )
 
 
-def name_of(node: ast.AST, tables: set[str]) -> str:
+def name_of(node: ast.AST, tables: frozenset[str]) -> str:
     """The row that an expression like ``refusals.STATE_USED`` names; nothing for others."""
     is_row = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in tables
     return node.attr if is_row and isinstance(node, ast.Attribute) else ""
