@@ -65,7 +65,7 @@ test-openapi: environment ## Check a stack against the OpenAPI documents with ge
 chaos: environment ## Kill workers at random while receivers fail, and check that nothing is lost: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
-mutants: environment ## Put defects into core modules, one at a time: the tests must notice them; SEED=2026 COUNT=100
+mutants: environment ## Put defects into core modules; the tests must notice them: SEED=2026 COUNT=100
 	@exec $(PYTHON) -m tests.mutants --seed $(SEED) --count $(COUNT)
 
 docs: environment ## Write the OpenAPI documents, docs/reference and the pages that the service shows at /docs
@@ -75,7 +75,7 @@ docs: environment ## Write the OpenAPI documents, docs/reference and the pages t
 postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
 	@exec $(PYTHON) -m infra.postman
 
-screenshots: environment ## Write screenshots of all pages to build/screenshots, wide and narrow, light and dark: ONLY=website
+screenshots: environment ## Write screenshots of all pages, wide and narrow, light and dark, to build/: ONLY=website
 	@exec $(PYTHON) -m tests.browser $(if $(ONLY),--only $(ONLY))
 
 bench: environment ## Measure processor time per request, cold starts, latency, and transfers per second (Java, Maven)
