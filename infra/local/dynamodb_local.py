@@ -20,6 +20,8 @@ POM = ROOT / "infra" / "dynamodb-local" / "pom.xml"
 INSTALLED = ROOT / ".local" / "dynamodb-local"
 OLDEST_JAVA = 17
 
+_SHORT_LIVED = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Java compiles quickly and collects garbage in one thread: the engine of a test run lives for minutes."""
 _MAIN = "software.amazon.dynamodb.services.local.main.ServerRunner"
 
 
@@ -64,7 +66,7 @@ class DynamoDBLocal(DynamoDBEngine):
     @staticmethod
     def program() -> list[str]:
         java, folder = find_java(), fetch_engine()
-        return [java, "-Xmx512m", f"-Djava.library.path={folder}", "-cp", f"{folder}/*", _MAIN]
+        return [java, *_SHORT_LIVED, f"-Djava.library.path={folder}", "-cp", f"{folder}/*", _MAIN]
 
     @staticmethod
     def _options(port: int, data: Path | None) -> list[str]:

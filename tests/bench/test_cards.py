@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.cards import GOALS, ratio
+from tests.bench.measures import MARGIN
 
 
 @pytest.mark.parametrize(("action", "goal"), GOALS.items())
 def test_dispatch_validation_and_serialisation_cost_a_few_times_the_json(action: str, goal: int) -> None:
-    assert ratio(action) <= goal
+    assert ratio(action) <= goal * MARGIN

@@ -275,9 +275,16 @@ class Scene:
         least = {"trans_link": asked["trans_link"], "amount": amount, "currency_ison": EUR}
         return self.data("simulateClearing", **least | members)
 
-    def block_pin(self, card_id: int, wrong: str = "0000") -> None:
-        """Three wrong PINs at an active card with a PIN."""
-        codes = [self.authorization(card_id=card_id, pin=wrong)["response_code"] for _ in range(3)]
+    def block_pin(self, card_id: int) -> None:
+        """Three wrong PINs at an active card with a PIN.
+
+        For one card in 10,000 a wrong PIN has the right PIN's verification value: then another one is wrong.
+        """
+        wrong, other = "0000", "0001"
+        first = self.authorization(card_id=card_id, pin=wrong)["response_code"]
+        if first == "00":
+            wrong, first = other, self.authorization(card_id=card_id, pin=other)["response_code"]
+        codes = [first, *(self.authorization(card_id=card_id, pin=wrong)["response_code"] for _ in range(2))]
         assert codes == ["55", "55", "75"], codes
 
     # -- external payments: ``address`` is a record as the interface shows it

@@ -9,6 +9,8 @@ import pytest
 from tests.bench.cold_start import GOALS, Packages, compare, events, unpacked
 from tests.bench.scene import scene
 
+MARGIN = 1.1
+"""Processors differ that much in the speed of what both do against that of Python code."""
 pytestmark = pytest.mark.rehearsal
 
 
@@ -22,9 +24,11 @@ def packages() -> Iterator[Packages]:
 def test_a_cold_start_takes_at_most_so_many_times_the_bare_scripts_processor_time(
     packages: Packages, request_line: str
 ) -> None:
-    measured = compare(packages, events()[request_line], GOALS[request_line])
+    limit = GOALS[request_line] * MARGIN
 
-    assert measured.ratio <= GOALS[request_line], str(measured)
+    measured = compare(packages, events()[request_line], limit)
+
+    assert measured.ratio <= limit, str(measured)
 
 
 def test_a_cold_start_writes_nothing_that_the_next_one_would_find(packages: Packages) -> None:
