@@ -10,6 +10,7 @@ from dataclasses import dataclass
 MARGIN = 1.5
 """Tests allow this times a goal: processors differ that much in the speed of ``json`` against that of Python code."""
 
+
 @dataclass(frozen=True)
 class Ratio:
     """Medians of the bare script and of the service, in milliseconds, and the median of the ratios pair by pair."""
