@@ -9,7 +9,8 @@ import pytest
 from chalicelib.delivery import journal, recorded_headers
 from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.pages import cookie
-from chalicelib.openbanking.records.clients import _REPEATED_SECONDS, TITLE_LENGTH
+from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
+from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
 from chalicelib.statistics import current_day
 from chalicelib.statistics.call_counts import PERCENTILES, STEPS
 from chalicelib.website import pagination, performance_views

@@ -11,6 +11,7 @@ from chalice.app import Response
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
+from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records import clients as client_records
 from chalicelib.openbanking.records.client_record import Client, Identity
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
@@ -63,7 +64,7 @@ def create_client(visit: Visit) -> Response:
             active=visit.field("active") == "yes" and settings.is_sandbox,
             identity=identity,
         )
-    except client_records.InvalidClient as error:
+    except client_validation.InvalidClient as error:
         return _new_client_page(visit, {error.member: field_error(error.member, str(error))}, 400)
     except client_records.ClientExists:
         return visit.redirect(f"/clients/{identity.client_id}", done="created")
@@ -147,7 +148,7 @@ def _update(visit: Visit, client: Client) -> Response:
             callback_urls=urls,
             events_url=events_url,
         )
-    except client_records.InvalidClient as error:
+    except client_validation.InvalidClient as error:
         errors = {error.member: field_error(error.member, str(error))}
         return _client_page(visit, client, status=400, problem=_REFUSED, errors=errors)
     except client_records.ClientChanged:
@@ -176,7 +177,7 @@ def _rotate_secret(visit: Visit, client: Client) -> Response:
         else:
             secret = drafts.derive_text(draft, visit.user, purpose)
             made = clients.rotate_secret(client.client_id, overlap, owner=visit.user, secret=secret)
-    except client_records.InvalidClient as error:
+    except client_validation.InvalidClient as error:
         return _client_page(visit, client, status=400, problem=field_error(error.member, str(error)))
     is_first = not of_events and (not client.has_secret or (overlap > 0 and len(made.client.secrets) == 1))
     old = "" if is_first else f" The old one ends {_OVERLAPS[seconds]}."
@@ -248,8 +249,8 @@ def _new_client_page(visit: Visit, errors: dict[str, str], status: int = 200) ->
         active=visit.field("active") == "yes" or not visit.is_post,
         secret=visit.field("secret") == "yes",
         draft=visit.website.drafts.read_or_create(visit.field("draft")),
-        title_length=client_records.TITLE_LENGTH,
-        most=client_records.MOST_CALLBACK_URLS,
+        title_length=client_validation.TITLE_LENGTH,
+        most=client_validation.MOST_CALLBACK_URLS,
     )
 
 
@@ -287,8 +288,8 @@ def _client_page(
         overlaps=_OVERLAPS,
         history=clients.history(client),
         detail=LABELS,
-        title_length=client_records.TITLE_LENGTH,
-        most=client_records.MOST_CALLBACK_URLS,
+        title_length=client_validation.TITLE_LENGTH,
+        most=client_validation.MOST_CALLBACK_URLS,
         default_callback=clients.default_callback,
     )
 

@@ -17,7 +17,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
 from chalicelib.openbanking.flows.tokens import TokenFlow
-from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeRequest

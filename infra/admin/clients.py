@@ -10,7 +10,7 @@ import typer
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
 from chalicelib.openbanking.records.client_record import Client, ClientChange, Registered
-from chalicelib.openbanking.records.clients import Details
+from chalicelib.openbanking.records.client_validation import Details
 from infra.admin import connection, output
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 

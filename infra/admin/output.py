@@ -25,7 +25,8 @@ from chalicelib.foundation.dynamodb.store import Conflict, StoreError
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.openbanking.records.bank_record import InvalidBank
 from chalicelib.openbanking.records.banks import BankExists, UnknownBank
-from chalicelib.openbanking.records.clients import InvalidClient, UnknownClient
+from chalicelib.openbanking.records.client_validation import InvalidClient
+from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.statistics.ingest import DayRefused
 from chalicelib.website.account_flow import SecretNotValid
 from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists

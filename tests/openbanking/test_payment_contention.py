@@ -15,7 +15,7 @@ from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder
-from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.consents import consent_key

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from tests.website.journey import approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
 from tests.world import World

@@ -1,8 +1,9 @@
 """Calls to other parties, with limits that protect against slow, oversized and misleading responses.
 
-3 s to connect, 20 s in total, responses of at most 5 MB, no redirects. The whole exchange has one deadline, checked
-before every socket read, so a party that sends one byte a second cannot prolong it. Outside the local stage, the
-party's address must be public: it is checked after name resolution, and the same address is used for the connection.
+3 s to connect, 20 s in total, responses of at most 5 MB, no redirects; a caller may set lower limits. The whole exchange
+has one deadline, checked before every socket read, so a party that sends one byte a second cannot prolong it. Outside
+the local stage, the party's address must be public: it is checked after name resolution, and the same address is used
+for the connection.
 
 Whether a request may have reached the other party is recorded when its first byte is sent, not inferred from errors.
 """
@@ -67,7 +68,7 @@ class TimedOut(OutboundError):
 
 
 class ResponseTooLarge(OutboundError):
-    """The response is larger than ``ANSWER_BYTES``."""
+    """The response is larger than the call allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +97,11 @@ class Reply:
 
 _call = (
     threading.local()
-)  # the current call: its deadline ``moment``, ``public_only``, and whether anything was ``sent``
+)  # the current call: its deadline ``moment``, ``public_only``, ``largest``, and whether anything was ``sent``
 
 
 class Outbound:
-    """Sends POST requests over kept-alive connections, or over a new connection for a single request.
+    """Sends requests over kept-alive connections, or over a new connection for a single request.
 
     Args:
         public_only: refuse private addresses (all stages except the local one).
@@ -127,24 +128,37 @@ class Outbound:
             raise NotReached("the address cannot be used")
         with _call_limits(time.monotonic() + self._total, self._public_only):
             try:
-                return self._exchange(url, body, headers, fresh)
+                return self._exchange("POST", url, body, headers, fresh=fresh)
             except (NotReached, ConnectionDropped) as failure:
                 if not repeat:
                     raise
                 first = failure
             try:
-                return self._exchange(url, body, headers, fresh)
+                return self._exchange("POST", url, body, headers, fresh=fresh)
             except NotReached:
                 raise first from None  # the first request may have been seen
 
-    def _exchange(self, url: str, body: bytes, headers: Mapping[str, str], fresh: bool) -> Reply:
+    def get(self, url: str, *, largest: int, total_seconds: float) -> Reply:
+        """GET a document of at most ``largest`` bytes within ``total_seconds``, over a new connection.
+
+        Raises:
+            OutboundError: see its subclasses.
+        """
+        if not url.startswith(("https://", "http://")):
+            raise NotReached("the address cannot be used")
+        with _call_limits(time.monotonic() + total_seconds, self._public_only, largest):
+            return self._exchange("GET", url, None, {}, fresh=True)
+
+    def _exchange(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, fresh: bool
+    ) -> Reply:
         started = time.monotonic()
         handled = sys.exception()
         closing = {"Connection": "close"} if fresh else {}
         _call.sent = False
         try:
             answer = (self._fresh if fresh else self._pools).urlopen(
-                "POST",
+                method,
                 url,
                 body=body,
                 headers={**_HEADERS, **headers, **closing},
@@ -177,14 +191,19 @@ def _read(raw: Any) -> bytes:
     content = bytearray()
     while chunk := raw.read(_CHUNK, decode_content=False):
         content += chunk
-        if len(content) > ANSWER_BYTES:
-            raise ResponseTooLarge(f"the response is larger than {ANSWER_BYTES // 1_000_000} MB")
+        if len(content) > _call.largest:
+            raise ResponseTooLarge(f"the response is larger than {_in_units(_call.largest)}")
     return bytes(content)
 
 
+def _in_units(size: int) -> str:
+    return f"{size // 1_000_000} MB" if size >= 1_000_000 else f"{size // 1024} KB"
+
+
 @contextlib.contextmanager
-def _call_limits(moment: float, public_only: bool) -> Iterator[None]:
+def _call_limits(moment: float, public_only: bool, largest: int = ANSWER_BYTES) -> Iterator[None]:
     _call.moment = moment
+    _call.largest = largest
     _call.public_only = public_only
     try:
         yield

@@ -13,16 +13,20 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Challenge, Fault, FrontDoorError, OauthError, Refusal, TokenError
+from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, error_form
 
-_RFC_6749 = ("/tpp/token", "/tpp/token/revoke")
+_RFC_6749 = ("/tpp/token", "/tpp/token/revoke", "/oauth/par", "/oauth/introspect")
+_ALGORITHMS = f'algs="{" ".join(SIGNING_ALGORITHMS)}"'
 _CHALLENGES: Mapping[Challenge, str] = {
     "basic": 'Basic realm="causeway"',
     "bearer": 'Bearer realm="causeway"',
     "invalid_token": 'Bearer realm="causeway", error="invalid_token"',
     "insufficient_scope": 'Bearer realm="causeway", error="insufficient_scope"',
+    "invalid_dpop_proof": 'DPoP realm="causeway", error="invalid_dpop_proof"',
+    "use_dpop_nonce": 'DPoP realm="causeway", error="use_dpop_nonce"',
 }
-"""``WWW-Authenticate`` values: RFC 7617 for clients, RFC 6750 §3 for bearer tokens."""
+"""``WWW-Authenticate`` values: RFC 7617 for clients, RFC 6750 §3 and RFC 9449 §7.1 for access tokens."""
 _CONTENT = {
     "type": Fault.HEADERS,
     "json": Fault.NOT_JSON,
@@ -71,7 +75,18 @@ def as_refusal(error: Exception) -> Refusal:
 
 def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Response:
     """The error response for a view's exception."""
-    return refusal_answer(incoming.route, as_refusal(error), incoming.request_id, clock.time())
+    answer = refusal_answer(incoming.route, as_refusal(error), incoming.request_id, clock.time())
+    if challenge := answer.headers.get("WWW-Authenticate"):
+        answer.headers["WWW-Authenticate"] = _in_scheme(challenge, incoming)
+    return answer
+
+
+def _in_scheme(challenge: str, incoming: Incoming) -> str:
+    """The challenge in the scheme of the request: DPoP for a caller that uses it (RFC 9449 §7.1)."""
+    uses_dpop = incoming.headers.get("authorization", "")[:5].lower() == "dpop "
+    if uses_dpop:
+        challenge = challenge.replace("Bearer ", "DPoP ", 1)
+    return f"{challenge}, {_ALGORITHMS}" if challenge.startswith("DPoP ") else challenge
 
 
 def _headers(refusal: Refusal) -> dict[str, str]:

@@ -14,7 +14,7 @@ from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, hea
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.own_answers import KeySet, ServerMetadata

@@ -16,7 +16,7 @@ from chalicelib.foundation.http.web import FORM, Incoming, Routes, UnreadableBod
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.tpp_authentication import TppCredentials
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import Accepted, BankEntry, BanksAnswer, BankScope, ScopeAnswer

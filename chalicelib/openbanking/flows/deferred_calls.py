@@ -18,7 +18,8 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.relay import RelayRequest
-from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication, TppCredentials
+from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.own_answers import AcceptedRequest
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID

@@ -30,7 +30,8 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook
 from chalicelib.openbanking.flows.payment_execution import PaymentExecution, refuse_payment
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder, build_bank_request
-from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication, TppCredentials
+from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall, Webhook

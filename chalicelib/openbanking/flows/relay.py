@@ -10,7 +10,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.flows.approved_accounts import check_accounts, withhold_unapproved
 from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope
-from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication, TppCredentials
+from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank

@@ -18,11 +18,13 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operatio
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
-from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication, TppCredentials
+from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.oauth_security import Confirmation
 from chalicelib.openbanking.protocol.own_answers import ConsentAnswer, RevokeAnswer, Success, TokenAnswer
 from chalicelib.openbanking.protocol.tpp_events import ConsentRevoked, EndedBy
 from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
@@ -64,58 +66,77 @@ class TokenFlow:
         """
         credential = OpaqueToken.parse(code, parts=1)
         keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
-        client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
-        consent, grant = _read_consent_and_grant(found)
+        caller = self.tpp_authentication.authenticate_token_caller(credentials, keys)
+        consent, grant = _read_consent_and_grant(caller.items)
         if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
             raise refusals.CODE_INVALID()
-        if consent.client_id != client.client_id:
+        if consent.client_id != caller.client.client_id:
             raise refusals.CODE_INVALID()
         current_call.record_concern(consent.bic, "authorization")
+        self.tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
+        confirmation = self.tpp_authentication.require_confirmation(caller)
+        if grant.dpop_jkt not in (None, caller.jkt):
+            log.warning("code refused", consent_id=consent.consent_id, reason="it is bound to another DPoP key")
+            raise refusals.CODE_INVALID()
+        if redirect_uri is None and caller.client.security.is_fapi2:
+            raise refusals.REDIRECT_URI_MISSING()
         _check_redemption(grant, redirect_uri, verifier)
         if grant.code_redeemed_at is not None:
             raise self._end_misused_consent(consent, refusals.CODE_USED)
         if self.clock.time() >= grant.code_valid_until or not consent.is_valid(self.clock.time()):
             raise refusals.CODE_EXPIRED()
-        pair, operations = self.consents.first_pair(consent)
+        pair, operations = self.consents.first_pair(consent, confirmation)
         try:
             self._write(operations)
         except ConditionFailed:
             raise self._end_misused_consent(consent, refusals.CODE_USED) from None
-        return self._answer(consent, pair)
+        return self._answer(consent, pair, confirmation)
 
     def refresh(self, credentials: TppCredentials, token: str) -> TokenAnswer:
-        """Exchange a refresh token for the next pair; a repeat within 60 s returns the same pair. Raises: Refusal."""
+        """Exchange a refresh token for the next pair; a repeat within 60 s returns the same pair.
+
+        A ``fapi2`` client gets a new access token, and keeps its refresh token.
+
+        Raises:
+            Refusal.
+        """
         credential = OpaqueToken.parse(token, parts=2)
         keys: list[tuple[str, Item]] = []
         if credential is not None:
             consent_id = credential.ids[0]
             keys = [consent_key(consent_id), grant_key(consent_id), token_key("refresh", credential)]
-        client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
-        consent, grant = _read_consent_and_grant(found)
+        caller = self.tpp_authentication.authenticate_token_caller(credentials, keys)
+        consent, grant = _read_consent_and_grant(caller.items)
         if (
             credential is None
             or consent is None
             or grant is None
-            or not credential.matches((found[2] or {}).get("digest"))
+            or not credential.matches((caller.items[2] or {}).get("digest"))
         ):
             raise refusals.REFRESH_TOKEN_INVALID()
-        if consent.client_id != client.client_id:
+        if consent.client_id != caller.client.client_id:
             raise refusals.REFRESH_TOKEN_INVALID()
         current_call.record_concern(consent.bic, "authorization")
         if not consent.is_valid(self.clock.time()):
             raise refusals.REFRESH_TOKEN_INVALID()
+        self.tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
+        confirmation = self.tpp_authentication.require_confirmation(caller)
+        _check_binding(caller.client, grant, confirmation)
         refresh_id = credential.ids[1]
         if grant.refresh_id != refresh_id:
-            return self._answer(consent, self._repeat_pair(consent, grant, refresh_id))
-        pair, operations = self.consents.next_pair(consent, refresh_id)
+            return self._repeat_answer(consent, grant, refresh_id, confirmation)
+        if caller.client.security.is_fapi2:
+            pair, operations = self.consents.next_access(consent, token, refresh_id, confirmation)
+        else:
+            pair, operations = self.consents.next_pair(consent, refresh_id, confirmation)
         try:
             self._write(operations)
         except ConditionFailed as failure:
             changed = failure.items[1]
             if changed is None or 0 in failure.failed:  # the consent has ended
                 raise refusals.REFRESH_TOKEN_INVALID() from None
-            return self._answer(consent, self._repeat_pair(consent, Grant.from_item(changed), refresh_id))
-        return self._answer(consent, pair)
+            return self._repeat_answer(consent, Grant.from_item(changed), refresh_id, confirmation)
+        return self._answer(consent, pair, confirmation)
 
     def revoke_by_tpp(self, credentials: TppCredentials, token: str) -> RevokeAnswer:
         """End the consent to which the caller's token belongs; other tokens have no effect (RFC 7009 §2.2)."""
@@ -200,21 +221,26 @@ class TokenFlow:
         log.info("consent ended", consent_id=consent.consent_id, by=by)
         self.outbox.dispatch(told)
 
-    def _repeat_pair(self, consent: Consent, grant: Grant, refresh_id: str) -> TokenPair:
+    def _repeat_answer(
+        self, consent: Consent, grant: Grant, refresh_id: str, confirmation: Confirmation | None
+    ) -> TokenAnswer:
+        """The answer of an earlier refresh, for a caller with the key of that pair. Raises: Refusal."""
         pair = self.consents.repeated_pair(grant, refresh_id)
         if pair is None:
             raise self._end_misused_consent(consent, refusals.REFRESH_TOKEN_USED)
-        return pair
+        if grant.cnf != confirmation:
+            raise refusals.REFRESH_TOKEN_INVALID()
+        return self._answer(consent, pair, confirmation)
 
     def _end_misused_consent(self, consent: Consent, row: refusals.RefusalRow) -> Refusal:
         self.end_consent(consent, "service")
         return row()
 
-    def _answer(self, consent: Consent, pair: TokenPair) -> TokenAnswer:
+    def _answer(self, consent: Consent, pair: TokenPair, confirmation: Confirmation | None) -> TokenAnswer:
         log.bind(consent_id=consent.consent_id)
         return {
             "access_token": pair.access_token,
-            "token_type": "Bearer",
+            "token_type": "DPoP" if confirmation and "jkt" in confirmation else "Bearer",
             "expires_in": max(0, pair.access_valid_until - self.clock.time()),
             "refresh_token": pair.refresh_token,
             "scope": " ".join(consent.scopes),
@@ -236,6 +262,24 @@ def describe_consent(consent: Consent) -> ConsentAnswer:
         "account_numbers": consent.accounts.get("account_numbers", []),
         "valid_until": timestamp(consent.valid_until),
     }
+
+
+def _check_binding(client: Client, grant: Grant, confirmation: Confirmation | None) -> None:
+    """Check that a refresh does not loosen the binding of the tokens (RFC 9449 §5, RFC 8705 §4).
+
+    The refresh token of a public client is bound to the key itself, that of a confidential client to its
+    authentication: it may use a new key, but not none, and not one of another kind.
+
+    Raises:
+        Refusal.
+    """
+    if grant.cnf is None:
+        return
+    same = grant.cnf == confirmation
+    same_kind = client.is_confidential and confirmation is not None and confirmation.keys() == grant.cnf.keys()
+    if not same and not same_kind:
+        log.warning("refresh refused", consent_id=grant.consent_id, reason="the tokens are bound to another key")
+        raise refusals.REFRESH_TOKEN_INVALID()
 
 
 def _read_consent_and_grant(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:

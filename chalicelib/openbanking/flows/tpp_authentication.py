@@ -1,35 +1,33 @@
-"""Authentication of TPPs: by Client ID and, for PSU data, by the bearer of a consent (decisions: TPP-facing API)."""
+"""Authentication of TPPs: by Client ID and, for PSU data, by the access token of a consent (decisions: TPP-facing API).
+
+A client proves itself by a secret, a signed assertion or a certificate. A token may be bound to a key of which the
+request must prove possession (RFC 8705, RFC 9449).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import field
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.oauth_security import Confirmation
+from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.records.client_record import CLIENT_ID_LENGTH, Client, client_key
 from chalicelib.openbanking.records.consents import Consent, consent_key, token_key
 
+if TYPE_CHECKING:
+    from chalicelib.openbanking.oauth.credential_checks import CredentialChecks, PresentedCertificate
+    from chalicelib.openbanking.records.single_use import SingleUse
+
+    Use = tuple[SingleUse, refusals.RefusalRow]
+
 Key = tuple[str, Item]
-
-
-@dataclass(frozen=True, slots=True)
-class TppCredentials:
-    """A TPP's credentials. ``good_request_id`` is false if the ``X-Request-Id`` is not a UUID."""
-
-    client_id: str | None
-    secret: str | None = field(default=None, repr=False)
-    bearer: str | None = field(default=None, repr=False)
-    good_request_id: bool = True
-
-    @property
-    def token(self) -> OpaqueToken | None:
-        """The bearer's parts, unverified: consent id, token id and BIC."""
-        return OpaqueToken.parse(self.bearer or "", parts=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +40,87 @@ class Caller:
     items: list[Item | None]
 
 
-class TppAuthentication:
-    """Authenticates clients and bearers with one strongly consistent read."""
+@dataclass(frozen=True, slots=True)
+class TokenCaller:
+    """An authenticated client at the token and pushed authorization endpoints.
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    ``jkt`` is the thumbprint of the key of its DPoP proof, ``presented`` the certificate of its connection.
+    """
+
+    client: Client
+    items: list[Item | None]
+    jkt: str | None
+    presented: PresentedCertificate | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The client of a request, the items read with it, and the connection's certificate, if it can be parsed."""
+
+    client: Client
+    items: list[Item | None]
+    presented: PresentedCertificate | None
+
+
+class TppAuthentication:
+    """Authenticates clients and bearers with one strongly consistent read, and a write where something is used up.
+
+    ``checks`` verifies assertions, proofs and certificates; it is made when a request first has one.
+    """
+
+    def __init__(self, store: Store, clock: Clock, checks: Callable[[], CredentialChecks]) -> None:
         self._store = store
         self._clock = clock
+        self._checks = checks
 
     def authenticate_client(self, credentials: TppCredentials) -> Client:
-        """The calling client, which must be active and use its secret if it has one. Raises: Refusal."""
+        """The calling client, which must be active and prove itself by its method. Raises: Refusal."""
         return self.authenticate_client_and_read(credentials, [])[0]
 
     def authenticate_client_and_read(
-        self, credentials: TppCredentials, keys: Sequence[Key]
+        self, credentials: TppCredentials, keys: Sequence[Key], services: Sequence[Service] = ()
     ) -> tuple[Client, list[Item | None]]:
-        """Authenticate the client, and read the items under ``keys`` with it. Raises: Refusal."""
-        client, found = self._read(credentials, keys)
-        self._check_secret(client, credentials)
+        """Authenticate the client, and read the items under ``keys`` with it.
+
+        ``services`` are those of the call, which a PSD2 certificate must cover.
+
+        Raises:
+            Refusal.
+        """
+        found = self._read(credentials, keys)
+        self._use_up(found.client, self._check_client(found, credentials))
+        if services:
+            self.check_roles(found.client, found.presented, services)
         _check_request_id(credentials)
-        return client, found
+        return found.client, found.items
+
+    def authenticate_token_caller(self, credentials: TppCredentials, keys: Sequence[Key]) -> TokenCaller:
+        """Authenticate the client, verify the request's DPoP proof if it has one, and read the items under ``keys``.
+
+        Raises:
+            Refusal: nothing is used up if the proof needs a nonce.
+        """
+        found = self._read(credentials, keys)
+        uses, jkt = self._check_client(found, credentials), None
+        if credentials.proof is not None:
+            proof = self._checks().check_proof(found.client, credentials)
+            uses, jkt = [*uses, (proof.use, refusals.PROOF_WRONG_FOR_TOKEN)], proof.jkt
+        self._use_up(found.client, uses)
+        _check_request_id(credentials)
+        return TokenCaller(found.client, found.items, jkt, found.presented)
+
+    def require_confirmation(self, caller: TokenCaller) -> Confirmation | None:
+        """The key to which the caller's new tokens are bound; ``None`` if they are bound to none.
+
+        Raises:
+            Refusal: the client's tokens must be bound, and it did not prove possession of a key.
+        """
+        security = caller.client.security
+        if security.tls_client_certificate_bound_access_tokens:
+            return {"x5t#S256": self._checks().check_certificate(caller.client, caller.presented).thumbprint}
+        if caller.jkt is None and security.requires_proof:
+            raise refusals.PROOF_WRONG_FOR_TOKEN()
+        return {"jkt": caller.jkt} if caller.jkt is not None else None
 
     def identify_client(self, credentials: TppCredentials) -> Client:
         """The active client that sent the request, identified but not authenticated.
@@ -70,46 +130,117 @@ class TppAuthentication:
         Raises:
             Refusal.
         """
-        client, _ = self._read(credentials, [])
+        found = self._read(credentials, [])
         if credentials.secret is not None:
-            self._check_secret(client, credentials)
-        return client
+            self._check_secret(found.client, credentials)
+        return found.client
 
     def authenticate_bearer(
         self, credentials: TppCredentials, keys: Sequence[Key] = (), *, or_spent: bool = False
     ) -> Caller:
         """The calling client, its bearer's valid consent, and the items under ``keys``.
 
-        The bearer authenticates the caller, so no secret is required. ``or_spent`` also accepts the bearer of a spent
-        one-time consent.
+        The bearer authenticates the caller, so neither secret nor assertion is required. ``or_spent`` also accepts the
+        bearer of a spent one-time consent.
 
         Raises:
             Refusal: the client or the bearer is missing or invalid.
         """
         token = credentials.token
         own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
-        client, found = self._read(credentials, [*own, *keys])
-        if credentials.secret is not None:
-            self._check_secret(client, credentials)
+        found = self._read(credentials, [*own, *keys])
+        client = found.client
+        uses = self._check_client(found, credentials) if credentials.authenticates_client else []
         _check_request_id(credentials)
         if credentials.bearer is None:
             raise refusals.BEARER_MISSING()
-        consent = self._consent(client, token, found[0], found[1]) if token else None
+        consent = self._consent(client, token, found.items[0], found.items[1]) if token else None
         if token is None or consent is None:
             raise refusals.BEARER_INVALID()
+        access = found.items[1] or {}
+        uses = [*uses, *self._check_confirmation(found, credentials, access)]
+        self._use_up(client, uses)
+        self.check_roles(client, found.presented, consent.services)
         if consent.status == "spent" and not or_spent:
             raise refusals.BEARER_SPENT()
         log.bind(consent_id=consent.consent_id)
-        return Caller(client, consent, found[1] or {}, found[2:])
+        return Caller(client, consent, access, found.items[2:])
 
-    def _read(self, credentials: TppCredentials, keys: Sequence[Key]) -> tuple[Client, list[Item | None]]:
-        found = self._store.batch_get([client_key(require_client_id(credentials.client_id)), *keys])
-        return require_active_client(found[0]), found[1:]
+    def check_roles(
+        self, client: Client, presented: PresentedCertificate | None, services: Collection[Service]
+    ) -> None:
+        """Check that the PSD2 certificate that the client's record demands covers ``services``. Raises: Refusal."""
+        if client.security.organization_identifier is not None:
+            self._checks().check_roles(client, self._checks().check_certificate(client, presented), services)
+
+    # -- inside
+
+    def _read(self, credentials: TppCredentials, keys: Sequence[Key]) -> _Found:
+        client_id = require_client_id(credentials.client_id)
+        if credentials.certificate is None:
+            items = self._store.batch_get([client_key(client_id), *keys])
+            return _Found(require_active_client(items[0]), items[1:], None)
+        return self._read_with_certificate(client_id, credentials.certificate, keys)
+
+    def _read_with_certificate(self, client_id: str, pem: str, keys: Sequence[Key]) -> _Found:
+        """Read the certificate's entry in the operator's blocklist as well."""
+        from chalicelib.openbanking.oauth.credential_checks import PresentedCertificate, parse_certificate
+        from chalicelib.openbanking.records.certificate_blocklist import blocklist_key
+
+        certificate = parse_certificate(pem)
+        blocked = [blocklist_key(certificate.issuer, certificate.serial_number)] if certificate else []
+        items = self._store.batch_get([client_key(client_id), *keys, *blocked])
+        presented = PresentedCertificate(certificate, items[-1] is not None) if certificate else None
+        return _Found(require_active_client(items[0]), items[1 : len(keys) + 1], presented)
+
+    def _use_up(self, client: Client, uses: Sequence[Use]) -> None:
+        if uses:
+            self._checks().use_up(client, uses)
+
+    def _check_client(self, found: _Found, credentials: TppCredentials) -> list[Use]:
+        """Check the client's proof by its method. Returns what must then be used up. Raises: Refusal."""
+        security = found.client.security
+        self._check_secret(found.client, credentials)
+        if security.needs_certificate:
+            self._checks().check_certificate(found.client, found.presented)
+        if security.auth_method == "private_key_jwt":
+            use = self._checks().check_assertion(found.client, credentials)
+            return [(use, refusals.ASSERTION_WRONG)]
+        if credentials.assertion is not None:
+            raise refusals.ASSERTION_WRONG()
+        return []
 
     def _check_secret(self, client: Client, credentials: TppCredentials) -> None:
         """Check the secret. Raises: Refusal, also if a secret is sent but the client has none."""
-        if not client.accepts_secret(credentials.secret, self._clock.time()):
+        sent_by, wanted = credentials.secret_method, client.security.auth_method
+        other_method = sent_by is not None and client.has_secret and wanted not in (None, sent_by)
+        if other_method or not client.accepts_secret(credentials.secret, self._clock.time()):
             raise refusals.SECRET_WRONG()
+
+    def _check_confirmation(self, found: _Found, credentials: TppCredentials, access: Item) -> list[Use]:
+        """Check that the caller has the key to which its token is bound. Returns what must then be used up.
+
+        Raises:
+            Refusal.
+        """
+        confirmation: Confirmation = access.get("cnf") or {}
+        if credentials.scheme == "DPoP" or "jkt" in confirmation:
+            return [self._check_token_proof(found.client, credentials, confirmation.get("jkt"))]
+        if "x5t#S256" in confirmation:
+            is_bound = self._checks().is_trusted(found.presented, confirmation["x5t#S256"])
+        else:
+            is_bound = not found.client.security.requires_bound_tokens
+        if not is_bound:
+            raise refusals.BEARER_INVALID()
+        return []
+
+    def _check_token_proof(self, client: Client, credentials: TppCredentials, jkt: str | None) -> Use:
+        if jkt is None or credentials.scheme != "DPoP":
+            raise refusals.BEARER_INVALID()
+        proof = self._checks().check_proof(client, credentials)
+        if proof.jkt != jkt:
+            raise refusals.BEARER_INVALID()
+        return proof.use, refusals.PROOF_WRONG
 
     def _consent(self, client: Client, token: OpaqueToken, item: Item | None, access: Item | None) -> Consent | None:
         """The consent of this client's bearer, if valid or spent."""

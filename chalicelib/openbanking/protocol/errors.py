@@ -134,15 +134,22 @@ class Fault(Enum):
 
 
 OauthError = Literal[
-    "invalid_client", "invalid_grant", "invalid_request", "invalid_scope", "unsupported_grant_type", "server_error"
+    "invalid_client",
+    "invalid_grant",
+    "invalid_request",
+    "invalid_scope",
+    "unsupported_grant_type",
+    "invalid_dpop_proof",
+    "use_dpop_nonce",
+    "server_error",
 ]
-"""The ``error`` values of token requests (RFC 6749 §5.2)."""
+"""The ``error`` values of token requests (RFC 6749 §5.2, RFC 9449 §5 and §8)."""
 FrontDoorError = Literal[
     "unsupported_response_type", "request_not_supported", "request_uri_not_supported", "registration_not_supported"
 ]
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
-Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope"]
-"""What a refusal asks for: the client secret, or a bearer token, possibly with an RFC 6750 §3.1 error."""
+Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope", "invalid_dpop_proof", "use_dpop_nonce"]
+"""What a refusal asks for: the client secret, or an access token, possibly with an error (RFC 6750 §3.1, RFC 9449 §7)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ responses to banks are converted to each version's spelling. For errors, see ``e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field, WithJsonSchema
 
 from chalicelib.foundation.crypto.signatures import PublicKey
 from chalicelib.foundation.fields.field_types import AN, Timestamp, WebAddress
+from chalicelib.openbanking.protocol.oauth_security import TokenType
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
 from chalicelib.openbanking.protocol.scopes import Service
@@ -38,15 +39,35 @@ class AuthorizeAnswer(TypedDict):
 
 
 class TokenAnswer(TypedDict):
-    """A pair of tokens."""
+    """A pair of tokens; `token_type` is `DPoP` if they are bound to the key of the request's proof."""
 
     access_token: AN[512]
-    token_type: Literal["Bearer"]
+    token_type: TokenType
     expires_in: Count
     refresh_token: AN[512]
     scope: str
     consent_id: str
     valid_until: Timestamp
+
+
+class PushedAnswer(TypedDict):
+    """The reference to a pushed authorization request (RFC 9126)."""
+
+    request_uri: AN[512]
+    expires_in: Count
+
+
+class IntrospectionAnswer(TypedDict):
+    """A token's state (RFC 7662); a token that is not valid, or not the caller's, has `active` only."""
+
+    active: bool
+    scope: NotRequired[str]
+    client_id: NotRequired[AN[64]]
+    token_type: NotRequired[TokenType]
+    exp: NotRequired[Count]
+    iss: NotRequired[WebAddress]
+    consent_id: NotRequired[str]
+    cnf: NotRequired[Mapping[str, str]]
 
 
 class RevokeAnswer(TypedDict):
@@ -134,23 +155,49 @@ class AcceptedRequest(TypedDict):
 
 
 class ServerMetadata(TypedDict):
-    """The authorization server's metadata (RFC 8414)."""
+    """The authorization server's metadata (RFC 8414, 8705, 9126, 9449)."""
 
     issuer: WebAddress
     authorization_endpoint: WebAddress
     token_endpoint: WebAddress
     revocation_endpoint: WebAddress
+    introspection_endpoint: WebAddress
+    pushed_authorization_request_endpoint: WebAddress
     jwks_uri: WebAddress
     scopes_supported: list[ScopeName]
     response_types_supported: list[Literal["code"]]
     response_modes_supported: list[Literal["query"]]
     grant_types_supported: list[Literal["authorization_code", "refresh_token"]]
     token_endpoint_auth_methods_supported: list[str]
+    token_endpoint_auth_signing_alg_values_supported: list[str]
     revocation_endpoint_auth_methods_supported: list[str]
+    revocation_endpoint_auth_signing_alg_values_supported: list[str]
+    introspection_endpoint_auth_methods_supported: list[str]
+    introspection_endpoint_auth_signing_alg_values_supported: list[str]
+    dpop_signing_alg_values_supported: list[str]
+    tls_client_certificate_bound_access_tokens: bool
+    require_pushed_authorization_requests: bool
     code_challenge_methods_supported: list[Literal["S256"]]
     authorization_response_iss_parameter_supported: bool
     request_parameter_supported: bool
     request_uri_parameter_supported: bool
+    protected_resources: list[WebAddress]
+    mtls_endpoint_aliases: NotRequired[Mapping[str, WebAddress]]
+
+
+class ResourceMetadata(TypedDict):
+    """The metadata of the TPP-facing API as a protected resource (RFC 9728)."""
+
+    resource: WebAddress
+    resource_name: str
+    resource_documentation: WebAddress
+    authorization_servers: list[WebAddress]
+    jwks_uri: WebAddress
+    scopes_supported: list[ScopeName]
+    bearer_methods_supported: list[Literal["header"]]
+    dpop_signing_alg_values_supported: list[str]
+    dpop_bound_access_tokens_required: bool
+    tls_client_certificate_bound_access_tokens: bool
 
 
 class KeySet(TypedDict):

@@ -99,6 +99,14 @@ CLIENT_UNKNOWN = _client("no active client has this Client ID")
 CLIENT_CONTRADICTORY = _client("the request contains two different values for the {part}")
 BASIC_MALFORMED = _client("header Authorization must use HTTP Basic with the Client ID and the client secret")
 SECRET_WRONG = _client("the client secret is missing or wrong")
+ASSERTION_WRONG = _client("the client assertion is missing or not valid")
+TPP_CERTIFICATE_WRONG = RefusalRow(
+    Fault.NO_CERTIFICATE,
+    "the client certificate is missing, is not accepted, or lacks a PSD2 role that the request needs",
+    oauth_error="invalid_client",
+)
+_PROOF = "the DPoP proof is missing or not valid"
+_NONCE = "the DPoP proof must contain the nonce in the header DPoP-Nonce"
 CLIENT_INACTIVE = RefusalRow(Fault.TPP_GONE, "the client is not active")
 BEARER_MISSING = _bearer("a bearer token is required: Authorization: Bearer <access token>")
 BEARER_OR_BIC_MISSING = _bearer("a bearer token is required or, for a direct payment, the parameter bic")
@@ -107,6 +115,10 @@ REQUEST_BEARER_MISSING = _bearer("send a bearer token of the consent used for th
 BEARER_INVALID = _bearer(
     "the bearer token is not valid: refresh it, or ask the PSU to authorize again", "invalid_token"
 )
+PROOF_WRONG = _bearer(_PROOF, "invalid_dpop_proof")
+PROOF_WRONG_FOR_TOKEN = _request(_PROOF, "invalid_dpop_proof")
+NONCE_NEEDED = _bearer(_NONCE, "use_dpop_nonce")
+NONCE_NEEDED_FOR_TOKEN = _request(_NONCE, "use_dpop_nonce")
 BEARER_SPENT = _bearer("this token's one-time consent has been used: the PSU must authorize again", "invalid_token")
 
 # -- TPPs: calls
@@ -139,6 +151,10 @@ SCOPES_REPEATED = _scopes("scopes must not contain duplicates")
 SCOPES_NOT_PROVIDED = _scopes("this bank does not provide all of the scopes: see GET /tpp/scope")
 ONE_TIME_NOT_FOR_PAYMENTS = _request("consent_type one_time is allowed with payment scopes only", "invalid_scope")
 CODE_CHALLENGE_MISSING = _request("code_challenge is required (PKCE)")
+REDIRECT_URI_MISSING = _request("redirect_uri is required")
+REQUEST_NOT_PUSHED = _request("this client must push its authorization requests: POST /oauth/par")
+REQUEST_URI_INVALID = _request("the request_uri is unknown, expired, already used, or another client's")
+DPOP_JKT_OTHER = _request("dpop_jkt differs from the key of the DPoP proof")
 STATE_USED = _request("state has already been used: each request needs a new one")
 AUTHORIZATION_ENDED = _request("this authorization request has ended or expired: start a new one")
 
@@ -153,6 +169,7 @@ CODE_VERIFIER_NOT_ALLOWED = _grant(
     "code_verifier is not allowed, because the authorization request had no code_challenge"
 )
 CODE_VERIFIER_WRONG = _grant("code_verifier does not match the code_challenge")
+TOKEN_KEY_OTHER = _grant("the request does not prove possession of the key to which the credential is bound")
 REFRESH_TOKEN_INVALID = _grant("the refresh token is not valid")
 REFRESH_TOKEN_USED = _grant("the refresh token has already been used: the consent has been revoked")
 

@@ -12,6 +12,8 @@ from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.identifiers import matches, new_secret, new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.oauth_security import AuthMethod
+from chalicelib.openbanking.records.client_security import ClientSecurity
 
 TABLE = "clients"
 OPERATOR = "operator"
@@ -20,6 +22,7 @@ CLIENT_ID_LENGTH = 64
 
 Action = Literal["updated", "activated", "deactivated", "client secret rotated", "events secret rotated"]
 _DETAILS = ("title", "callback_urls", "registration_number", "events_url")
+_UNSPECIFIED = ClientSecurity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ class Client:
     """A TPP. Banks show ``registration_number`` and ``title`` to PSUs.
 
     The first of ``callback_urls`` is the default. ``secrets`` and ``event_secrets`` are ordered from oldest to newest,
-    at most two each. A client has event secrets once an ``events_url`` has been set. Every change increments
-    ``revision``.
+    at most two each. A client has event secrets once an ``events_url`` has been set. ``security`` says how it proves
+    who it is. Every change increments ``revision``.
     """
 
     client_id: str
@@ -53,11 +56,12 @@ class Client:
     secrets: tuple[ClientSecret, ...]
     created_at: int
     event_secrets: tuple[EventSecret, ...] = ()
+    security: ClientSecurity = _UNSPECIFIED
     revision: int = 0
 
     @classmethod
     def from_item(cls, item: Item) -> Client:
-        """Build a client from its item; older items have a single callback URL and secret."""
+        """Build a client from its item; older items have a single callback URL and secret, and no ``security``."""
         created_at = item["created_at"]
         secrets = item.get("secrets", ())
         if digest := item.get("secret_digest"):
@@ -73,6 +77,7 @@ class Client:
             secrets=tuple(ClientSecret(**each) for each in secrets),
             created_at=created_at,
             event_secrets=event_signing.of_items(item.get("event_secrets", ())),
+            security=ClientSecurity.from_item(item["security"]) if "security" in item else _UNSPECIFIED,
             revision=item.get("revision", 0),
         )
 
@@ -83,8 +88,9 @@ class Client:
             "callback_urls": list(self.callback_urls),
             "secrets": [asdict(secret) for secret in self.secrets],
             "event_secrets": event_signing.as_items(self.event_secrets),
+            "security": self.security.as_item(),
         }
-        return {name: value for name, value in members.items() if value not in (None, [])}
+        return {name: value for name, value in members.items() if value not in (None, [], {})}
 
     @property
     def callback_url(self) -> str:
@@ -95,6 +101,17 @@ class Client:
     def has_secret(self) -> bool:
         """Whether the client has a secret."""
         return bool(self.secrets)
+
+    @property
+    def auth_method(self) -> AuthMethod:
+        """How the client authenticates, if it may choose the first method that it may use."""
+        chosen = self.security.auth_method
+        return chosen or ("client_secret_basic" if self.secrets else "none")
+
+    @property
+    def is_confidential(self) -> bool:
+        """Whether the client authenticates with a secret or a key (RFC 6749 §2.1)."""
+        return self.auth_method != "none"
 
     def accepts_secret(self, secret: str | None, now: int) -> bool:
         """Whether ``secret`` is valid for this client; for a client without secrets, only ``None`` is valid."""
@@ -155,7 +172,7 @@ class ClientChange:
     def between(cls, before: Client, after: Client, at: int, by: str, action: Action) -> ClientChange:
         """The change from ``before`` to ``after``."""
         old, new = _details(before), _details(after)
-        changed = [name for name in _DETAILS if old[name] != new[name]]
+        changed = [name for name in new if old[name] != new[name]]
         known = {name: {each: members[each] for each in changed} for name, members in (("before", old), ("after", new))}
         if action == "client secret rotated":
             known["after"] |= _old_until(after.secrets)
@@ -179,7 +196,8 @@ def change_key(client_id: str, revision: int) -> tuple[str, Item]:
 
 
 def _details(client: Client) -> dict[str, Any]:
-    return {name: getattr(client, name) for name in _DETAILS} | {"callback_urls": list(client.callback_urls)}
+    shown = {name: getattr(client, name) for name in _DETAILS} | {"callback_urls": list(client.callback_urls)}
+    return shown | {name: getattr(client.security, name) for name in ClientSecurity.__dataclass_fields__}
 
 
 def _old_until(secrets: Sequence[ClientSecret | EventSecret]) -> dict[str, Any]:

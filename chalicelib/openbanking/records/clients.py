@@ -6,9 +6,9 @@ change wins, the change is reapplied to the new state, or refused if the caller 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
@@ -17,7 +17,6 @@ from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Operation, Put, Store, absent
-from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.identifiers import digest, matches, new_secret
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.client_record import (
@@ -33,21 +32,24 @@ from chalicelib.openbanking.records.client_record import (
     change_key,
     client_key,
 )
+from chalicelib.openbanking.records.client_validation import (
+    TITLE_LENGTH,
+    Details,
+    InvalidClient,
+    check_callback_urls,
+    check_details,
+    check_owner_may,
+    check_text,
+    check_title,
+    check_url,
+    needs_first_secret,
+    with_security,
+)
 
-TITLE_LENGTH = 128
-MOST_CALLBACK_URLS = 10
 HISTORY_LENGTH = 50
 """The number of most recent changes to show."""
 _REPEATED_SECONDS = 600
 """Seconds within which a repeated request returns the same secrets."""
-
-
-class InvalidClient(ValueError):
-    """A member of a client is invalid: ``member`` is its name, the message gives the reason."""
-
-    def __init__(self, member: str, message: str) -> None:
-        self.member = member
-        super().__init__(message)
 
 
 class UnknownClient(LookupError):
@@ -60,14 +62,6 @@ class ClientExists(Exception):
 
 class ClientChanged(Exception):
     """The client was changed after it was read."""
-
-
-class Details(TypedDict, total=False):
-    """The editable members of a client; setting ``events_url`` to ``None`` stops events."""
-
-    title: str
-    callback_urls: Sequence[str]
-    events_url: str | None
 
 
 class Clients:
@@ -99,11 +93,13 @@ class Clients:
         events_url: str | None = None,
         active: bool = True,
         identity: Identity | None = None,
+        security: Mapping[str, Any] | None = None,
     ) -> Registered:
         """Register a TPP; a client with an Events URL gets an events secret.
 
-        A client secret is created if ``secret`` is true, and always outside sandboxes. Repeating a request with the
-        same ``identity`` within ten minutes returns the same client and its secrets.
+        A client secret is created if ``secret`` is true, if the method of ``security`` needs one, and always outside
+        sandboxes unless the client uses a key. Repeating a request with the same ``identity`` within ten minutes
+        returns the same client and its secrets.
 
         Raises:
             InvalidClient: naming the member.
@@ -111,20 +107,23 @@ class Clients:
         """
         itself = identity or Identity.generate()
         client_id, now = itself.client_id, self._clock.time()
-        plain = itself.secret if secret or not self._settings.is_sandbox else None
         client = Client(
             client_id=client_id,
             owner=owner,
-            title=_check_title(title),
-            callback_urls=self._callback_urls(callback_urls),
-            registration_number=_check_text(
+            title=check_title(title),
+            callback_urls=check_callback_urls(callback_urls, self._settings, self.default_callback),
+            registration_number=check_text(
                 "registration_number", registration_number or f"SANDBOX-{client_id[:8]}", TITLE_LENGTH
             ),
             active=active,
-            events_url=self._check_address("events_url", events_url) if events_url else None,
-            secrets=(ClientSecret(digest(plain), now),) if plain else (),
+            events_url=check_url("events_url", events_url, self._settings) if events_url else None,
+            secrets=(),
             created_at=now,
         )
+        client = with_security(self._settings, client, security or {})
+        plain = itself.secret if needs_first_secret(client, self._settings, wanted=secret) else None
+        if plain:
+            client = self._with_secret(client, plain)
         if client.events_url:
             client = replace(client, event_secrets=(self._seal_secret(client_id, itself.events_secret),))
         try:
@@ -164,15 +163,24 @@ class Clients:
 
     def set_registration_number(self, client_id: str, number: str) -> Client:
         """Set the registration number that banks show to PSUs. Raises: UnknownClient, InvalidClient."""
-        checked = _check_text("registration_number", number, TITLE_LENGTH)
-        return self._change_members(client_id, None, "updated", registration_number=checked)
+        checked = check_text("registration_number", number, TITLE_LENGTH)
+
+        def apply_change(client: Client) -> Registered:
+            if client.security.organization_identifier is not None:
+                raise InvalidClient(
+                    "registration_number", "the registration number of this client is that of its certificate"
+                )
+            return Registered(replace(client, registration_number=checked))
+
+        return self._change(client_id, None, "updated", apply_change).client
 
     def update(
         self, client_id: str, *, owner: str | None = None, revision: int | None = None, **details: Unpack[Details]
     ) -> Registered:
         """Change the passed members of a client; the first Events URL creates an events secret.
 
-        Removing the Events URL keeps the events secrets, so that a later URL uses the same ones.
+        Removing the Events URL keeps the events secrets, so that a later URL uses the same ones. A method that needs a
+        client secret creates the first one; a method that needs none ends all secrets.
 
         Args:
             client_id: the client.
@@ -183,18 +191,20 @@ class Clients:
             UnknownClient, InvalidClient.
             ClientChanged: the client is at a different revision.
         """
-        checked = dict(self._check_details(details))
+        checked = dict(check_details(details, self._settings, self.default_callback))
+        new, new_of_events = new_secret(), event_signing.new_secret()
 
         def apply_change(client: Client) -> Registered:
-            updated = replace(client, **checked)
+            updated = with_security(self._settings, replace(client, **checked), details.get("security", {}))
             if owner is not None:
-                self._check_owner_may(client, updated)
+                check_owner_may(client, updated, self._settings)
+            made = Registered(updated)
+            if "security" in details and needs_first_secret(updated, self._settings):
+                made = replace(made, client=self._with_secret(updated, new), secret=new)
             if updated.events_url is None or updated.event_secrets:
-                return Registered(updated)
-            plain = event_signing.new_secret()
-            return Registered(
-                replace(updated, event_secrets=(self._seal_secret(client_id, plain),)), events_secret=plain
-            )
+                return made
+            sealed = self._seal_secret(client_id, new_of_events)
+            return replace(made, client=replace(made.client, event_secrets=(sealed,)), events_secret=new_of_events)
 
         return self._change(client_id, owner, "updated", apply_change, revision)
 
@@ -209,12 +219,16 @@ class Clients:
 
         Raises:
             UnknownClient.
-            InvalidClient: ``secret`` was set more than ten minutes ago.
+            InvalidClient: ``secret`` was set more than ten minutes ago, or the client's method needs no secret.
         """
         plain = secret or new_secret()
 
         def apply_change(client: Client) -> Registered:
             now = self._clock.time()
+            if not client.security.allows_secret:
+                raise InvalidClient(
+                    "secret", f"the client authenticates by the method {client.auth_method}, which needs no secret"
+                )
             newest = client.secrets[-1:]
             if newest and matches(plain, newest[0].digest):
                 self._check_recent(newest[0].made_at)
@@ -329,56 +343,9 @@ class Clients:
             Put(TABLE, change.as_item(after.client_id), absent("client_id")),
         ]
 
-    def _check_details(self, details: Details) -> Iterator[tuple[str, Any]]:
-        """Validate and normalise members. Raises: InvalidClient."""
-        if "title" in details:
-            yield "title", _check_title(details["title"])
-        if "callback_urls" in details:
-            yield "callback_urls", self._callback_urls(details["callback_urls"])
-        if "events_url" in details:
-            url = details["events_url"]
-            yield "events_url", None if url is None else self._check_address("events_url", url)
-
-    def _check_owner_may(self, client: Client, updated: Client) -> None:
-        """Refuse an owner's changes that need the operator's approval. Raises: InvalidClient."""
-        if self._settings.is_sandbox or not client.active:
-            return
-        for member, name in (("title", "title"), ("callback_urls", "Callback URLs")):
-            if getattr(client, member) != getattr(updated, member):
-                raise InvalidClient(
-                    member,
-                    f"only the operator can change the {name} of an active client: ask the operator, or deactivate "
-                    "the client, make the change, and have the operator reactivate it",
-                )
-
-    def _callback_urls(self, urls: Sequence[str]) -> tuple[str, ...]:
-        """Validate Callback URLs; an empty list means the default one. Raises: InvalidClient."""
-        checked = tuple(
-            self._check_address("callback_url", url, "callback_urls") for url in urls or [self.default_callback]
-        )
-        if len(checked) > MOST_CALLBACK_URLS or len(set(checked)) < len(checked):
-            raise InvalidClient(
-                "callback_urls", f"callback_urls must contain at most {MOST_CALLBACK_URLS} different URLs"
-            )
-        return checked
-
-    def _check_address(self, name: str, url: str, member: str = "") -> str:
-        try:
-            return check_address(url, local=self._settings.is_local)
-        except InvalidAddress as error:
-            raise InvalidClient(member or name, f"{name} {error}") from None
+    def _with_secret(self, client: Client, plain: str) -> Client:
+        return replace(client, secrets=(ClientSecret(digest(plain), self._clock.time()),))
 
 
 def _context(client_id: str) -> str:
     return f"{TABLE}/{client_id}/events_secret"
-
-
-def _check_title(value: str) -> str:
-    return _check_text("title", value, TITLE_LENGTH)
-
-
-def _check_text(member: str, value: str, length: int) -> str:
-    text = value.strip()
-    if not 1 <= len(text) <= length or not text.isprintable():
-        raise InvalidClient(member, f"{member} must be 1 to {length} printable characters")
-    return text

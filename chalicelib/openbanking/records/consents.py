@@ -23,6 +23,8 @@ from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, new_credential, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.oauth_security import Confirmation
+from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import ConsentStatus, ConsentType
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS, EndedBy, EventType
 from chalicelib.openbanking.protocol.version import Version
@@ -67,6 +69,11 @@ class Consent:
         """The bank's protocol version when the PSU consented; it never changes for a consent."""
         return VERSIONS[self.api_version]
 
+    @property
+    def services(self) -> set[Service]:
+        """The PSD2 services of its scopes."""
+        return {self.version.scopes[name].service for name in self.scopes}
+
     def is_valid(self, now: int) -> bool:
         return self.status == "authorised" and now < self.valid_until
 
@@ -76,11 +83,16 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The state of a consent's credentials: the code, the refresh tokens and the latest token pair."""
+    """The state of a consent's credentials: the code, the refresh tokens and the latest token pair.
+
+    ``dpop_jkt`` is the key to which the code is bound (RFC 9449 §10), ``cnf`` that of the latest pair.
+    """
 
     consent_id: str
     redirect_uri: str
     code_challenge: str | None
+    dpop_jkt: str | None
+    cnf: Confirmation | None
     code_digest: str
     code_valid_until: int
     code_redeemed_at: int | None
@@ -136,8 +148,13 @@ class Consents:
         self._clock = clock
         self._code_lifetime = code_lifetime
 
-    def new(self, authorization: AuthorizationRequest, accounts: Accounts, days: int) -> NewConsent:
-        """A new consent for ``authorization``, valid for ``days``, with its authorization code and the bank's token."""
+    def new(
+        self, authorization: AuthorizationRequest, accounts: Accounts, days: int, code_seconds: int | None = None
+    ) -> NewConsent:
+        """A new consent for ``authorization``, valid for ``days``, with its authorization code and the bank's token.
+
+        ``code_seconds`` is the code's lifetime if it is not that of the stage.
+        """
         consent_id, now = new_id(), self._clock.time()
         code, code_digest = new_credential(consent_id)
         bank_token, bank_token_digest = new_credential(consent_id)
@@ -163,9 +180,11 @@ class Consents:
             "redirect_uri": authorization.redirect_uri,
             "code_challenge": authorization.code_challenge,
             "code_digest": code_digest,
-            "code_valid_until": now + self._code_lifetime,
+            "code_valid_until": now + (code_seconds or self._code_lifetime),
             "expires_at": item["valid_until"],
         }
+        if authorization.dpop_jkt is not None:
+            grant["dpop_jkt"] = authorization.dpop_jkt
         operations = [Put(TABLE, each, absent("consent_id")) for each in (item, grant)]
         return NewConsent(Consent.from_item(item), Grant.from_item(grant), operations, code, bank_token)
 
@@ -173,17 +192,37 @@ class Consents:
         """The bank's token for this PSU, sent as ``X-Auth-Token``."""
         return self._vault.unseal(consent.bank_token_sealed, _context(consent.consent_id, "bank_token"))
 
-    def first_pair(self, consent: Consent) -> tuple[TokenPair, list[Operation]]:
+    def first_pair(
+        self, consent: Consent, confirmation: Confirmation | None = None
+    ) -> tuple[TokenPair, list[Operation]]:
         """Issue tokens for an authorization code; the transaction fails if the code was already used.
 
-        The first operation is the condition on the consent, the second updates the grant.
+        The first operation is the condition on the consent, the second updates the grant. ``confirmation`` names the
+        key to which the tokens are bound.
         """
-        return self._put_pair(consent, {"code_redeemed_at": self._clock.time()}, Attr("code_redeemed_at").not_exists())
+        redemption = {"code_redeemed_at": self._clock.time()}
+        return self._put_pair(consent, redemption, Attr("code_redeemed_at").not_exists(), confirmation)
 
-    def next_pair(self, consent: Consent, refresh_id: str) -> tuple[TokenPair, list[Operation]]:
+    def next_pair(
+        self, consent: Consent, refresh_id: str, confirmation: Confirmation | None = None
+    ) -> tuple[TokenPair, list[Operation]]:
         """Issue tokens for the current refresh token; the transaction fails if the token was already used."""
         rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
-        return self._put_pair(consent, rotation, Attr("refresh_id").eq(refresh_id))
+        return self._put_pair(consent, rotation, Attr("refresh_id").eq(refresh_id), confirmation)
+
+    def next_access(
+        self, consent: Consent, refresh: str, refresh_id: str, confirmation: Confirmation | None
+    ) -> tuple[TokenPair, list[Operation]]:
+        """Issue an access token beside the current refresh token, which stays (FAPI 2.0 §5.3.2.1).
+
+        The transaction fails if the consent has ended, or ``refresh_id`` is not the current token.
+        """
+        pair, access = self._new_access(consent, refresh, confirmation)
+        return pair, [
+            Check(*consent_key(consent.consent_id), Attr("status").eq("authorised")),
+            Check(*grant_key(consent.consent_id), Attr("refresh_id").eq(refresh_id)),
+            access,
+        ]
 
     def repeated_pair(self, grant: Grant, refresh_id: str) -> TokenPair | None:
         """The token pair issued for a rotated refresh token; ``None`` outside the repeat window."""
@@ -244,24 +283,37 @@ class Consents:
         )
 
     def _put_pair(
-        self, consent: Consent, changes: Mapping[str, Any], condition: ConditionBase
+        self,
+        consent: Consent,
+        changes: Mapping[str, Any],
+        condition: ConditionBase,
+        confirmation: Confirmation | None,
     ) -> tuple[TokenPair, list[Operation]]:
-        access_id, refresh_id, now = new_id(), new_id(), self._clock.time()
-        access, access_digest = new_credential(consent.consent_id, access_id, consent.bic)
+        refresh_id = new_id()
         refresh, refresh_digest = new_credential(consent.consent_id, refresh_id)
-        pair = TokenPair(access, min(now + ACCESS_LIFETIME, consent.valid_until), refresh)
+        pair, access = self._new_access(consent, refresh, confirmation)
         members = {name: getattr(pair, name) for name in TokenPair.__dataclass_fields__}
         sealed = self._vault.seal(jsontext.dumps(members), _context(consent.consent_id, "pair"))
         return pair, [
             Check(*consent_key(consent.consent_id), Attr("status").eq("authorised")),
             Update(
                 *grant_key(consent.consent_id),
-                set={**changes, "refresh_id": refresh_id, "pair_sealed": sealed},
+                set={**changes, "refresh_id": refresh_id, "pair_sealed": sealed, **_bound_to(confirmation)},
                 condition=condition,
             ),
-            _token(consent, f"access#{access_id}", access_digest, pair.access_valid_until),
+            access,
             _token(consent, f"refresh#{refresh_id}", refresh_digest, consent.valid_until),
         ]
+
+    def _new_access(
+        self, consent: Consent, refresh: str, confirmation: Confirmation | None
+    ) -> tuple[TokenPair, Put]:
+        """A new access token beside ``refresh``, and the write that stores it."""
+        access_id = new_id()
+        access, access_digest = new_credential(consent.consent_id, access_id, consent.bic)
+        pair = TokenPair(access, min(self._clock.time() + ACCESS_LIFETIME, consent.valid_until), refresh)
+        part = f"access#{access_id}"
+        return pair, _token(consent, part, access_digest, pair.access_valid_until, _bound_to(confirmation))
 
 
 def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
@@ -278,13 +330,18 @@ def notice_due(item: Item, now: int) -> EventType | None:
     return event
 
 
-def _token(consent: Consent, part: str, token_digest: str, valid_until: int) -> Put:
+def _bound_to(confirmation: Confirmation | None) -> Item:
+    return {"cnf": dict(confirmation)} if confirmation else {}
+
+
+def _token(consent: Consent, part: str, token_digest: str, valid_until: int, bound_to: Item | None = None) -> Put:
     item = {
         "consent_id": consent.consent_id,
         "part": part,
         "digest": token_digest,
         "lasts_until": valid_until,
         "expires_at": valid_until,
+        **(bound_to or {}),
     }
     return Put(TABLE, item, absent("consent_id"))
 

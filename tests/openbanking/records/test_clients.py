@@ -19,7 +19,8 @@ from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.records.client_record import Registered
-from chalicelib.openbanking.records.clients import ClientChanged, Clients, InvalidClient, UnknownClient
+from chalicelib.openbanking.records.client_validation import InvalidClient
+from chalicelib.openbanking.records.clients import ClientChanged, Clients, UnknownClient
 from tests import host_spellings
 from tests.openbanking.faults import FAULTS, Fault
 from tests.world import World

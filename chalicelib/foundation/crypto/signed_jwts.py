@@ -1,0 +1,161 @@
+"""Signed JWTs of other parties (RFC 7515, 7517, 7519), verified with joserfc.
+
+Only asymmetric algorithms that the caller names are accepted, whatever a token's header says. Keys are public keys of
+at least the strength that these algorithms need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from joserfc.jwk import Key
+    from joserfc.jws import JWSRegistry
+
+MOST_KEYS = 20
+"""The number of keys that a set may have."""
+_RSA_BITS = 2048
+_CURVES: Mapping[str, str] = {"EC": "P-256", "OKP": "Ed25519"}
+_LONGEST = 16_384
+
+
+class InvalidJwt(ValueError):
+    """A token that cannot be accepted; the message gives the reason, for the log."""
+
+
+class InvalidKeySet(ValueError):
+    """A key set that cannot be used; the message gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnverifiedJwt:
+    """A token's header and claims; nothing proves yet who made them."""
+
+    text: str
+    header: Mapping[str, Any]
+    claims: Mapping[str, Any]
+
+
+def parse(text: str) -> UnverifiedJwt:
+    """Parse a compact token without verifying it. Raises: InvalidJwt."""
+    from joserfc import jws
+    from joserfc.errors import JoseError
+
+    if len(text) > _LONGEST:
+        raise InvalidJwt("it is too long")
+    try:
+        found = jws.extract_compact(text.encode(), registry=_registry())
+        claims = jsontext.loads(found.payload)
+    except (JoseError, ValueError, jsontext.InvalidJson) as error:
+        raise InvalidJwt(f"it is not a signed JWT: {type(error).__name__}") from None
+    if not isinstance(claims, dict):
+        raise InvalidJwt("its claims are not an object")
+    return UnverifiedJwt(text, found.headers(), claims)
+
+
+def verify(token: UnverifiedJwt, keys: Sequence[Key], algorithms: Collection[str]) -> None:
+    """Verify a token's signature with the key that its ``kid`` names, or without ``kid`` with any of ``keys``.
+
+    Raises:
+        InvalidJwt: the algorithm is not among ``algorithms``, there is no such key, or the signature is wrong.
+    """
+    algorithm, kid = str(token.header.get("alg")), token.header.get("kid")
+    if algorithm not in algorithms:
+        raise InvalidJwt("its algorithm is not allowed")
+    fitting = [key for key in keys if kid is None or key.kid == kid]
+    if not fitting:
+        raise InvalidJwt("its kid is not that of a known key")
+    if not any(_has_signed(token, key, algorithm) for key in fitting):
+        raise InvalidJwt("its signature is wrong")
+
+
+def read_time(claims: Mapping[str, Any], name: str) -> int | Decimal | None:
+    """A claim that is a number of Unix seconds (RFC 7519 §2); ``None`` if it is missing. Raises: InvalidJwt."""
+    value = claims.get(name)
+    if value is None or (isinstance(value, int | Decimal) and not isinstance(value, bool)):
+        return value
+    raise InvalidJwt(f"{name} must be a number")
+
+
+def import_key(members: Mapping[str, Any]) -> Key:
+    """The public key in a JSON Web Key. Raises: InvalidKeySet."""
+    from joserfc import jwk
+    from joserfc.errors import JoseError
+
+    kind = members.get("kty")
+    if kind not in ("RSA", *_CURVES):
+        raise InvalidKeySet("a key must be of type RSA, EC or OKP")
+    if "d" in members:
+        raise InvalidKeySet("a key is private: pass public keys only")
+    if kind in _CURVES and members.get("crv") != _CURVES[kind]:
+        raise InvalidKeySet(f"a key of type {kind} must be on the curve {_CURVES[kind]}")
+    try:
+        key = jwk.import_key(dict(members))
+        public = key.public_key
+    except (JoseError, ValueError, TypeError, KeyError):
+        raise InvalidKeySet("a key is not a JSON Web Key") from None
+    if isinstance(public, RSAPublicKey) and public.key_size < _RSA_BITS:
+        raise InvalidKeySet(f"an RSA key must have at least {_RSA_BITS} bits")
+    return key
+
+
+def import_key_set(members: object) -> list[Key]:
+    """The public keys of a JSON Web Key Set that verify signatures; others, such as those for encryption, are left out.
+
+    Raises:
+        InvalidKeySet: it has no usable key, a key that must not be used, or two keys with one ``kid``.
+    """
+    listed = members.get("keys") if isinstance(members, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        raise InvalidKeySet("a key set is an object with the member keys, a list of keys")
+    if len(listed) > MOST_KEYS:
+        raise InvalidKeySet(f"a key set must not have more than {MOST_KEYS} keys")
+    keys = [import_key(each) for each in listed if each.get("use", "sig") == "sig"]
+    if not keys:
+        raise InvalidKeySet("a key set must have a key that verifies signatures")
+    named = [key.kid for key in keys if key.kid is not None]
+    if len(set(named)) < len(named):
+        raise InvalidKeySet("two keys of a key set have the same kid")
+    return keys
+
+
+def thumbprint(key: Key) -> str:
+    """The SHA-256 thumbprint of a key (RFC 7638), in base64url."""
+    return key.thumbprint()
+
+
+def _has_signed(token: UnverifiedJwt, key: Key, algorithm: str) -> bool:
+    from joserfc import jws
+    from joserfc.errors import JoseError
+
+    try:
+        jws.deserialize_compact(token.text, key, registry=_registry(algorithm))
+    except (JoseError, ValueError):  # a key of another type than the algorithm's
+        return False
+    return True
+
+
+@cache
+def _registry(algorithm: str = "") -> JWSRegistry:
+    """The rules for a token: one algorithm, headers that may hold a key, and unknown header members (RFC 7515 §4)."""
+    from joserfc.errors import UnsupportedAlgorithmError
+    from joserfc.jws import JWSRegistry
+
+    class Rules(JWSRegistry):
+        max_header_length = _LONGEST
+
+        def get_alg(self, name: str) -> Any:
+            """The algorithm, without joserfc's warning that EdDSA has a newer name, which FAPI 2.0 does not use yet."""
+            if name != algorithm:
+                raise UnsupportedAlgorithmError(name)
+            return self.algorithms[name]
+
+    return Rules(strict_check_header=False)

@@ -1,0 +1,1 @@
+"""How TPPs prove who they are: one module per standard."""

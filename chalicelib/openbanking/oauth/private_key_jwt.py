@@ -1,0 +1,79 @@
+"""Client authentication by signed assertions (RFC 7523; FAPI 2.0 Security Profile §5.3.2.1).
+
+An assertion is signed with one of the client's keys, expires within five minutes, is for this service, and can be used
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.signed_jwts import InvalidJwt, parse, read_time, verify
+from chalicelib.openbanking.oauth.key_sets import KeySets
+from chalicelib.openbanking.protocol.oauth_security import (
+    ASSERTION_SECONDS,
+    FUTURE_SECONDS,
+    PAST_SECONDS,
+    SIGNING_ALGORITHMS,
+)
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.single_use import SingleUse
+
+_LONGEST_JTI = 256
+
+
+class ClientAssertions:
+    """Verifies assertions. ``issuer`` is this service's identifier, its public URL."""
+
+    def __init__(self, key_sets: KeySets, clock: Clock, issuer: str) -> None:
+        self._key_sets = key_sets
+        self._clock = clock
+        self._issuer = issuer
+
+    def verify(self, client: Client, assertion: str, endpoints: Collection[str]) -> SingleUse:
+        """Verify an assertion of ``client``; its identifier must then be used up.
+
+        ``endpoints`` are the addresses of the called endpoint, which ``aud`` may name outside the profile ``fapi2``.
+
+        Raises:
+            InvalidJwt.
+        """
+        token = parse(assertion)
+        self._check_claims(client, token.claims, endpoints)
+        kid = token.header.get("kid")
+        verify(token, self._key_sets.find(client, kid), SIGNING_ALGORITHMS)
+        expiry = int(token.claims["exp"])
+        return SingleUse(client.client_id, token.claims["jti"], expiry + PAST_SECONDS)
+
+    def _check_claims(self, client: Client, claims: Mapping[str, Any], endpoints: Collection[str]) -> None:
+        if claims.get("iss") != client.client_id or claims.get("sub") != client.client_id:
+            raise InvalidJwt("iss and sub must be the Client ID")
+        audiences = {self._issuer} if client.security.is_fapi2 else {self._issuer, *endpoints}
+        if not isinstance(claims.get("aud"), str) or claims["aud"] not in audiences:
+            raise InvalidJwt("aud must be one string, this service's issuer")
+        jti = claims.get("jti")
+        if not isinstance(jti, str) or not 1 <= len(jti) <= _LONGEST_JTI:
+            raise InvalidJwt(f"jti must be text of 1 to {_LONGEST_JTI} characters")
+        _check_times(claims, self._clock.time())
+
+
+def read_subject(assertion: str) -> str | None:
+    """The client that an assertion names, not verified yet; ``None`` if it is not a JWT."""
+    try:
+        subject = parse(assertion).claims.get("sub")
+    except InvalidJwt:
+        return None
+    return subject if isinstance(subject, str) else None
+
+
+def _check_times(claims: Mapping[str, Any], now: int) -> None:
+    """Check ``exp``, ``iat`` and ``nbf`` of an assertion against ``now`` (Unix seconds). Raises: InvalidJwt."""
+    expiry = read_time(claims, "exp")
+    if expiry is None or not now - PAST_SECONDS < expiry <= now + ASSERTION_SECONDS:
+        raise InvalidJwt(f"exp must be at most {ASSERTION_SECONDS} seconds ahead, and not in the past")
+    for name in ("iat", "nbf"):
+        moment = read_time(claims, name)
+        if moment is not None and moment > now + FUTURE_SECONDS:
+            raise InvalidJwt(f"{name} is in the future")

@@ -1,0 +1,31 @@
+"""Values of the OAuth security extensions (RFC 7523, 7591, 7800, 8705, 9126, 9449; FAPI 2.0 Security Profile)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+AuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt", "tls_client_auth"]
+"""How a client authenticates: ``token_endpoint_auth_method`` (RFC 7591 §2, RFC 8705 §2.1)."""
+SecurityProfile = Literal["fapi2"]
+TokenType = Literal["Bearer", "DPoP"]
+Confirmation = Mapping[str, str]
+"""The key to which a token is bound (``cnf``, RFC 7800): ``jkt`` (RFC 9449 §6) or ``x5t#S256`` (RFC 8705 §3.1)."""
+
+SIGNING_ALGORITHMS = ("PS256", "ES256", "EdDSA", "Ed25519")
+"""Signature algorithms of assertions and proofs (FAPI 2.0 §5.4.1); ``Ed25519`` is the name of RFC 9864."""
+ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+REQUEST_URI = "urn:ietf:params:oauth:request_uri:"
+"""The prefix of a pushed request's ``request_uri`` (RFC 9126 §2.2)."""
+REQUEST_URI_SECONDS = 60
+
+ASSERTION_SECONDS = 300
+"""The most seconds that a client assertion's ``exp`` may be ahead."""
+PROOF_SECONDS = 300
+"""The age in seconds at which a DPoP proof or nonce is no longer accepted."""
+FUTURE_SECONDS = 60
+"""Seconds by which ``iat`` and ``nbf`` may be ahead of this clock (FAPI 2.0 §5.3.2.1: 10 s must, 60 s may)."""
+PAST_SECONDS = 10
+"""Seconds by which ``exp`` may be behind this clock, since clocks differ."""
+CODE_SECONDS = 60
+"""The lifetime of a ``fapi2`` client's authorization code in every stage (FAPI 2.0 §5.3.2.1)."""

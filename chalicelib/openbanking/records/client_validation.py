@@ -1,0 +1,120 @@
+"""What a client's members may be, and who may change them (decisions: Clients, users, banks)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypedDict
+
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.client_security import InvalidSecurity, check_security
+
+TITLE_LENGTH = 128
+MOST_CALLBACK_URLS = 10
+
+
+class InvalidClient(ValueError):
+    """A member of a client is invalid: ``member`` is its name, the message gives the reason."""
+
+    def __init__(self, member: str, message: str) -> None:
+        self.member = member
+        super().__init__(message)
+
+
+class Details(TypedDict, total=False):
+    """The editable members of a client; setting ``events_url`` to ``None`` stops events.
+
+    ``security`` holds the members of ``ClientSecurity`` that change.
+    """
+
+    title: str
+    callback_urls: Sequence[str]
+    events_url: str | None
+    security: Mapping[str, Any]
+
+
+def check_details(details: Details, settings: Settings, default_callback: str) -> Iterator[tuple[str, Any]]:
+    """Validate and normalise members other than ``security``. Raises: InvalidClient."""
+    if "title" in details:
+        yield "title", check_title(details["title"])
+    if "callback_urls" in details:
+        yield "callback_urls", check_callback_urls(details["callback_urls"], settings, default_callback)
+    if "events_url" in details:
+        url = details["events_url"]
+        yield "events_url", None if url is None else check_url("events_url", url, settings)
+
+
+def check_owner_may(client: Client, updated: Client, settings: Settings) -> None:
+    """Refuse an owner's changes that need the operator's approval. Raises: InvalidClient."""
+    if settings.is_sandbox or not client.active:
+        return
+    for member, name in (("title", "title"), ("callback_urls", "Callback URLs")):
+        if getattr(client, member) != getattr(updated, member):
+            raise InvalidClient(
+                member,
+                f"only the operator can change the {name} of an active client: ask the operator, or deactivate "
+                "the client, make the change, and have the operator reactivate it",
+            )
+
+
+def check_callback_urls(urls: Sequence[str], settings: Settings, default: str) -> tuple[str, ...]:
+    """Validate Callback URLs; an empty list means the default one. Raises: InvalidClient."""
+    checked = tuple(check_url("callback_url", url, settings, "callback_urls") for url in urls or [default])
+    if len(checked) > MOST_CALLBACK_URLS or len(set(checked)) < len(checked):
+        raise InvalidClient("callback_urls", f"callback_urls must contain at most {MOST_CALLBACK_URLS} different URLs")
+    return checked
+
+
+def check_url(name: str, url: str, settings: Settings, member: str = "") -> str:
+    """Validate a URL of a client. Raises: InvalidClient, with ``member``, or else ``name``."""
+    try:
+        return check_address(url, local=settings.is_local)
+    except InvalidAddress as error:
+        raise InvalidClient(member or name, f"{name} {error}") from None
+
+
+def check_title(value: str) -> str:
+    return check_text("title", value, TITLE_LENGTH)
+
+
+def check_text(member: str, value: str, length: int) -> str:
+    """Strip text, which must be printable. Raises: InvalidClient."""
+    text = value.strip()
+    if not 1 <= len(text) <= length or not text.isprintable():
+        raise InvalidClient(member, f"{member} must be 1 to {length} printable characters")
+    return text
+
+
+def with_security(settings: Settings, client: Client, changes: Mapping[str, Any]) -> Client:
+    """The client with other security settings; a method that needs no secret ends its secrets.
+
+    Banks are shown the organization identifier of a PSD2 certificate as the registration number.
+
+    Raises:
+        InvalidClient.
+    """
+    security = client.security.with_changes(changes)
+    if security == client.security:
+        return client
+    if security.jwks_uri is not None:
+        check_url("jwks_uri", security.jwks_uri, settings)
+    try:
+        check_security(security, is_sandbox=settings.is_sandbox, takes_certificates=settings.mtls_url is not None)
+    except InvalidSecurity as error:
+        raise InvalidClient(error.member, str(error)) from None
+    number = security.organization_identifier or client.registration_number
+    return replace(
+        client,
+        security=security,
+        secrets=client.secrets if security.allows_secret else (),
+        registration_number=check_text("organization_identifier", number, TITLE_LENGTH),
+    )
+
+
+def needs_first_secret(client: Client, settings: Settings, *, wanted: bool = False) -> bool:
+    """Whether a client without a secret gets one: if it is ``wanted``, its method needs one, or the stage does."""
+    if client.secrets or not client.security.allows_secret:
+        return False
+    return wanted or not settings.is_sandbox or client.security.auth_method is not None

@@ -1,0 +1,59 @@
+"""Single use of what a client signs: the ``jti`` of assertions and proofs (RFC 7523 §3, RFC 9449 §11.1).
+
+A used identifier is remembered until its token can no longer be accepted. The first conditional write wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, absent
+from chalicelib.foundation.identifiers import digest, new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+TABLE = "idempotency"
+
+
+class UsedBefore(Exception):
+    """The identifier of an assertion or a proof was used before: that at ``position``."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        super().__init__("the jti was used before")
+
+
+@dataclass(frozen=True, slots=True)
+class SingleUse:
+    """An identifier of ``issuer`` (a client or a key) that must not be used again before ``expires_at``."""
+
+    issuer: str
+    identifier: str
+    expires_at: int
+
+    @property
+    def key(self) -> tuple[str, Item]:
+        return TABLE, {"claim": f"jti#{self.issuer}#{digest(self.identifier)}"}
+
+
+class SingleUses:
+    """The used identifiers in DynamoDB."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def claim(self, uses: Sequence[SingleUse]) -> None:
+        """Use identifiers up, all or none. Raises: UsedBefore."""
+        claims = [_claim(use) for use in uses]
+        try:
+            if len(claims) == 1:
+                self._store.put(claims[0].table, claims[0].item, claims[0].condition)
+            elif claims:
+                self._store.transact(claims)
+        except ConditionFailed as failure:
+            raise UsedBefore(failure.failed[0] if failure.failed else 0) from None
+
+
+def _claim(use: SingleUse) -> Put:
+    """The write of a claim; ``attempt`` tells it from that of another request with the same identifier."""
+    table, key = use.key
+    return Put(table, key | {"attempt": new_id(), "expires_at": use.expires_at}, absent("claim"))
