@@ -1,4 +1,4 @@
-"""Clients for DynamoDB, KMS, Secrets Manager and SQS, created on first use.
+"""Clients for DynamoDB, KMS, S3, Secrets Manager and SQS, created on first use.
 
 boto3 takes endpoints, regions and credentials from its own settings (``AWS_ENDPOINT_URL``, ``AWS_DEFAULT_REGION``, …).
 """
@@ -110,6 +110,22 @@ class Secrets:
             if error.response["Error"]["Code"] == "ResourceExistsException":
                 raise SecretChanged(f"the secret {name} was changed concurrently") from None
             raise
+
+
+class Bucket:
+    """An S3 bucket of the operator's, for reading."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @cached_property
+    def _client(self) -> Any:
+        return client("s3")
+
+    def read(self, key: str) -> bytes:
+        """The content of an object."""
+        content: bytes = self._client.get_object(Bucket=self.name, Key=key)["Body"].read()
+        return content
 
 
 class Queue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chalicelib.foundation import aws
 from chalicelib.foundation.clock import Clock
@@ -14,6 +15,10 @@ from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.mail import FileMailer, Mailer, SesMailer
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.settings import Settings
+
+if TYPE_CHECKING:
+    from chalicelib.foundation.ca_bundle import CaBundle
+    from chalicelib.foundation.crypto.certificates import TrustedAuthorities
 
 
 class Infrastructure:
@@ -50,6 +55,21 @@ class Infrastructure:
     @cached_property
     def outbound(self) -> Outbound:
         return Outbound(public_only=not self.settings.is_local)
+
+    @property
+    def tpp_authorities(self) -> TrustedAuthorities | None:
+        """The authorities that issue the certificates of TPPs, read again once a minute; ``None`` without a bundle.
+
+        Raises: InvalidSetting.
+        """
+        return self._tpp_ca_bundle.authorities() if self._tpp_ca_bundle else None
+
+    @cached_property
+    def _tpp_ca_bundle(self) -> CaBundle | None:
+        from chalicelib.foundation.ca_bundle import CaBundle
+
+        location = self.settings.tpp_ca_bundle
+        return CaBundle(location, self.clock) if location else None
 
     @cached_property
     def mailer(self) -> Mailer:

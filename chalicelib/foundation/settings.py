@@ -28,8 +28,9 @@ class InvalidSetting(Exception):
 class Settings:
     """The settings of one stage.
 
-    ``public_url`` and ``bank_api_url`` have no trailing slash. All URLs that the service sends out are built from them,
-    never from a request. Lifetimes are in seconds.
+    ``public_url``, ``mtls_url`` and ``bank_api_url`` have no trailing slash. All URLs that the service sends out are
+    built from them, never from a request. ``mtls_url`` is the address with mutual TLS and ``tpp_ca_bundle`` a file's
+    path or ``s3://bucket/key``; both are ``None`` without mutual TLS. Lifetimes are in seconds.
     """
 
     stage: Stage
@@ -44,6 +45,8 @@ class Settings:
     log_level: str
     mail_from: str
     mail_folder: str
+    mtls_url: str | None = None
+    tpp_ca_bundle: str | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
@@ -61,6 +64,7 @@ class Settings:
         local_url = f"http://127.0.0.1:{port}" if stage == "local" else ""
         public_url = _read(environ, "PUBLIC_URL", _url(stage), local_url)
         prefix = _read(environ, "RESOURCE_PREFIX", _prefix, f"causeway-{stage}")
+        tpp_ca_bundle = _read(environ, "TPP_CA_BUNDLE", _bundle(stage), "")
         return cls(
             stage=stage,
             port=port,
@@ -74,6 +78,8 @@ class Settings:
             log_level=_read(environ, "LOG_LEVEL", _log_level, "INFO"),
             mail_from=_read(environ, "MAIL_FROM", _mail_address, f"causeway@{urlsplit(public_url).hostname}"),
             mail_folder=environ.get("MAIL_FOLDER") or ".local/mail",
+            mtls_url=_read(environ, "MTLS_URL", _mtls_url(stage, public_url, tpp_ca_bundle), "") or None,
+            tpp_ca_bundle=tpp_ca_bundle or None,
         )
 
     @property
@@ -149,6 +155,31 @@ def _log_level(value: str) -> str:
     if value.upper() not in levels:
         raise ValueError(f"must be one of {', '.join(levels)}")
     return value.upper()
+
+
+def _bundle(stage: Stage) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        if value.startswith("s3://") and stage == "local":
+            raise ValueError("must be a file in the local stage")
+        if "://" in value and not re.fullmatch(r"s3://[a-z0-9.-]{3,63}/.+", value):
+            raise ValueError("must be a file's path or s3://bucket/key")
+        return value
+
+    return parse
+
+
+def _mtls_url(stage: Stage, public_url: str, tpp_ca_bundle: str) -> Callable[[str], str]:
+    parse_url = _url(stage)
+
+    def parse(value: str) -> str:
+        url = parse_url(value) if value else ""
+        if url and not tpp_ca_bundle:
+            raise ValueError("needs TPP_CA_BUNDLE, the authorities that issue the certificates of TPPs")
+        if url == public_url and stage != "local":
+            raise ValueError("must differ from PUBLIC_URL, which browsers open without a certificate")
+        return url
+
+    return parse
 
 
 def _url(stage: Stage) -> Callable[[str], str]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.flows.tpp_events import TppEvents
     from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
     from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
+    from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
     from chalicelib.openbanking.records.clients import Clients
     from chalicelib.openbanking.records.payments import Payments
 
@@ -75,6 +76,12 @@ class OpenBankingContainer:
         from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
 
         return BankIdempotency(self.shared.store, self.shared.vault, self.shared.clock)
+
+    @cached_property
+    def certificate_blocklist(self) -> CertificateBlocklist:
+        from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
+
+        return CertificateBlocklist(self.shared.store, self.shared.clock)
 
     @cached_property
     def tpp_authentication(self) -> TppAuthentication:

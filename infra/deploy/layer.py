@@ -29,7 +29,7 @@ PLATFORMS: Mapping[str, tuple[str, ...]] = {
 """The platforms of wheels that run on Lambda's processors (Amazon Linux 2023 has glibc 2.34)."""
 PREFIX = "python/lib/python{}/site-packages/"
 """The folder of a layer, below ``/opt``, that is on Python's path in Lambda."""
-SERVICES = ("dynamodb", "kms", "secretsmanager", "sesv2", "sqs")
+SERVICES = ("dynamodb", "kms", "s3", "secretsmanager", "sesv2", "sqs")
 """The AWS services that deployed code calls; botocore's data for other services is omitted."""
 FUNCTION = "chalice"
 """Chalice: two of its modules are part of the function; the rest is a command-line tool."""

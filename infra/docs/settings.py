@@ -31,6 +31,19 @@ SETTINGS = (
         "client certificates. The demonstration banks also call it",
     ),
     Setting(
+        "MTLS_URL",
+        "none",
+        "The base URL of the domain on which API Gateway demands client certificates (mutual TLS); https, and "
+        "different from `PUBLIC_URL`, outside the local stage. It needs `TPP_CA_BUNDLE`",
+    ),
+    Setting(
+        "TPP_CA_BUNDLE",
+        "none",
+        "The authorities that issue the certificates of TPPs, in PEM: a file, absolute or relative to the "
+        "application's folder, or outside the local stage `s3://bucket/key`, the truststore of `MTLS_URL`'s domain. "
+        "It is read again once a minute",
+    ),
+    Setting(
         "RESOURCE_PREFIX",
         "`causeway-{STAGE}`",
         "The prefix of all resource names. The template and the policies use the default; each local stack uses "

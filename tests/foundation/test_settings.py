@@ -77,6 +77,8 @@ def test_every_setting_can_be_given() -> None:
             "DEMO_BANKS_SECRET": "our-banks",
             "LOG_LEVEL": "debug",
             "MAIL_FROM": "no-reply@example.com",
+            "MTLS_URL": "https://mtls.example.com/",
+            "TPP_CA_BUNDLE": "s3://causeway-dev-truststore-1/cas.pem",
         }
     )
 
@@ -87,6 +89,8 @@ def test_every_setting_can_be_given() -> None:
     assert settings.keys_secret == "our-keys"
     assert (settings.card_keys_secret, settings.demo_banks_secret) == ("our-card-keys", "our-banks")
     assert (settings.log_level, settings.mail_from) == ("DEBUG", "no-reply@example.com")
+    assert settings.mtls_url == "https://mtls.example.com"
+    assert settings.tpp_ca_bundle == "s3://causeway-dev-truststore-1/cas.pem"
 
 
 def test_mails_come_from_the_services_own_domain() -> None:
@@ -122,6 +126,10 @@ def test_the_prefix_names_key_and_secrets() -> None:
         ("PUBLIC_URL", "https://[::1", "Invalid IPv6 URL"),
         ("PUBLIC_URL", "https://causeway.example.com/?a=b", "must be a URL"),
         ("BANK_API_URL", "https://causeway.example.com/#a", "must be a URL"),
+        ("MTLS_URL", "mtls.example.com", "must be a URL"),
+        ("MTLS_URL", "https://mtls.example.com", "needs TPP_CA_BUNDLE, the authorities that issue the certificates"),
+        ("TPP_CA_BUNDLE", "s3://causeway-truststore/cas.pem", "must be a file in the local stage"),
+        ("TPP_CA_BUNDLE", "https://example.com/cas.pem", "must be a file's path or s3://bucket/key"),
         ("RESOURCE_PREFIX", "Causeway", "must contain only lower-case letters"),
         ("RESOURCE_PREFIX", "a b", "must contain only lower-case letters"),
         ("MAIL_FROM", "Causeway", "must be an email address such as"),
@@ -143,6 +151,30 @@ def test_outside_the_local_stage_the_public_address_is_required_and_https(stage:
         Settings.from_environment({"STAGE": stage})
     with pytest.raises(InvalidSetting, match="PUBLIC_URL: must be a URL that begins with https://"):
         Settings.from_environment({"STAGE": stage, "PUBLIC_URL": "http://causeway.example.com"})
+
+
+@pytest.mark.parametrize(
+    ("variables", "reason"),
+    [
+        (
+            {"MTLS_URL": "http://mtls.example.com", "TPP_CA_BUNDLE": "cas.pem"},
+            "MTLS_URL: must be a URL that begins with",
+        ),
+        ({"MTLS_URL": DEV["PUBLIC_URL"], "TPP_CA_BUNDLE": "cas.pem"}, "MTLS_URL: must differ from PUBLIC_URL"),
+        ({"MTLS_URL": f"{DEV['PUBLIC_URL']}/", "TPP_CA_BUNDLE": "cas.pem"}, "MTLS_URL: must differ from PUBLIC_URL"),
+        ({"TPP_CA_BUNDLE": "s3://bucket"}, "TPP_CA_BUNDLE: must be a file's path or s3://bucket/key"),
+    ],
+)
+def test_outside_the_local_stage_mutual_tls_has_an_address_of_its_own(variables: dict[str, str], reason: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"^{reason}"):
+        Settings.from_environment({**DEV, **variables})
+
+
+def test_locally_mutual_tls_may_have_the_public_address() -> None:
+    url = "https://127.0.0.1:8000"
+    settings = Settings.from_environment({"PUBLIC_URL": url, "MTLS_URL": url, "TPP_CA_BUNDLE": ".local/tls/ca.pem"})
+
+    assert (settings.public_url, settings.mtls_url) == (url, url)
 
 
 def test_a_code_lives_ten_minutes_locally_and_one_minute_elsewhere() -> None:

@@ -53,6 +53,9 @@ def test_resources_are_named_and_belong_to_the_stage(file: Path) -> None:
             elif service == "ses":
                 sender = statement["Condition"]["StringLike"]["ses:FromAddress"]
                 assert (name, sender) == ("identity/*", "causeway@*")  # the account says for which domains
+            elif service == "s3":  # names of buckets are unique in the world, so that operators choose the rest
+                own_account = {"StringEquals": {"aws:ResourceAccount": "${aws:PrincipalAccount}"}}
+                assert (name, statement["Condition"]) == (f"{own}truststore-*/*", own_account)
             elif service == "kms":
                 key = statement["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"]
                 assert key == f"alias/causeway-{stage_of(file)}"
@@ -89,6 +92,13 @@ def test_only_the_consumer_takes_messages_and_everybody_sends_them(stage: str) -
     assert granted(FOLDER / f"policy-{stage}-expire.json", "sqs:") == sending
     assert granted(FOLDER / f"policy-{stage}-sweep.json", "sqs:") == sending | {("sqs:GetQueueAttributes", queue)}
     assert consumer == sending | {(f"sqs:{action}", queue) for action in TAKING}
+
+
+@each_stage
+def test_only_the_interface_reads_the_authorities_of_tpps(stage: str) -> None:
+    reading = {file.stem for file in POLICIES if stage_of(file) == stage and granted(file, "s3:")}
+
+    assert reading == {f"policy-{stage}"}
 
 
 @each_stage

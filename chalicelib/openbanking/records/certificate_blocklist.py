@@ -1,0 +1,99 @@
+"""The blocklist of certificates, which the operator keeps because API Gateway checks no revocation lists.
+
+A blocked certificate is an item in the clients' table, so that authentication reads it together with the client.
+Scans of clients skip items without ``owner``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.client_record import TABLE
+
+_PREFIX = "certificate/"
+
+
+class InvalidSerialNumber(ValueError):
+    """A serial number is not hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedCertificate:
+    """A blocked certificate.
+
+    ``issuer`` is an RFC 4514 string, ``serial_number`` hexadecimal, ``blocked_at`` Unix seconds.
+    """
+
+    issuer: str
+    serial_number: str
+    reason: str
+    blocked_at: int
+
+    @classmethod
+    def from_item(cls, item: Item) -> BlockedCertificate:
+        return cls(item["issuer"], item["serial_number"], item["reason"], item["blocked_at"])
+
+    def as_item(self) -> Item:
+        members = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return blocklist_key(self.issuer, self.serial_number)[1] | members
+
+
+class CertificateBlocklist:
+    """The blocked certificates in DynamoDB. A change takes effect with the next request."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def block(self, issuer: str, serial_number: str, reason: str) -> BlockedCertificate:
+        """Refuse a certificate from now on; blocking it again replaces the reason. Raises: InvalidSerialNumber."""
+        serial = normalize_serial_number(serial_number)
+        blocked = BlockedCertificate(_normalize_issuer(issuer), serial, reason, self._clock.time())
+        self._store.put(TABLE, blocked.as_item())
+        return blocked
+
+    def unblock(self, issuer: str, serial_number: str) -> bool:
+        """Accept a certificate again; returns whether it was blocked. Raises: InvalidSerialNumber."""
+        table, key = blocklist_key(issuer, normalize_serial_number(serial_number))
+        found = self._store.get(table, key) is not None
+        self._store.delete(table, key)
+        return found
+
+    def all(self) -> list[BlockedCertificate]:
+        """All blocked certificates, the latest first; it reads the whole table."""
+        items = (item for item in self._store.scan(TABLE) if item["client_id"].startswith(_PREFIX))
+        return sorted(map(BlockedCertificate.from_item, items), key=lambda each: (-each.blocked_at, each.serial_number))
+
+
+def blocklist_key(issuer: str, serial_number: str) -> tuple[str, Item]:
+    """The table and key of a blocked certificate; a certificate whose key has an item is refused.
+
+    Different spellings of one issuer (RFC 4514) or serial number (hexadecimal) have the same key.
+    """
+    try:
+        serial = normalize_serial_number(serial_number)
+    except InvalidSerialNumber:
+        serial = serial_number
+    return TABLE, {"client_id": _PREFIX + digest("\n".join((_normalize_issuer(issuer), serial)))}
+
+
+def normalize_serial_number(text: str) -> str:
+    """A serial number in lower-case hexadecimal, without separators and leading zeros. Raises: InvalidSerialNumber."""
+    digits = text.replace(":", "").replace(" ", "").lower().removeprefix("0x")
+    if not re.fullmatch("[0-9a-f]+", digits):
+        raise InvalidSerialNumber(f"{text!r} is not a hexadecimal serial number such as 0a:1b:2c")
+    return digits.lstrip("0") or "0"
+
+
+def _normalize_issuer(issuer: str) -> str:
+    """The issuer in one spelling; unchanged if it cannot be parsed, since certificates with odd names exist."""
+    from chalicelib.foundation.crypto.distinguished_names import InvalidName, normalize_name
+
+    try:
+        return normalize_name(issuer)
+    except InvalidName:
+        return issuer

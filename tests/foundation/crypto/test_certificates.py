@@ -1,0 +1,176 @@
+"""Certificates: what identifies them, equal names in different spellings, and which are trusted."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import ssl
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from chalicelib.foundation.crypto.certificates import (
+    InvalidCertificate,
+    TrustedAuthorities,
+    read_certificate,
+    same_subject,
+)
+from tests.certificates import NOW, Authority, qc_statements, seconds
+
+CA = Authority()
+TRUSTED = TrustedAuthorities(CA.pem)
+TODAY = seconds(NOW + timedelta(days=1))
+SUBJECT = "CN=TPP,2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB"
+UNKNOWN = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4.5"), b"\x05\x00")
+
+
+def check(pem: str, now: int = TODAY, trusted: TrustedAuthorities = TRUSTED) -> None:
+    trusted.check(read_certificate(pem), now)
+
+
+def usage(*oids: x509.ObjectIdentifier) -> tuple[x509.ExtensionType, bool]:
+    return x509.ExtendedKeyUsage(oids), True
+
+
+def test_a_certificate_is_identified_by_its_names_serial_number_and_thumbprint() -> None:
+    pem = CA.issue(SUBJECT, serial=0x0ABC)
+
+    read = read_certificate(pem)
+
+    assert (read.subject, read.issuer, read.serial_number) == (SUBJECT, CA.subject, "abc")
+    assert read.organization_identifier == "PSDGB-FCA-123456"
+    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).digest()
+    assert base64.urlsafe_b64decode(f"{read.thumbprint}=") == digest
+    assert len(read.thumbprint) == 43
+
+
+def test_a_certificate_without_an_organization_identifier_has_none() -> None:
+    assert read_certificate(CA.issue("CN=TPP")).organization_identifier is None
+
+
+def test_an_organization_identifier_that_is_not_the_only_one_is_none() -> None:
+    assert read_certificate(CA.issue("2.5.4.97=PSDGB-FCA-1,2.5.4.97=PSDGB-FCA-2")).organization_identifier is None
+
+
+def test_spaces_around_a_certificate_and_ends_of_lines_do_not_matter() -> None:
+    pem = CA.issue()
+
+    assert read_certificate(pem.rstrip()) == read_certificate(pem.replace("\n", "\r\n")) == read_certificate(pem)
+
+
+@pytest.mark.parametrize("text", ["", "no certificate", "ä", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
+def test_what_is_no_certificate_is_invalid(text: str) -> None:
+    with pytest.raises(InvalidCertificate, match="this is not a PEM certificate"):
+        read_certificate(text)
+    with pytest.raises(InvalidCertificate, match="this is not a bundle of PEM certificates"):
+        TrustedAuthorities(text)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SUBJECT,
+        "cn=TPP,2.5.4.97=PSDGB-FCA-123456,o=Example,c=GB",
+        "CN=TPP,organizationIdentifier=PSDGB-FCA-123456,O=Example,C=GB",
+        "CN=T\\50P,2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",
+        "CN=TPP,2.5.4.97=#0c1050534447422d4643412d313233343536,O=Example,C=GB",
+    ],
+)
+def test_a_subject_may_be_spelled_differently(other: str) -> None:
+    assert same_subject(SUBJECT, other)
+    assert same_subject(other, SUBJECT)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "C=GB,O=Example,2.5.4.97=PSDGB-FCA-123456,CN=TPP",
+        "CN=tpp,2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",
+        "CN=TPP,2.5.4.97=PSDGB-FCA-123456,O=Example",
+        "CN=TPP\\,2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",
+        "CN=TPP+2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",
+    ],
+)
+def test_other_attributes_or_another_order_are_another_subject(other: str) -> None:
+    assert not same_subject(SUBJECT, other)
+
+
+def test_attributes_joined_by_a_plus_have_no_order() -> None:
+    assert same_subject("CN=TPP+O=Example", "O=Example+CN=TPP")
+
+
+@pytest.mark.parametrize("text", ["", "TPP", "CN=", "CN=TPP,", "unknown=TPP", "C=Britain", "CN=TPP, O=Example"])
+def test_an_empty_or_unreadable_subject_equals_nothing_not_even_itself(text: str) -> None:
+    assert not same_subject(text, text)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"extensions": [usage(ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH)]},
+        {"extensions": [usage(ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE)]},
+        {"extensions": [qc_statements(b"\x30\x00"), (x509.SubjectAlternativeName([x509.DNSName("a.example")]), True)]},
+        {"extensions": [qc_statements(b"\x30\x00", critical=True)]},
+        {"extensions": [(UNKNOWN, False)]},
+        {"extensions": [(x509.BasicConstraints(ca=False, path_length=None), True)]},
+    ],
+)
+def test_a_client_certificate_of_a_trusted_authority_is_trusted(options: dict[str, Any]) -> None:
+    check(CA.issue(**options))
+
+
+def test_an_intermediate_authority_in_the_bundle_is_a_trust_anchor() -> None:
+    intermediate = Authority("CN=Intermediate", above=CA)
+
+    check(intermediate.issue(), trusted=TrustedAuthorities(intermediate.pem))
+    check(intermediate.issue(), trusted=TrustedAuthorities(f"{CA.pem}{intermediate.pem}"))
+    with pytest.raises(InvalidCertificate, match="no authority of the bundle has the name of its issuer"):
+        check(intermediate.issue())
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"starts": NOW + timedelta(days=2)}, "not valid at validation time"),
+        ({"starts": NOW - timedelta(days=91)}, "not valid at validation time"),
+        ({"extensions": [(x509.BasicConstraints(ca=True, path_length=None), True)]}, "the certificate of an authority"),
+        ({"extensions": [usage(ExtendedKeyUsageOID.SERVER_AUTH)]}, "its extendedKeyUsage does not allow clientAuth"),
+        ({"extensions": [(UNKNOWN, True)]}, "unaccounted-for critical extensions"),
+    ],
+)
+def test_a_certificate_is_refused_for_a_reason(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidCertificate, match=f"^the certificate is not trusted: .*{reason}"):
+        check(CA.issue(**options))
+
+
+def test_a_certificate_is_valid_from_its_first_to_its_last_second() -> None:
+    pem, end = CA.issue(days=1), seconds(NOW + timedelta(days=1))
+
+    check(pem, seconds(NOW))
+    check(pem, end)
+    for outside in (seconds(NOW) - 1, end + 1):
+        with pytest.raises(InvalidCertificate, match="not valid at validation time"):
+            check(pem, outside)
+
+
+def test_certificates_of_strangers_and_of_an_authority_of_the_same_name_are_refused() -> None:
+    with pytest.raises(InvalidCertificate, match="no authority of the bundle has the name of its issuer"):
+        check(Authority("CN=Stranger").issue())
+    with pytest.raises(InvalidCertificate, match="signature does not match"):
+        check(Authority(CA.subject).issue())
+
+
+def test_a_certificate_that_signed_itself_and_an_authoritys_own_are_refused() -> None:
+    with pytest.raises(InvalidCertificate, match="the certificate of an authority"):
+        check(CA.pem)
+    with pytest.raises(InvalidCertificate, match="the certificate of an authority"):
+        check(Authority("CN=Self").pem)
+
+
+def test_certificates_of_an_expired_authority_are_refused() -> None:
+    with pytest.raises(InvalidCertificate, match="not valid at validation time"):
+        check(CA.issue(days=9000), seconds(NOW + timedelta(days=4000)))

@@ -1,0 +1,95 @@
+"""The bundle of authorities: from a file or S3, read again once a minute, and kept while it cannot be read."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import boto3
+import pytest
+
+from chalicelib.foundation.ca_bundle import CaBundle
+from chalicelib.foundation.container import Infrastructure
+from chalicelib.foundation.crypto.certificates import InvalidCertificate, TrustedAuthorities, read_certificate
+from chalicelib.foundation.settings import InvalidSetting, Settings
+from tests.certificates import NOW, Authority, seconds
+from tests.log_lines import Lines
+from tests.manual_clock import ManualClock
+
+FIRST, SECOND = Authority("CN=First"), Authority("CN=Second")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW + timedelta(days=1))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "cas.pem"
+    made.write_text(FIRST.pem)
+    return made
+
+
+def trusts(authorities: TrustedAuthorities | None, authority: Authority) -> bool:
+    assert authorities is not None
+    try:
+        authorities.check(read_certificate(authority.issue()), seconds(NOW))
+    except InvalidCertificate:
+        return False
+    return True
+
+
+def test_a_change_of_the_bundle_takes_effect_within_a_minute(clock: ManualClock, file: Path) -> None:
+    bundle = CaBundle(str(file), clock)
+    assert trusts(bundle.authorities(), FIRST)
+
+    file.write_text(SECOND.pem)
+    clock.advance(59)
+    assert not trusts(bundle.authorities(), SECOND)
+    clock.advance(1)
+    assert trusts(bundle.authorities(), SECOND)
+    assert not trusts(bundle.authorities(), FIRST)
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("damaged")])
+def test_a_bundle_that_can_no_longer_be_read_stays_in_use(
+    clock: ManualClock, file: Path, damage: object, lines: Lines
+) -> None:
+    assert callable(damage)
+    bundle = CaBundle(str(file), clock)
+    bundle.authorities()
+    damage(file)
+    clock.advance(60)
+
+    assert trusts(bundle.authorities(), FIRST)
+    assert [line["message"] for line in lines.all()] == ["authorities not reloaded"]
+
+
+@pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), ("none", "not a bundle of PEM certificates")])
+def test_a_bundle_that_was_never_readable_is_an_invalid_setting(
+    clock: ManualClock, tmp_path: Path, content: str | None, reason: str
+) -> None:
+    if content:
+        (tmp_path / "cas.pem").write_text(content)
+
+    with pytest.raises(InvalidSetting, match=f"^TPP_CA_BUNDLE: {tmp_path}/cas.pem cannot be used: .*{reason}"):
+        CaBundle(str(tmp_path / "cas.pem"), clock).authorities()
+
+
+@pytest.mark.usefixtures("resources")
+def test_a_bundle_in_s3_is_the_object_of_that_key(clock: ManualClock) -> None:
+    s3 = boto3.client("s3")
+    where = {"LocationConstraint": "eu-west-1"}
+    s3.create_bucket(Bucket="causeway-dev-truststore-1", CreateBucketConfiguration=where)
+    s3.put_object(Bucket="causeway-dev-truststore-1", Key="tpp/cas.pem", Body=FIRST.pem.encode())
+
+    assert trusts(CaBundle("s3://causeway-dev-truststore-1/tpp/cas.pem", clock).authorities(), FIRST)
+
+
+def test_the_service_trusts_the_authorities_of_its_setting_and_none_without(clock: ManualClock, file: Path) -> None:
+    with_bundle = Infrastructure(Settings.from_environment({"TPP_CA_BUNDLE": str(file)}), clock)
+
+    assert trusts(with_bundle.tpp_authorities, FIRST)
+    assert with_bundle.tpp_authorities is with_bundle.tpp_authorities
+    assert Infrastructure(Settings.from_environment({}), clock).tpp_authorities is None

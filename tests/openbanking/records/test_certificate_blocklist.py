@@ -1,0 +1,74 @@
+"""The blocklist of certificates: one entry per certificate, whatever its issuer and serial number are spelled like."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.openbanking.records.certificate_blocklist import (
+    CertificateBlocklist,
+    InvalidSerialNumber,
+    blocklist_key,
+)
+from tests.world import World
+
+ISSUER = "CN=Test CA,O=Example,C=GB"
+
+
+@pytest.fixture
+def blocklist(world: World) -> CertificateBlocklist:
+    return world.hub.openbanking.certificate_blocklist
+
+
+def is_blocked(world: World, issuer: str, serial_number: str) -> bool:
+    return world.hub.store.get(*blocklist_key(issuer, serial_number)) is not None
+
+
+def test_a_certificate_is_blocked_until_it_is_unblocked(world: World, blocklist: CertificateBlocklist) -> None:
+    blocked = blocklist.block(ISSUER, "0A:1B", "key lost")
+
+    assert (blocked.issuer, blocked.serial_number, blocked.reason) == (ISSUER, "a1b", "key lost")
+    assert is_blocked(world, ISSUER, "a1b")
+    assert not is_blocked(world, ISSUER, "a1c")
+    assert not is_blocked(world, "CN=Other", "a1b")
+    assert blocklist.unblock(ISSUER, "a1b")
+    assert not is_blocked(world, ISSUER, "a1b")
+    assert not blocklist.unblock(ISSUER, "a1b")
+
+
+@pytest.mark.parametrize(
+    ("issuer", "serial_number"), [(ISSUER, "0x0a1b"), (ISSUER, "00 0a 1b"), ("cn=Test\\20CA,o=Example,c=GB", "A1B")]
+)
+def test_the_spelling_does_not_matter(issuer: str, serial_number: str) -> None:
+    assert blocklist_key(issuer, serial_number) == blocklist_key(ISSUER, "a1b")
+
+
+def test_blocking_again_replaces_the_reason(world: World, blocklist: CertificateBlocklist) -> None:
+    blocklist.block("CN=Twice", "1", "first")
+    world.clock.advance(60)
+    again = blocklist.block("CN=Twice", "01", "second")
+
+    assert [each for each in blocklist.all() if each.issuer == "CN=Twice"] == [again]
+    assert again.reason == "second"
+
+
+def test_the_list_has_the_latest_first_and_no_clients(world: World, blocklist: CertificateBlocklist) -> None:
+    first = blocklist.block("CN=Listed", "1", "")
+    world.clock.advance(60)
+    second = blocklist.block("CN=Listed", "2", "")
+
+    assert [each for each in blocklist.all() if each.issuer == "CN=Listed"] == [second, first]
+    assert world.client.client_id in {each.client_id for each in world.hub.openbanking.clients.all()}
+
+
+def test_an_issuer_that_cannot_be_parsed_is_blocked_as_it_is(world: World, blocklist: CertificateBlocklist) -> None:
+    blocklist.block("C=Britain,CN=", "1", "")
+
+    assert is_blocked(world, "C=Britain,CN=", "1")
+    assert not is_blocked(world, "C=Britain,cn=", "1")
+
+
+@pytest.mark.parametrize("text", ["", "serial", "-1", "1_0", "٣", "0x"])
+def test_a_serial_number_is_hexadecimal(blocklist: CertificateBlocklist, text: str) -> None:
+    with pytest.raises(InvalidSerialNumber, match="is not a hexadecimal serial number"):
+        blocklist.block(ISSUER, text, "")
+    assert blocklist_key(ISSUER, text) == blocklist_key(ISSUER, text)
