@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.flows.callback_status import CallbackStatus
     from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
     from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
+    from chalicelib.openbanking.flows.introspection import Introspection
     from chalicelib.openbanking.flows.payment_execution import PaymentExecution
     from chalicelib.openbanking.flows.payment_initiation import PaymentInitiation
     from chalicelib.openbanking.flows.payment_status import PaymentStatus
     from chalicelib.openbanking.flows.performance_reports import PerformanceReports
+    from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
     from chalicelib.openbanking.flows.tokens import TokenFlow
     from chalicelib.openbanking.flows.tpp_events import TppEvents
+    from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
+    from chalicelib.openbanking.oauth.dpop import DpopNonces
     from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
     from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
     from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
@@ -85,7 +89,31 @@ class OpenBankingContainer:
 
     @cached_property
     def tpp_authentication(self) -> TppAuthentication:
-        return TppAuthentication(self.shared.store, self.shared.clock)
+        return TppAuthentication(self.shared.store, self.shared.clock, lambda: self.credential_checks)
+
+    @cached_property
+    def dpop_nonces(self) -> DpopNonces:
+        from chalicelib.openbanking.oauth.dpop import DpopNonces
+
+        return DpopNonces(self.shared.keyring, self.shared.clock)
+
+    @cached_property
+    def credential_checks(self) -> CredentialChecks:
+        from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
+        from chalicelib.openbanking.oauth.dpop import DpopProofs
+        from chalicelib.openbanking.oauth.key_sets import KeySets
+        from chalicelib.openbanking.oauth.private_key_jwt import ClientAssertions
+        from chalicelib.openbanking.records.single_use import SingleUses
+
+        clock = self.shared.clock
+        key_sets = KeySets(self.shared.outbound, clock)
+        return CredentialChecks(
+            ClientAssertions(key_sets, clock, self.shared.settings.public_url),
+            DpopProofs(self.dpop_nonces, clock),
+            SingleUses(self.shared.store),
+            lambda: self.shared.tpp_authorities,
+            clock,
+        )
 
     @cached_property
     def bank_authentication(self) -> BankAuthentication:
@@ -125,6 +153,21 @@ class OpenBankingContainer:
             self.tpp_events,
             self.delivery.outbox,
         )
+
+    @cached_property
+    def pushed_authorization(self) -> PushedAuthorization:
+        from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
+        from chalicelib.openbanking.records.pushed_requests import PushedRequests
+
+        return PushedAuthorization(
+            self.shared.store, self.shared.clock, self.authorization_flow, PushedRequests(self.shared.clock)
+        )
+
+    @cached_property
+    def introspection(self) -> Introspection:
+        from chalicelib.openbanking.flows.introspection import Introspection
+
+        return Introspection(self.shared.clock, self.shared.settings.public_url, self.tpp_authentication)
 
     @cached_property
     def token_flow(self) -> TokenFlow:

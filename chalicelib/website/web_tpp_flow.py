@@ -94,7 +94,7 @@ class WebTppFlow:
         with contextlib.suppress(JourneyChanged):  # created by the first of two clicks
             journey = self.journeys.begin(choice.owner, body["state"], members, verifier)
         try:
-            return self.authorization_flow.authorize(choice.client, request, repeatable=True).request_url
+            return self.authorization_flow.authorize(choice.client, request, "browser").request_url
         except Refusal:
             if journey is not None:
                 self.journeys.delete(journey)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Generic, Self, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from chalice.app import Blueprint, Request, Response
 
@@ -47,6 +47,8 @@ class UnreadableBody(ValueError):
 class Incoming:
     """One request: headers by lower-case name, the query as name-value pairs, and the raw body.
 
+    ``repeated_headers`` names the headers that were sent more than once.
+
     A HEAD request arrives as a GET with ``is_head`` set; its view must have no side effects and make no calls.
     """
 
@@ -59,6 +61,7 @@ class Incoming:
     context: Mapping[str, Any]
     request_id: str = field(default_factory=new_uuid)
     is_head: bool = False
+    repeated_headers: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, request: Request) -> Incoming:
@@ -79,7 +82,20 @@ class Incoming:
             uri=request.uri_params or {},
             context=request.context,
             request_id=given if is_uuid(given) else new_uuid(),
+            repeated_headers=_repeated(event.get("multiValueHeaders") or {}),
         )
+
+    @property
+    def path(self) -> str:
+        """The request's path, without the name of an API stage or a domain's base path."""
+        return self.route.format_map({name: quote(value, safe="") for name, value in self.uri.items()})
+
+    @property
+    def client_certificate(self) -> str | None:
+        """The client certificate of the connection in PEM, as API Gateway passes it on (mutual TLS)."""
+        certificate = (self.context.get("identity") or {}).get("clientCert") or {}
+        pem: str | None = certificate.get("clientCertPem")
+        return pem
 
     @property
     def has_good_request_id(self) -> bool:
@@ -126,6 +142,10 @@ class Incoming:
             raise UnreadableBody("size", f"the body is larger than {limit} bytes")
 
 
+def _repeated(headers: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    return frozenset(name.lower() for name, values in headers.items() if len(values) > 1)
+
+
 def _once(pairs: Iterable[tuple[str, str]], repeatable: Collection[str]) -> dict[str, str]:
     members: dict[str, str] = {}
     for name, value in pairs:
@@ -164,6 +184,7 @@ def redirect(url: str) -> Response:
 P = TypeVar("P")
 View = Callable[[P, Incoming], Response]
 """A view: takes the parts of the service it uses and the request, and returns the response."""
+Completed = Callable[[P, Incoming, Response], None]
 Failed = Callable[[P, Incoming, Exception], Response]
 
 
@@ -182,10 +203,18 @@ class Routes(Blueprint, Generic[P]):
         import_name: the module's name.
         failed: converts a view's exception into a response.
         otherwise: handles all methods that a path does not define, including HEAD and OPTIONS.
+        completed: completes every response, for example with a header.
     """
 
-    def __init__(self, import_name: str, failed: Failed[P], otherwise: View[P] | None = None) -> None:
+    def __init__(
+        self,
+        import_name: str,
+        failed: Failed[P],
+        otherwise: View[P] | None = None,
+        completed: Completed[P] | None = None,
+    ) -> None:
         super().__init__(import_name)
+        self._completed = completed
         self._failed = failed
         self._otherwise = otherwise
         self._views: dict[str, dict[str, View[P]]] = {}
@@ -268,6 +297,8 @@ class Routes(Blueprint, Generic[P]):
             if incoming.is_head:
                 response.body = ""
             response.headers.setdefault("X-Request-Id", incoming.request_id)
+            if self._completed:
+                self._completed(parts, incoming, response)
             return response
 
         return handle

@@ -11,6 +11,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
+from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Challenge, Fault, FrontDoorError, OauthError, Refusal, TokenError
 from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
@@ -77,8 +78,14 @@ def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Respon
     """The error response for a view's exception."""
     answer = refusal_answer(incoming.route, as_refusal(error), incoming.request_id, clock.time())
     if challenge := answer.headers.get("WWW-Authenticate"):
-        answer.headers["WWW-Authenticate"] = _in_scheme(challenge, incoming)
+        answer.headers["WWW-Authenticate"] = _in_scheme(str(challenge), incoming)
     return answer
+
+
+def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: Response) -> None:
+    """Add a nonce for the next proof to the response for a caller that uses DPoP (RFC 9449 §8)."""
+    if "dpop" in incoming.headers:
+        response.headers["DPoP-Nonce"] = openbanking.dpop_nonces.make()
 
 
 def _in_scheme(challenge: str, incoming: Incoming) -> str:

@@ -1,8 +1,11 @@
-"""Endpoints for standard OAuth clients: RFC 6749 authorization, RFC 8414 metadata, RFC 7517 keys."""
+"""Endpoints for standard OAuth clients: authorization (RFC 6749, 9126), introspection (RFC 7662), metadata, keys.
+
+The metadata of RFC 8414 and RFC 9728 lets a client configure itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chalice.app import Response
@@ -13,13 +16,15 @@ from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, head_of_redirect, json_answer, redirect
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.api import answers
+from chalicelib.openbanking.api.credentials import bind_code, read_client_request, read_token_request
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
-from chalicelib.openbanking.protocol.own_answers import KeySet, ServerMetadata
-from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest
-from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS
+from chalicelib.openbanking.protocol.oauth_security import REQUEST_URI, SIGNING_ALGORITHMS, AuthMethod
+from chalicelib.openbanking.protocol.own_answers import KeySet, ResourceMetadata, ServerMetadata
+from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest, IntrospectionRequest
+from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS, services_of
 from chalicelib.statistics import current_call
 
 
@@ -38,7 +43,15 @@ def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: 
     )
 
 
-oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure)
+_ENDPOINTS: Mapping[str, str] = {
+    "token_endpoint": "/tpp/token",
+    "revocation_endpoint": "/tpp/token/revoke",
+    "introspection_endpoint": "/oauth/introspect",
+    "pushed_authorization_request_endpoint": "/oauth/par",
+}
+"""The endpoints that clients call themselves, with a certificate below ``MTLS_URL`` (RFC 8705 §5)."""
+
+oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure, completed=answers.add_nonce)
 
 
 @oauth_routes.get("/oauth/authorize", _failure_page)
@@ -47,6 +60,8 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise refusals.CLIENT_ID_MISSING()
+    if pairs.get("request_uri", "").startswith(REQUEST_URI):
+        return _open_pushed(openbanking, incoming)
     client = openbanking.tpp_authentication.identify_client(TppCredentials(pairs["client_id"]))
     callback_url = pairs.get("redirect_uri") or client.callback_url
     if callback_url not in client.callback_urls:
@@ -57,10 +72,10 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
             status=400,
         )
     try:
-        request = _read_request(incoming)
+        request = _read_query(incoming)
         if incoming.is_head:
             return head_of_redirect()
-        authorization = openbanking.authorization_flow.authorize(client, request, repeatable=True)
+        authorization = openbanking.authorization_flow.authorize(client, request, "browser")
     except Exception as error:
         refusal = answers.as_refusal(error)
         is_ours = TPP_ERRORS.status(refusal) >= 500
@@ -69,12 +84,46 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
     return redirect(authorization.request_url)
 
 
-def _read_request(incoming: Incoming) -> AuthorizeRequest:
-    """Parse the RFC 6749 §4.1.1 query into an ``AuthorizeRequest``; unknown parameters are ignored (§3.1)."""
+def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    """Redirect to the bank by a pushed request; other parameters are ignored (RFC 9126 §4). Raises: Refusal."""
+    query = _query_parameters(incoming)
+    if incoming.is_head:
+        return head_of_redirect()
+    opened = openbanking.pushed_authorization.open(query["client_id"], query["request_uri"])
+    return redirect(opened.request_url)
+
+
+@oauth_routes.post("/oauth/par")
+def push(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    """Store an authorization request that the client's user will open (RFC 9126)."""
+    members, credentials = read_client_request(openbanking, incoming)
+    caller = openbanking.tpp_authentication.authenticate_client_and_proof(credentials, [])
+    request = bind_code(_read_request(members), caller.jkt)
+    openbanking.tpp_authentication.check_roles(caller.client, caller.presented, services_of(request.scopes))
+    return json_answer(openbanking.pushed_authorization.push(caller.client, request), 201)
+
+
+@oauth_routes.post("/oauth/introspect")
+def introspect(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    """Describe a token of the calling client (RFC 7662)."""
+    request, credentials = read_token_request(openbanking, incoming, IntrospectionRequest)
+    return json_answer(openbanking.introspection.describe(credentials, request.token))
+
+
+def _query_parameters(incoming: Incoming) -> dict[str, str]:
+    """The query's parameters; those without a value count as absent (RFC 6749 §3.1). Raises: Refusal."""
     try:
-        query = {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
+        return {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
     except UnreadableBody as error:
         raise answers.as_refusal(error) from None
+
+
+def _read_query(incoming: Incoming) -> AuthorizeRequest:
+    return _read_request(_query_parameters(incoming))
+
+
+def _read_request(query: Mapping[str, Any]) -> AuthorizeRequest:
+    """Parse the parameters of RFC 6749 §4.1.1; unknown parameters are ignored (§3.1). Raises: Refusal."""
     for name, fault in NOT_SUPPORTED.items():
         if name in query:
             raise refusals.PARAMETER_NOT_SUPPORTED(parameter=name, oauth_error=fault)
@@ -82,7 +131,7 @@ def _read_request(incoming: Incoming) -> AuthorizeRequest:
         is_there = "response_type" in query
         raise refusals.RESPONSE_TYPE_WRONG(oauth_error="unsupported_response_type" if is_there else None)
     members: dict[str, Any] = {name: query[name] for name in AuthorizeRequest.model_fields if name in query}
-    members["scopes"] = query.get("scope", "").split()
+    members["scopes"] = str(query.get("scope", "")).split()
     try:
         return AuthorizeRequest.read(members)
     except InvalidMessage as error:
@@ -110,25 +159,71 @@ def metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 def describe_server(settings: Settings) -> ServerMetadata:
     """The authorization server metadata."""
-    base = settings.public_url
-    methods = ["client_secret_basic", "client_secret_post"] + (["none"] if settings.is_sandbox else [])
-    return {
+    base, methods, algorithms = settings.public_url, _auth_methods(settings), [*SIGNING_ALGORITHMS]
+    aliases = {name: f"{settings.mtls_url}{path}" for name, path in _ENDPOINTS.items()}
+    metadata: ServerMetadata = {
         "issuer": base,
         "authorization_endpoint": f"{base}/oauth/authorize",
-        "token_endpoint": f"{base}/tpp/token",
-        "revocation_endpoint": f"{base}/tpp/token/revoke",
+        "token_endpoint": f"{base}{_ENDPOINTS['token_endpoint']}",
+        "revocation_endpoint": f"{base}{_ENDPOINTS['revocation_endpoint']}",
+        "introspection_endpoint": f"{base}{_ENDPOINTS['introspection_endpoint']}",
+        "pushed_authorization_request_endpoint": f"{base}{_ENDPOINTS['pushed_authorization_request_endpoint']}",
         "jwks_uri": f"{base}/.well-known/jwks.json",
-        "scopes_supported": [name for version in VERSIONS.values() for name in version.scopes],
+        "scopes_supported": _scope_names(),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
         "token_endpoint_auth_methods_supported": methods,
+        "token_endpoint_auth_signing_alg_values_supported": algorithms,
         "revocation_endpoint_auth_methods_supported": methods,
+        "revocation_endpoint_auth_signing_alg_values_supported": algorithms,
+        "introspection_endpoint_auth_methods_supported": methods,
+        "introspection_endpoint_auth_signing_alg_values_supported": algorithms,
+        "dpop_signing_alg_values_supported": algorithms,
+        "tls_client_certificate_bound_access_tokens": settings.mtls_url is not None,
+        "require_pushed_authorization_requests": False,
         "code_challenge_methods_supported": ["S256"],
         "authorization_response_iss_parameter_supported": True,
         "request_parameter_supported": False,
         "request_uri_parameter_supported": False,
+        "protected_resources": [base],
     }
+    return {**metadata, "mtls_endpoint_aliases": aliases} if settings.mtls_url else metadata
+
+
+def _auth_methods(settings: Settings) -> list[str]:
+    """The authentication methods of clients that the stage accepts."""
+    methods: list[AuthMethod] = ["private_key_jwt", "client_secret_basic", "client_secret_post"]
+    methods += ["tls_client_auth"] if settings.mtls_url else []
+    methods += ["none"] if settings.is_sandbox else []
+    return [*methods]
+
+
+@oauth_routes.get("/.well-known/oauth-protected-resource")
+def resource_metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    """The metadata of the TPP-facing API (RFC 9728)."""
+    return json_answer(describe_resource(openbanking.shared.settings), headers={"Cache-Control": "public, max-age=300"})
+
+
+def describe_resource(settings: Settings) -> ResourceMetadata:
+    """The TPP-facing API as a protected resource."""
+    base = settings.public_url
+    return {
+        "resource": base,
+        "resource_name": "Causeway",
+        "resource_documentation": f"{base}/docs",
+        "authorization_servers": [base],
+        "jwks_uri": f"{base}/.well-known/jwks.json",
+        "scopes_supported": _scope_names(),
+        "bearer_methods_supported": ["header"],
+        "dpop_signing_alg_values_supported": [*SIGNING_ALGORITHMS],
+        "dpop_bound_access_tokens_required": False,
+        "tls_client_certificate_bound_access_tokens": settings.mtls_url is not None,
+    }
+
+
+def _scope_names() -> list[str]:
+    return [name for version in VERSIONS.values() for name in version.scopes]
 
 
 @oauth_routes.get("/.well-known/jwks.json")

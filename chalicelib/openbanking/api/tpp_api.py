@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import unquote_plus
 
 from chalice.app import Response
 
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.http.web import FORM, Incoming, Routes, UnreadableBody, View, json_answer
+from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer
 from chalicelib.openbanking.api import answers
+from chalicelib.openbanking.api.credentials import bind_code, read_credentials, read_token_request
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
@@ -22,13 +20,13 @@ from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_paramet
 from chalicelib.openbanking.protocol.own_answers import Accepted, BankEntry, BanksAnswer, BankScope, ScopeAnswer
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
-    REPEATABLE,
     AuthorizeRequest,
     BanksQuery,
     RevokeRequest,
     ScopeQuery,
     TokenRequest,
 )
+from chalicelib.openbanking.protocol.versions import services_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim
@@ -45,17 +43,21 @@ def _refuse_unknown_action(openbanking: OpenBankingContainer, incoming: Incoming
     raise refusals.ACTION_UNKNOWN()
 
 
-tpp_routes = Routes[OpenBankingContainer](__name__, _answer_failure, _refuse_unknown_action)
+tpp_routes = Routes[OpenBankingContainer](
+    __name__, _answer_failure, _refuse_unknown_action, completed=answers.add_nonce
+)
 
 
 @tpp_routes.post("/tpp/authorize")
 def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    client = openbanking.tpp_authentication.authenticate_client(_read_credentials(incoming))
+    authentication = openbanking.tpp_authentication
+    caller = authentication.authenticate_client_and_proof(read_credentials(openbanking, incoming), [])
     try:
         request = AuthorizeRequest.read(incoming.json())
     except InvalidMessage as error:
         raise refuse_fields(error, FIELD_FAULTS) from None
-    authorization = openbanking.authorization_flow.authorize(client, request)
+    authentication.check_roles(caller.client, caller.presented, services_of(request.scopes))
+    authorization = openbanking.authorization_flow.authorize(caller.client, bind_code(request, caller.jkt))
     from chalicelib.openbanking.flows.authorization import describe_authorization
 
     return json_answer(describe_authorization(authorization, openbanking.shared.clock.time()))
@@ -63,7 +65,7 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
 
 @tpp_routes.post("/tpp/token")
 def token(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    request, credentials = _read_token_request(openbanking, incoming, TokenRequest)
+    request, credentials = read_token_request(openbanking, incoming, TokenRequest)
     flow = openbanking.token_flow
     if request.refresh_token is not None:
         return json_answer(flow.refresh(credentials, request.refresh_token))
@@ -73,13 +75,13 @@ def token(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 @tpp_routes.post("/tpp/token/revoke")
 def revoke(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    request, credentials = _read_token_request(openbanking, incoming, RevokeRequest)
+    request, credentials = read_token_request(openbanking, incoming, RevokeRequest)
     return json_answer(openbanking.token_flow.revoke_by_tpp(credentials, request.token))
 
 
 @tpp_routes.get("/tpp/scope")
 def scope(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    openbanking.tpp_authentication.authenticate_client(_read_credentials(incoming))
+    openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
     query = _read_query(incoming, ScopeQuery)
     bank = openbanking.banks.find(query.bic)
     if bank is None:
@@ -95,7 +97,7 @@ def describe_scopes(bank: Bank) -> ScopeAnswer:
 
 @tpp_routes.get("/tpp/banks")
 def banks(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    openbanking.tpp_authentication.authenticate_client(_read_credentials(incoming))
+    openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
     query = _read_query(incoming, BanksQuery)
     return json_answer(page_of_banks(openbanking.banks.directory(), query))
 
@@ -109,7 +111,7 @@ def page_of_banks(banks: Sequence[BankEntry], query: BanksQuery) -> BanksAnswer:
 
 @tpp_routes.get("/tpp/consent")
 def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    caller = openbanking.tpp_authentication.authenticate_bearer(_read_credentials(incoming))
+    caller = openbanking.tpp_authentication.authenticate_bearer(read_credentials(openbanking, incoming))
     _refuse_parameters(incoming)
     from chalicelib.openbanking.flows.tokens import describe_consent
 
@@ -120,7 +122,7 @@ def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:
     def relay_call(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         started = openbanking.shared.clock.monotonic()
         relay = openbanking.relay
-        authorized = relay.authorize(call, _read_credentials(incoming))
+        authorized = relay.authorize(call, read_credentials(openbanking, incoming))
         in_query = call.method == "GET"
         if not in_query:
             _refuse_parameters(incoming)
@@ -139,7 +141,7 @@ def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:
 def _payment_view(call: PaymentCall) -> View[OpenBankingContainer]:
     def initiate_payment(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         started = openbanking.shared.clock.monotonic()
-        flow, credentials = openbanking.payment_initiation, _read_credentials(incoming)
+        flow, credentials = openbanking.payment_initiation, read_credentials(openbanking, incoming)
         claim = _idempotency_key_claim(call, credentials, incoming)
         request_id = RequestId.of(incoming.request_id, incoming.body, is_callers=incoming.has_good_request_id)
         if call.kind == "direct":
@@ -163,7 +165,7 @@ def _payment_view(call: PaymentCall) -> View[OpenBankingContainer]:
 def payment_status(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     started = openbanking.shared.clock.monotonic()
     flow = openbanking.payment_status
-    lookup = flow.look_up(_read_credentials(incoming), dict(incoming.query))
+    lookup = flow.look_up(read_credentials(openbanking, incoming), dict(incoming.query))
     travelling = _bank_headers(incoming)
     payment = flow.require_payment(lookup, incoming.parameters())
     if _prefers_async(incoming) and payment.version.answers_status_queries:
@@ -175,7 +177,7 @@ def payment_status(openbanking: OpenBankingContainer, incoming: Incoming) -> Res
 
 @tpp_routes.get("/tpp/requests/{request_id}")
 def accepted_request(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    outcome = openbanking.deferred_calls.look_up(_read_credentials(incoming), incoming.uri["request_id"])
+    outcome = openbanking.deferred_calls.look_up(read_credentials(openbanking, incoming), incoming.uri["request_id"])
     _refuse_parameters(incoming)
     return json_answer(outcome)
 
@@ -195,36 +197,6 @@ for _call in RELAYED:
 for _order in PAYMENTS:
     tpp_routes.serve(_order.path, ["POST"], _payment_view(_order))
 tpp_routes.serve_below("/tpp", [], _refuse_unknown_action)
-
-
-def _read_credentials(incoming: Incoming, members: Mapping[str, Any] | None = None) -> TppCredentials:
-    """The caller's credentials from headers, HTTP Basic and, at the token endpoints, ``members``. Raises: Refusal."""
-    members = members or {}
-    kind, _, value = incoming.headers.get("authorization", "").partition(" ")
-    basic_id, basic_secret = _read_basic(value.strip()) if kind.lower() == "basic" else (None, None)
-    return TppCredentials(
-        client_id=_single_value("Client ID", incoming.headers.get("x-api-key"), basic_id, members.get("client_id")),
-        secret=_single_value("client secret", basic_secret, members.get("client_secret")),
-        bearer=value.strip() if kind.lower() == "bearer" else None,
-        good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
-    )
-
-
-def _single_value(what: str, *given: object) -> str | None:
-    """The value of a credential that can be sent in several ways. Raises: Refusal, if the values differ."""
-    values = {value for value in given if isinstance(value, str) and value}
-    if len(values) > 1:
-        raise refusals.CLIENT_CONTRADICTORY(part=what)
-    return values.pop() if values else None
-
-
-def _read_basic(value: str) -> tuple[str, str]:
-    """Parse Client ID and secret from HTTP Basic (RFC 6749 §2.3.1). Raises: Refusal."""
-    try:
-        user, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
-    except (binascii.Error, ValueError):
-        raise refusals.BASIC_MALFORMED() from None
-    return unquote_plus(user), unquote_plus(password)
 
 
 def _read_query(incoming: Incoming, model: Any) -> Any:
@@ -291,39 +263,3 @@ def _psu_address(incoming: Incoming) -> str | None:
     if getattr(address, "scope_id", None) is not None:  # free text: the name of a network interface
         raise refusals.PSU_ADDRESS_WRONG()
     return str(address)
-
-
-def _read_token_request(
-    openbanking: OpenBankingContainer, incoming: Incoming, model: Any
-) -> tuple[Any, TppCredentials]:
-    """Parse the body and the credentials of a token or revocation request.
-
-    Client errors take precedence over errors in the body's members, which may include the credentials. If the body is
-    unreadable, only credentials in the headers are checked first.
-
-    Raises:
-        Refusal, UnreadableBody.
-    """
-    try:
-        members = _read_members(incoming, model)
-    except UnreadableBody:
-        if (by_headers := _read_credentials(incoming)).client_id is not None:
-            openbanking.tpp_authentication.identify_client(by_headers)
-        raise
-    credentials = _read_credentials(incoming, members if isinstance(members, dict) else None)
-    try:
-        return model.read(members), credentials
-    except InvalidMessage as error:
-        openbanking.tpp_authentication.authenticate_client(credentials)
-        refusal = refuse_fields(error)
-        if any(problem.field == "grant_type" for problem in error.problems):
-            refusal.oauth_error = "unsupported_grant_type"
-        raise refusal from None
-
-
-def _read_members(incoming: Incoming, model: Any) -> Any:
-    """The body's members; unknown form fields are dropped (RFC 6749 §3.2). Raises: UnreadableBody."""
-    if incoming.content_type == FORM:
-        form = incoming.form(repeatable=REPEATABLE)
-        return {name: value for name, value in form.items() if name in model.model_fields}
-    return incoming.json()

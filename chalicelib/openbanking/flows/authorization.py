@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
@@ -20,6 +20,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
+from chalicelib.openbanking.protocol.oauth_security import CODE_SECONDS
 from chalicelib.openbanking.protocol.own_answers import AuthorizeAnswer, InitAuthorizationAnswer, SaveConsentAnswer
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.openbanking.protocol.tpp_events import ConsentAuthorised, ConsentCancelled
@@ -41,6 +42,8 @@ from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import Accounts, Consent, Consents
 from chalicelib.statistics import current_call
 
+Channel = Literal["client", "browser", "pushed"]
+"""How a request came: from the client itself, from a browser, or pushed by the client (RFC 9126)."""
 _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {'"', "\\"}
 
 
@@ -62,21 +65,21 @@ class AuthorizationCodeFlow:
     tpp_events: TppEvents
     outbox: Outbox
 
-    def authorize(self, client: Client, request: AuthorizeRequest, *, repeatable: bool = False) -> AuthorizationRequest:
+    def authorize(self, client: Client, request: AuthorizeRequest, channel: Channel = "client") -> AuthorizationRequest:
         """Store a TPP's request. The PSU must open the returned request's ``request_url``.
-
-        ``repeatable`` is for browser requests: repeating an identical open request (reload, back button) returns the
-        stored one, and a generated state is sent to the bank only.
 
         Raises:
             Refusal: the bank or a scope is unknown, the redirect URI is not the client's, or the state was used before.
         """
-        bank = self.banks.find(request.bic)
-        if bank is None:
-            raise refusals.BANK_UNKNOWN()
+        return self.open(self.validate(client, request, channel), repeatable=channel != "client")
+
+    def validate(self, client: Client, request: AuthorizeRequest, channel: Channel) -> NewAuthorizationRequest:
+        """Check a TPP's request. A state that is generated for a browser is sent to the bank only. Raises: Refusal."""
+        bank = self._require_bank(request.bic)
         current_call.record_concern(bank.bic, "authorization")
+        self._check_channel(client, request, channel)
         self._check_request(client, bank, request)
-        new = NewAuthorizationRequest(
+        return NewAuthorizationRequest(
             client_id=client.client_id,
             bic=bank.bic,
             api_version=bank.api_version,
@@ -85,13 +88,24 @@ class AuthorizationCodeFlow:
             consent_type=request.consent_type,
             state=request.state or new_secret(),
             code_challenge=request.code_challenge,
-            returns_state=request.state is not None or not repeatable,
+            returns_state=request.state is not None or channel == "client",
+            dpop_jkt=request.dpop_jkt,
         )
+
+    def open(self, new: NewAuthorizationRequest, *, repeatable: bool) -> AuthorizationRequest:
+        """Store a validated request.
+
+        ``repeatable`` is for browsers: repeating an identical open request (reload, back button) returns that one.
+
+        Raises:
+            Refusal: the bank is gone, the state was used before, or the repeated request has ended.
+        """
+        bank = self._require_bank(new.bic)
         try:
             opened = self.authorization_requests.create(new, bank.authorization_url)
         except StateUsed as used:
-            before, wanted = used.authorization, with_query(bank.authorization_url, new.query_parameters())
-            if repeatable and before.bic == bank.bic and before.has_request_url(wanted):
+            before = used.authorization
+            if repeatable and before.repeats(new, bank.authorization_url):
                 if before.is_open(self.clock.time()):
                     return before
                 raise refusals.AUTHORIZATION_ENDED() from None
@@ -161,6 +175,26 @@ class AuthorizationCodeFlow:
 
     # -- inside
 
+    def _require_bank(self, bic: str) -> Bank:
+        bank = self.banks.find(bic)
+        if bank is None:
+            raise refusals.BANK_UNKNOWN()
+        return bank
+
+    @staticmethod
+    def _check_channel(client: Client, request: AuthorizeRequest, channel: Channel) -> None:
+        """Check what the client's record demands of its requests (RFC 9126 §6, FAPI 2.0 §5.3.2.2). Raises: Refusal."""
+        security = client.security
+        shows_certificate = channel != "browser"
+        if security.requires_pushed_requests and channel != "pushed":
+            raise refusals.REQUEST_NOT_PUSHED()
+        if security.organization_identifier is not None and not shows_certificate:
+            raise refusals.REQUEST_NOT_PUSHED()
+        if security.is_fapi2 and request.redirect_uri is None:
+            raise refusals.REDIRECT_URI_MISSING()
+        if security.is_fapi2 and request.code_challenge is None:
+            raise refusals.CODE_CHALLENGE_MISSING()
+
     def _check_request(self, client: Client, bank: Bank, request: AuthorizeRequest) -> None:
         if request.redirect_uri is not None and request.redirect_uri not in client.callback_urls:
             raise refusals.REDIRECT_URI_FOREIGN()
@@ -205,7 +239,8 @@ class AuthorizationCodeFlow:
         accounts: Accounts,
         claim: BankIdempotencyClaim,
     ) -> SaveConsentAnswer:
-        new = self.consents.new(authorization, accounts, bank.consent_days)
+        code_seconds = CODE_SECONDS if client.security.is_fapi2 else None
+        new = self.consents.new(authorization, accounts, bank.consent_days, code_seconds)
         parameters = {"authorization_code": new.code, "code": new.code}
         answer: SaveConsentAnswer = {
             "callback_url": self._redirect_url(authorization, parameters),

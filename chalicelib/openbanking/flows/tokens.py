@@ -66,7 +66,7 @@ class TokenFlow:
         """
         credential = OpaqueToken.parse(code, parts=1)
         keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
-        caller = self.tpp_authentication.authenticate_token_caller(credentials, keys)
+        caller = self.tpp_authentication.authenticate_client_and_proof(credentials, keys)
         consent, grant = _read_consent_and_grant(caller.items)
         if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
             raise refusals.CODE_INVALID()
@@ -105,7 +105,7 @@ class TokenFlow:
         if credential is not None:
             consent_id = credential.ids[0]
             keys = [consent_key(consent_id), grant_key(consent_id), token_key("refresh", credential)]
-        caller = self.tpp_authentication.authenticate_token_caller(credentials, keys)
+        caller = self.tpp_authentication.authenticate_client_and_proof(credentials, keys)
         consent, grant = _read_consent_and_grant(caller.items)
         if (
             credential is None

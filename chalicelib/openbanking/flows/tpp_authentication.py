@@ -41,8 +41,8 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenCaller:
-    """An authenticated client at the token and pushed authorization endpoints.
+class AuthenticatedClient:
+    """An authenticated client at an authorization or token endpoint.
 
     ``jkt`` is the thumbprint of the key of its DPoP proof, ``presented`` the certificate of its connection.
     """
@@ -94,7 +94,7 @@ class TppAuthentication:
         _check_request_id(credentials)
         return found.client, found.items
 
-    def authenticate_token_caller(self, credentials: TppCredentials, keys: Sequence[Key]) -> TokenCaller:
+    def authenticate_client_and_proof(self, credentials: TppCredentials, keys: Sequence[Key]) -> AuthenticatedClient:
         """Authenticate the client, verify the request's DPoP proof if it has one, and read the items under ``keys``.
 
         Raises:
@@ -107,9 +107,9 @@ class TppAuthentication:
             uses, jkt = [*uses, (proof.use, refusals.PROOF_WRONG_FOR_TOKEN)], proof.jkt
         self._use_up(found.client, uses)
         _check_request_id(credentials)
-        return TokenCaller(found.client, found.items, jkt, found.presented)
+        return AuthenticatedClient(found.client, found.items, jkt, found.presented)
 
-    def require_confirmation(self, caller: TokenCaller) -> Confirmation | None:
+    def require_confirmation(self, caller: AuthenticatedClient) -> Confirmation | None:
         """The key to which the caller's new tokens are bound; ``None`` if they are bound to none.
 
         Raises:

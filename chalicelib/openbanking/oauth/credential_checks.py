@@ -5,7 +5,7 @@ A caller learns that a credential was refused, but not why: the reason is in the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
@@ -38,20 +38,21 @@ class PresentedCertificate:
 
 @dataclass(frozen=True, slots=True)
 class CredentialChecks:
-    """Verifies what a request presents besides a client secret. ``authorities`` issue the certificates of TPPs."""
+    """Verifies what a request presents besides a client secret.
+
+    ``authorities`` returns those that issue the certificates of TPPs, or ``None`` if the stage trusts none.
+    """
 
     assertions: ClientAssertions
     proofs: DpopProofs
     single_uses: SingleUses
-    authorities: TrustedAuthorities | None
+    authorities: Callable[[], TrustedAuthorities | None]
     clock: Clock
 
     def check_assertion(self, client: Client, credentials: TppCredentials) -> SingleUse:
         """Verify the client's assertion. Raises: Refusal."""
         try:
-            if credentials.assertion is None:
-                raise InvalidJwt("there is none")
-            return self.assertions.verify(client, credentials.assertion, credentials.endpoints)
+            return self.assertions.verify(client, credentials.assertion or "", credentials.endpoints)
         except InvalidJwt as error:
             log.warning("client assertion refused", client_id=client.client_id, reason=str(error))
             raise refusals.ASSERTION_WRONG() from None
@@ -97,9 +98,10 @@ class CredentialChecks:
             raise InvalidCertificate("there is none")
         if presented.is_blocked:
             raise InvalidCertificate("it is on the blocklist")
-        if self.authorities is None:
+        authorities = self.authorities()
+        if authorities is None:
             raise InvalidCertificate("this stage trusts no authority: TPP_CA_BUNDLE is not set")
-        self.authorities.check(presented.certificate, self.clock.time())
+        authorities.check(presented.certificate, self.clock.time())
         return presented.certificate
 
     def is_trusted(self, presented: PresentedCertificate | None, thumbprint: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.signed_jwts import InvalidKeySet, import_key_set
-from chalicelib.foundation.http.outbound import Outbound, OutboundError
+from chalicelib.foundation.http.outbound import Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.client_record import Client
 
@@ -64,12 +64,17 @@ class KeySets:
         now = self._clock.time()
         try:
             reply = self._outbound.get(uri, largest=LARGEST, total_seconds=FETCH_SECONDS)
-            if reply.status != 200:
-                raise InvalidKeySet(f"the status is {reply.status}")
-            return _Fetched(import_key_set(jsontext.loads(reply.body)), now, now)
+            return _Fetched(_read_reply(reply), now, now)
         except (OutboundError, InvalidKeySet, jsontext.InvalidJson) as error:
             log.warning("key set not fetched", jwks_uri=uri, reason=str(error))
             return _Fetched(known.keys, known.fetched_at, now)
+
+
+def _read_reply(reply: Reply) -> Sequence[Key]:
+    """The keys in a response. Raises: InvalidKeySet, InvalidJson."""
+    if reply.status != 200:
+        raise InvalidKeySet(f"the status is {reply.status}")
+    return import_key_set(jsontext.loads(reply.body))
 
 
 _NOTHING = _Fetched((), -STALE_SECONDS, -STALE_SECONDS)

@@ -149,7 +149,7 @@ FrontDoorError = Literal[
 ]
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope", "invalid_dpop_proof", "use_dpop_nonce"]
-"""What a refusal asks for: the client secret, or an access token, possibly with an error (RFC 6750 §3.1, RFC 9449 §7)."""
+"""What a refusal asks for: a client secret, or an access token, possibly with an error (RFC 6750 §3.1, RFC 9449 §7)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,6 @@ CODE_VERIFIER_NOT_ALLOWED = _grant(
     "code_verifier is not allowed, because the authorization request had no code_challenge"
 )
 CODE_VERIFIER_WRONG = _grant("code_verifier does not match the code_challenge")
-TOKEN_KEY_OTHER = _grant("the request does not prove possession of the key to which the credential is bound")
 REFRESH_TOKEN_INVALID = _grant("the refresh token is not valid")
 REFRESH_TOKEN_USED = _grant("the refresh token has already been used: the consent has been revoked")
 

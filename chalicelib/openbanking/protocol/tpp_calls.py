@@ -14,6 +14,8 @@ from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 ConsentType = Literal["reusable", "one_time"]
 ConsentStatus = Literal["authorised", "revoked", "spent"]
 
+ASSERTION = 16_384
+"""The maximum length of a client assertion."""
 REQUEST_ID = 64
 """The maximum length of a deferred call's id."""
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -29,6 +31,13 @@ class AuthorizeRequest(Message):
     code_challenge: AN[128] | None = None
     code_challenge_method: Literal["S256"] | None = None
     consent_type: ConsentType = "reusable"
+    dpop_jkt: AN[43] | None = None
+
+    @model_validator(mode="after")
+    def thumbprint_is_whole(self) -> Self:
+        if self.dpop_jkt is not None and not _CHALLENGE.fullmatch(self.dpop_jkt):
+            fault("value", "dpop_jkt must be a base64url SHA-256 thumbprint of 43 characters (RFC 9449)")
+        return self
 
     @model_validator(mode="after")
     def challenge_is_whole(self) -> Self:
@@ -39,7 +48,16 @@ class AuthorizeRequest(Message):
         return self
 
 
-class TokenRequest(Message):
+class ClientMembers(Message):
+    """The members by which a client authenticates in a body (RFC 6749 §2.3.1, RFC 7521 §4.2)."""
+
+    client_id: AN[64] | None = None
+    client_secret: AN[128] | None = None
+    client_assertion_type: AN[128] | None = None
+    client_assertion: AN[ASSERTION] | None = None
+
+
+class TokenRequest(ClientMembers):
     """``POST /tpp/token``: exchange an authorization code or a refresh token for tokens."""
 
     grant_type: Literal["authorization_code", "refresh_token"] | None = None
@@ -48,8 +66,6 @@ class TokenRequest(Message):
     refresh_token: AN[512] | None = None
     redirect_uri: AN[2048] | None = None
     code_verifier: AN[128] | None = None
-    client_id: AN[64] | None = None
-    client_secret: AN[128] | None = None
     scope: AN[1024] | None = None
 
     @model_validator(mode="after")
@@ -64,13 +80,18 @@ class TokenRequest(Message):
         return self
 
 
-class RevokeRequest(Message):
+class RevokeRequest(ClientMembers):
     """``POST /tpp/token/revoke`` (RFC 7009)."""
 
     token: AN[512]
     token_type_hint: AN[64] | None = None
-    client_id: AN[64] | None = None
-    client_secret: AN[128] | None = None
+
+
+class IntrospectionRequest(ClientMembers):
+    """``POST /oauth/introspect`` (RFC 7662)."""
+
+    token: AN[512]
+    token_type_hint: AN[64] | None = None
 
 
 class ScopeQuery(Message):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.errors import Error
 from chalicelib.openbanking.protocol.payment_statuses import Statuses
+from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.version import BANK_ROOT, ErrorForm, Version
 
 VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1.VERSION, v2.VERSION)}
@@ -15,6 +16,11 @@ VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1.VE
 
 TPP_ERRORS: ErrorForm[Error] = v2.VERSION.errors
 """The error format for TPPs: that of version 2, regardless of the bank's version."""
+
+
+def services_of(scopes: Iterable[str]) -> set[Service]:
+    """The PSD2 services of scopes of any version; unknown scopes have none."""
+    return {version.scopes[name].service for name in scopes for version in VERSIONS.values() if name in version.scopes}
 
 
 def version_below(route: str) -> Version | None:

@@ -41,7 +41,11 @@ class StateUsed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewAuthorizationRequest:
-    """A TPP's validated request. ``returns_state`` is false if the state was generated for the bank only."""
+    """A TPP's validated request.
+
+    ``returns_state`` is false if the state was generated for the bank only; ``dpop_jkt`` is the key to which the code
+    will be bound (RFC 9449 §10).
+    """
 
     client_id: str
     bic: str
@@ -52,6 +56,17 @@ class NewAuthorizationRequest:
     state: str
     code_challenge: str | None
     returns_state: bool = True
+    dpop_jkt: str | None = None
+
+    @classmethod
+    def from_item(cls, item: Item) -> NewAuthorizationRequest:
+        """Restore a request that was pushed."""
+        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        return cls(**members | {"scopes": tuple(item["scopes"])})
+
+    def as_item(self) -> Item:
+        members = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return members | {"scopes": list(self.scopes)}
 
     def query_parameters(self) -> dict[str, str]:
         """The query parameters for the bank's authorization URL (RFC 6749 §4.1.1, RFC 7636)."""
@@ -82,6 +97,7 @@ class AuthorizationRequest:
     state: str
     code_challenge: str | None
     returns_state: bool
+    dpop_jkt: str | None
     request_url: str
     status: Status
     valid_until: int
@@ -107,6 +123,11 @@ class AuthorizationRequest:
 
     def is_open(self, now: int) -> bool:
         return self.status == "open" and now < self.valid_until
+
+    def repeats(self, new: NewAuthorizationRequest, authorization_url: str) -> bool:
+        """Whether ``new`` is the same request at the same bank."""
+        wanted = with_query(authorization_url, new.query_parameters())
+        return (self.bic, self.dpop_jkt) == (new.bic, new.dpop_jkt) and self.has_request_url(wanted)
 
     def has_request_url(self, url: str) -> bool:
         """Whether ``url`` is this request's URL; the escaping and order of query parameters are ignored."""
@@ -150,10 +171,8 @@ class AuthorizationRequests:
         authorization_id = compute_authorization_id(new.client_id, new.state)
         cancel, cancel_digest = new_credential(authorization_id)
         now = self._clock.time()
-        members = {name: getattr(new, name) for name in NewAuthorizationRequest.__dataclass_fields__}
-        item = members | {
+        item = new.as_item() | {
             "authorization_id": authorization_id,
-            "scopes": list(new.scopes),
             "request_url": with_query(authorization_url, new.query_parameters()),
             "status": "open",
             "created_at": now,

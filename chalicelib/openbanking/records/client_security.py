@@ -63,10 +63,7 @@ class ClientSecurity:
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """The settings with ``changes``. Another method, or other keys, take the place of the former ones."""
         replaced: dict[str, Any] = {}
-        if (
-            changes.get("auth_method", self.auth_method)
-            != self.auth_method
-        ):
+        if changes.get("auth_method", self.auth_method) != self.auth_method:
             replaced = dict.fromkeys(_OF_METHOD)
         if any(changes.get(name) is not None for name in _KEY_SETS):
             replaced |= dict.fromkeys(_KEY_SETS)
@@ -160,9 +157,7 @@ def _check_certificates(security: ClientSecurity, takes_certificates: bool) -> N
             "the method tls_client_auth needs the certificate's subject or organization identifier",
         )
     if not takes_certificates and (security.needs_certificate or security.tls_client_certificate_bound_access_tokens):
-        raise InvalidSecurity(
-            "auth_method", "this stage takes no client certificates: MTLS_URL is not set"
-        )
+        raise InvalidSecurity("auth_method", "this stage takes no client certificates: MTLS_URL is not set")
 
 
 def _check_binding(security: ClientSecurity) -> None:

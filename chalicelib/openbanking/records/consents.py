@@ -283,11 +283,7 @@ class Consents:
         )
 
     def _put_pair(
-        self,
-        consent: Consent,
-        changes: Mapping[str, Any],
-        condition: ConditionBase,
-        confirmation: Confirmation | None,
+        self, consent: Consent, changes: Mapping[str, Any], condition: ConditionBase, confirmation: Confirmation | None
     ) -> tuple[TokenPair, list[Operation]]:
         refresh_id = new_id()
         refresh, refresh_digest = new_credential(consent.consent_id, refresh_id)
@@ -305,9 +301,7 @@ class Consents:
             _token(consent, f"refresh#{refresh_id}", refresh_digest, consent.valid_until),
         ]
 
-    def _new_access(
-        self, consent: Consent, refresh: str, confirmation: Confirmation | None
-    ) -> tuple[TokenPair, Put]:
+    def _new_access(self, consent: Consent, refresh: str, confirmation: Confirmation | None) -> tuple[TokenPair, Put]:
         """A new access token beside ``refresh``, and the write that stores it."""
         access_id = new_id()
         access, access_digest = new_credential(consent.consent_id, access_id, consent.bic)

@@ -1,0 +1,144 @@
+"""Reads the credentials of TPPs from headers, bodies and the connection."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote_plus
+
+from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.http.web import FORM, Incoming, UnreadableBody
+from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import refuse_fields
+from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, TokenType
+from chalicelib.openbanking.protocol.tpp_calls import REPEATABLE, AuthorizeRequest
+
+_TOKEN_TYPES: Mapping[str, TokenType] = {"bearer": "Bearer", "dpop": "DPoP"}
+
+
+def read_credentials(
+    openbanking: OpenBankingContainer, incoming: Incoming, members: Mapping[str, Any] | None = None
+) -> TppCredentials:
+    """The caller's credentials from headers, the connection, HTTP Basic and, in OAuth's calls, ``members``.
+
+    Without a form, a client assertion is sent in ``X-Client-Assertion``. It also names the client.
+
+    Raises:
+        Refusal: two values differ, or HTTP Basic is malformed.
+    """
+    members, settings = members or {}, openbanking.shared.settings
+    scheme, _, value = incoming.headers.get("authorization", "").partition(" ")
+    basic_id, basic_secret = _read_basic(value.strip()) if scheme.lower() == "basic" else (None, None)
+    token_type = _TOKEN_TYPES.get(scheme.lower())
+    assertion = _read_assertion(incoming, members)
+    client_id = _single_value("Client ID", incoming.headers.get("x-api-key"), basic_id, members.get("client_id"))
+    return TppCredentials(
+        client_id=client_id or _read_subject(assertion),
+        secret=_single_value("client secret", basic_secret, members.get("client_secret")),
+        secret_method="client_secret_basic" if basic_secret else "client_secret_post",
+        assertion=assertion,
+        bearer=value.strip() if token_type else None,
+        scheme=token_type or "Bearer",
+        proof=_read_proof(incoming),
+        certificate=incoming.client_certificate,
+        method=incoming.method,
+        endpoints=tuple(f"{base}{incoming.path}" for base in (settings.public_url, settings.mtls_url) if base),
+        good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
+    )
+
+
+def read_token_request(openbanking: OpenBankingContainer, incoming: Incoming, model: Any) -> tuple[Any, TppCredentials]:
+    """Parse the body and the credentials of a request about tokens.
+
+    Client errors take precedence over errors in the body's members, which may include the credentials. If the body is
+    unreadable, only credentials in the headers are checked first.
+
+    Raises:
+        Refusal, UnreadableBody.
+    """
+    members = _read_members(openbanking, incoming)
+    if isinstance(members, dict) and incoming.content_type == FORM:  # unknown form fields are dropped (RFC 6749 §3.2)
+        members = {name: value for name, value in members.items() if name in model.model_fields}
+    credentials = read_credentials(openbanking, incoming, members if isinstance(members, dict) else None)
+    try:
+        return model.read(members), credentials
+    except InvalidMessage as error:
+        openbanking.tpp_authentication.authenticate_client(credentials)
+        refusal = refuse_fields(error)
+        if any(problem.field == "grant_type" for problem in error.problems):
+            refusal.oauth_error = "unsupported_grant_type"
+        raise refusal from None
+
+
+def read_client_request(
+    openbanking: OpenBankingContainer, incoming: Incoming
+) -> tuple[Mapping[str, Any], TppCredentials]:
+    """The members and the credentials of a request with OAuth parameters; empty members count as absent.
+
+    Raises:
+        Refusal, UnreadableBody.
+    """
+    members = _read_members(openbanking, incoming)
+    sent = {name: value for name, value in members.items() if value} if isinstance(members, dict) else {}
+    return sent, read_credentials(openbanking, incoming, sent)
+
+
+def _read_members(openbanking: OpenBankingContainer, incoming: Incoming) -> Any:
+    """The members of a form or a JSON body. Raises: UnreadableBody, or first the Refusal of an unknown client."""
+    try:
+        return incoming.form(repeatable=REPEATABLE) if incoming.content_type == FORM else incoming.json()
+    except UnreadableBody:
+        if (by_headers := read_credentials(openbanking, incoming)).client_id is not None:
+            openbanking.tpp_authentication.identify_client(by_headers)
+        raise
+
+
+def bind_code(request: AuthorizeRequest, jkt: str | None) -> AuthorizeRequest:
+    """The request with its code bound to the key of the DPoP proof beside it (RFC 9449 §10.1). Raises: Refusal."""
+    if jkt is None or request.dpop_jkt == jkt:
+        return request
+    if request.dpop_jkt is not None:
+        raise refusals.DPOP_JKT_OTHER()
+    return request.model_copy(update={"dpop_jkt": jkt})
+
+
+def _read_assertion(incoming: Incoming, members: Mapping[str, Any]) -> str | None:
+    """The client assertion; empty, which no client has, if its type is not that of RFC 7523. Raises: Refusal."""
+    sent = members.get("client_assertion")
+    if sent and members.get("client_assertion_type") != ASSERTION_TYPE:
+        return ""
+    return _single_value("client assertion", incoming.headers.get("x-client-assertion"), sent)
+
+
+def _read_subject(assertion: str | None) -> str | None:
+    if not assertion:
+        return None
+    from chalicelib.openbanking.oauth.private_key_jwt import read_subject
+
+    return read_subject(assertion)
+
+
+def _read_proof(incoming: Incoming) -> str | None:
+    """The DPoP proof; empty, which is no proof, if the header is repeated (RFC 9449 §4.3)."""
+    return "" if "dpop" in incoming.repeated_headers else incoming.headers.get("dpop")
+
+
+def _single_value(what: str, *given: object) -> str | None:
+    """The value of a credential that can be sent in several ways. Raises: Refusal, if the values differ."""
+    values = {value for value in given if isinstance(value, str) and value}
+    if len(values) > 1:
+        raise refusals.CLIENT_CONTRADICTORY(part=what)
+    return values.pop() if values else None
+
+
+def _read_basic(value: str) -> tuple[str, str]:
+    """Parse Client ID and secret from HTTP Basic (RFC 6749 §2.3.1). Raises: Refusal."""
+    try:
+        user, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, ValueError):
+        raise refusals.BASIC_MALFORMED() from None
+    return unquote_plus(user), unquote_plus(password)

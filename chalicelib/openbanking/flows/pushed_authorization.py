@@ -1,0 +1,66 @@
+"""Pushed authorization requests (RFC 9126): a client pushes its request, and the user's browser brings a reference."""
+
+from __future__ import annotations
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
+from chalicelib.openbanking.flows.tpp_authentication import require_active_client, require_client_id
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.oauth_security import REQUEST_URI_SECONDS
+from chalicelib.openbanking.protocol.own_answers import PushedAnswer
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.openbanking.records.authorization_requests import (
+    AuthorizationRequest,
+    NewAuthorizationRequest,
+    authorization_key,
+    compute_authorization_id,
+)
+from chalicelib.openbanking.records.client_record import Client, client_key
+from chalicelib.openbanking.records.pushed_requests import PushedRequest, PushedRequests, parse_request_uri, pushed_key
+
+
+@dataclass(frozen=True, slots=True)
+class PushedAuthorization:
+    """Stores pushed requests, and opens one authorization request for each."""
+
+    store: Store
+    clock: Clock
+    authorization_flow: AuthorizationCodeFlow
+    pushed_requests: PushedRequests
+
+    def push(self, client: Client, request: AuthorizeRequest) -> PushedAnswer:
+        """Check and store a client's request. Raises: Refusal."""
+        new = self.authorization_flow.validate(client, request, "pushed")
+        request_uri, put = self.pushed_requests.put_pushed(new)
+        self.store.put(put.table, put.item, put.condition)
+        return {"request_uri": request_uri, "expires_in": REQUEST_URI_SECONDS}
+
+    def open(self, client_id: str, request_uri: str) -> AuthorizationRequest:
+        """The authorization request of a ``request_uri``, opened within 60 seconds, or the one that is open already.
+
+        Raises:
+            Refusal: the reference is unknown, another client's or expired, or its request has ended.
+        """
+        credential = parse_request_uri(request_uri)
+        keys = [pushed_key(credential.ids[0])] if credential else []
+        found = self.store.batch_get([client_key(require_client_id(client_id)), *keys])
+        client = require_active_client(found[0])
+        pushed = PushedRequest.from_item(found[1]) if len(found) > 1 and found[1] else None
+        if credential is None or pushed is None or not credential.matches(pushed.digest):
+            raise refusals.REQUEST_URI_INVALID()
+        request = pushed.request
+        if request.client_id != client.client_id or request.redirect_uri not in client.callback_urls:
+            raise refusals.REQUEST_URI_INVALID()
+        if self.clock.time() >= pushed.valid_until:
+            return self._find_open(request)
+        return self.authorization_flow.open(request, repeatable=True)
+
+    def _find_open(self, request: NewAuthorizationRequest) -> AuthorizationRequest:
+        """The open authorization request that an expired reference has led to. Raises: Refusal."""
+        item = self.store.get(*authorization_key(compute_authorization_id(request.client_id, request.state)))
+        opened = AuthorizationRequest.from_item(item) if item else None
+        if opened is None or not opened.is_open(self.clock.time()):
+            raise refusals.REQUEST_URI_INVALID()
+        return self.authorization_flow.open(request, repeatable=True)
