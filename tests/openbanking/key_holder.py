@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,7 @@ from joserfc import jwk
 from joserfc.jws import JWSRegistry
 from joserfc.jwt import encode
 
+from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from tests.world import Answer, World
 
@@ -146,6 +148,18 @@ class KeyHolder:
         made = self.proof(world, "GET", path, token) if proof == "made" else proof
         headers = {"authorization": f"DPoP {token}"} | ({"dpop": made} if made else {})
         return world.tpp("GET", path, headers=headers)
+
+
+def forged(claims: Mapping[str, Any], algorithm: str, secret: bytes = b"", **header: Any) -> str:
+    """A JWT that any caller can make: without a signature (``none``), or with HS256 and a secret that is public."""
+    parts = [{"alg": algorithm, **header}, dict(claims)]
+    signed = b".".join(_encoded(jsontext.dumps(part).encode()) for part in parts)
+    signature = hmac.digest(secret, signed, "sha256") if secret else b""
+    return (signed + b"." + _encoded(signature)).decode()
+
+
+def _encoded(content: bytes) -> bytes:
+    return base64.urlsafe_b64encode(content).rstrip(b"=")
 
 
 def hashed(token: str) -> str:
