@@ -94,9 +94,8 @@ class Reply:
         return max(int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()) - now, 0)
 
 
-_call = (
-    threading.local()
-)  # the current call: its deadline ``moment``, ``public_only``, and whether anything was ``sent``
+_call = threading.local()
+"""The current call: its deadline ``moment``, ``public_only``, ``ca_file``, and whether anything was ``sent``."""
 
 
 class Outbound:
@@ -104,11 +103,13 @@ class Outbound:
 
     Args:
         public_only: refuse private addresses (all stages except the local one).
+        ca_file: the authorities to trust, in PEM; ``None`` for the public ones.
     """
 
-    def __init__(self, *, public_only: bool, total_seconds: float = TOTAL_SECONDS) -> None:
+    def __init__(self, *, public_only: bool, total_seconds: float = TOTAL_SECONDS, ca_file: str | None = None) -> None:
         self._total = total_seconds
         self._public_only = public_only
+        self._ca_file = ca_file
         self._pools = PoolManager(num_pools=32, maxsize=64)
         self._pools.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
         self._fresh = PoolManager(num_pools=32)
@@ -125,7 +126,7 @@ class Outbound:
         """
         if not url.startswith(("https://", "http://")):
             raise NotReached("the address cannot be used")
-        with _call_limits(time.monotonic() + self._total, self._public_only):
+        with _call_limits(time.monotonic() + self._total, self._public_only, self._ca_file):
             try:
                 return self._exchange(url, body, headers, fresh)
             except (NotReached, ConnectionDropped) as failure:
@@ -183,9 +184,10 @@ def _read(raw: Any) -> bytes:
 
 
 @contextlib.contextmanager
-def _call_limits(moment: float, public_only: bool) -> Iterator[None]:
+def _call_limits(moment: float, public_only: bool, ca_file: str | None) -> Iterator[None]:
     _call.moment = moment
     _call.public_only = public_only
+    _call.ca_file = ca_file
     try:
         yield
     finally:
@@ -359,7 +361,7 @@ class _Https(_Connecting, HTTPSConnection):
     response_class = _Response
 
     def connect(self) -> None:
-        self.ssl_context = _trust(certifi.where())
+        self.ssl_context = _trust(_call.ca_file or certifi.where())
         try:
             super().connect()
         except (OSError, SSLError) as error:

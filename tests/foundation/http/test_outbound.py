@@ -866,6 +866,13 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sen
     assert server.requests == []
 
 
+def test_authorities_may_be_given_in_place_of_the_public_ones(certificate: Path, tls: ssl.SSLContext) -> None:
+    outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
+
+    with serving(good, tls) as server:
+        assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
+
+
 def test_a_server_without_tls_was_never_reached() -> None:
     def plain(connection: Connection) -> None:
         connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
