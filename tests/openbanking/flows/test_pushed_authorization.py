@@ -191,7 +191,8 @@ def test_a_json_body_is_as_good_as_a_form(world: World) -> None:
     members = {"response_type": "code", "bic": world.banks[2].bank.bic, "scope": "accounts", "unknown": "is ignored"}
 
     assert world.tpp("POST", "/oauth/par", members).status == 201
-    for wrong in ([], "text", 5):
+    wrongs: list[Any] = [[], "text", 5]
+    for wrong in wrongs:
         assert world.tpp("POST", "/oauth/par", wrong).status == 400
 
 
