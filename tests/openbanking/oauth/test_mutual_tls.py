@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,18 +10,14 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.crypto.certificates import read_certificate
-from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.psd2_certificates import Role, encode_statement
+from chalicelib.openbanking.protocol.psd2_certificates import Role
 from tests import certificates
 from tests.certificates import Authority
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.tpp_certificates import ORGANIZATION, ROLES, SUBJECT, issue, stage_with
 from tests.world import Answer, World
-
-ORGANIZATION = "PSDGB-FCA-123456"
-SUBJECT = f"CN=tpp.example.com,2.5.4.97={ORGANIZATION},O=TPP,C=GB"
-ROLES: Sequence[Role] = ("PSP_AI", "PSP_PI", "PSP_IC")
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +28,9 @@ def authority() -> Authority:
 @pytest.fixture
 def mutual(shared_world: World, authority: Authority, tmp_path: Path) -> Iterator[World]:
     """A stage that takes the certificates of ``authority``."""
-    bundle = tmp_path / "authorities.pem"
-    bundle.write_text(authority.pem)
-    settings = Settings.from_environment(
-        {"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": str(bundle)}
-    )
-    world = shared_world.again(settings)
+    world = shared_world.again(stage_with(authority, tmp_path))
     with world.installed():
         yield world
-
-
-def issue(authority: Authority, roles: Sequence[Role] = ROLES, subject: str = SUBJECT, **options: Any) -> str:
-    statement = certificates.qc_statements(encode_statement(roles, "Financial Conduct Authority", "GB-FCA"))
-    return authority.issue(subject, extensions=[statement], **options)
 
 
 def by_certificate(world: World, **security: Any) -> None:
@@ -199,7 +185,7 @@ def test_the_roles_of_the_certificate_cover_the_scopes(
 
     assert mutual.tpp("POST", "/tpp/authorize", request, certificate=issue(authority, [role])).status == 200
     for path, body in (("/tpp/authorize", request), ("/oauth/par", _pushed(request))):
-        assert is_refused(mutual.tpp("POST", path, body, certificate=issue(authority, others)))  # type: ignore[arg-type]
+        assert is_refused(mutual.tpp("POST", path, body, certificate=issue(authority, others)))
         assert is_refused(mutual.tpp("POST", path, body))
 
 
@@ -262,7 +248,7 @@ def _code(world: World, url: str) -> str:
 
     saved = world.bank(2, "/consent", world.consent_body(2, url))
     assert saved.status == 200, saved
-    return parse_qs(urlsplit(saved.body["callbackUrl"]).query)["code"][0]
+    return str(parse_qs(urlsplit(saved.body["callbackUrl"]).query)["code"][0])
 
 
 def _pushed(request: dict[str, Any]) -> dict[str, Any]:
