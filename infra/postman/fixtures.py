@@ -27,7 +27,7 @@ from chalicelib.openbanking.records.authorization_requests import (
     compute_authorization_id,
 )
 from chalicelib.openbanking.records.consents import Consent, consent_key
-from infra.openapi.meanings import OWN_ADDRESS
+from infra.openapi.metadata_meanings import OWN_ADDRESS
 from infra.openapi.models import Model, example, meaning, model_of
 from infra.tour.browser import Browser, approve_consent
 
