@@ -7,7 +7,7 @@ import contextlib
 import json
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -306,8 +306,12 @@ class World:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         identity: Mapping[str, Any] | None = None,
+        several: Mapping[str, Sequence[str]] | None = None,
     ) -> Answer:
-        """One HTTP request, as API Gateway would hand it to the function; a header with several values has lines."""
+        """One HTTP request, as API Gateway would hand it to the function; a header with several values has lines.
+
+        ``several`` has the values of headers that are sent more than once; ``headers`` has the last.
+        """
         from chalice.config import Config
         from chalice.local import LocalGateway
 
@@ -316,6 +320,7 @@ class World:
         gateway = LocalGateway(app.app, Config())
         event = gateway.event_converter.create_lambda_event(method, path, dict(headers or {}), body)
         event["requestContext"]["identity"].update(identity or {})
+        event["multiValueHeaders"] = {name: [value] for name, value in event["headers"].items()} | dict(several or {})
         answer = app.app(event, None)
         json.dumps(answer)  # what the Lambda runtime does with it
         several = {name: "\n".join(values) for name, values in answer.get("multiValueHeaders", {}).items()}
@@ -332,10 +337,13 @@ class World:
         client_id: str | None = None,
         form: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
+        certificate: str | None = None,
+        several: Mapping[str, Sequence[str]] | None = None,
     ) -> Answer:
         """A call of the TPP; ``client_id`` is the world's client unless given (empty: no header).
 
-        The world's client shows its secret if it has one, in the place where a bearer would stand.
+        The world's client shows its secret if it has one, in the place where a bearer would stand. ``certificate`` is
+        that of the connection, in PEM.
         """
         sent = {"x-api-key": self.client.client_id if client_id is None else client_id}
         sent = {name: value for name, value in sent.items() if value}
@@ -348,7 +356,8 @@ class World:
             sent["authorization"] = f"Bearer {bearer}"
         elif client_id is None and self.client_secret:
             sent["authorization"] = basic(self.client.client_id, self.client_secret)
-        return self.call(method, path, body, sent | dict(headers or {}))
+        identity = {"clientCert": {"clientCertPem": certificate}} if certificate else None
+        return self.call(method, path, body, sent | dict(headers or {}), identity, several)
 
     def bank(
         self,

@@ -11,7 +11,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
 from chalicelib.openbanking.records.client_record import Client, ClientChange, Registered
 from chalicelib.openbanking.records.client_validation import Details
-from infra.admin import connection, output
+from infra.admin import client_security, connection, output
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 
 group = command_group("Add, list, activate and deactivate clients (TPPs), and manage their events.")
@@ -52,17 +52,40 @@ def add(
     inactive: Annotated[
         bool, typer.Option("--inactive", help="Register it as inactive: all its calls are refused.")
     ] = False,
+    auth_method: client_security.MethodOption = None,
+    jwks: client_security.JwksOption = None,
+    profile: client_security.ProfileOption = None,
+    pushed_requests: client_security.PushedOption = None,
+    bound_tokens: client_security.BindingOption = None,
+    dpop_nonce: client_security.NonceOption = None,
+    certificate_subject: client_security.SubjectOption = None,
+    organization_identifier: client_security.OrganizationOption = None,
 ) -> Report:
     """Register a client; print its Client ID and, once, its secrets.
 
     A client with an Events URL gets a secret to verify its events. A user's code is used up even if the command is
     refused.
 
+    A client that authenticates with a key has no secret. The profile fapi2 needs private_key_jwt or
+    tls_client_auth; its requests must be pushed and its tokens bound.
+
     \b
-    Example:
+    Examples:
       .venv/bin/python -m infra.admin clients add --owner ada@example.com --title "Budget Friend" --secret
         --callback-url https://tpp.example.com/callback
+      .venv/bin/python -m infra.admin clients add --owner ada@example.com --title "Budget Friend"
+        --callback-url https://tpp.example.com/callback --auth-method private_key_jwt --jwks jwks.json --profile fapi2
     """
+    security = client_security.read_changes(
+        method=auth_method,
+        jwks=jwks,
+        profile=profile,
+        pushed=pushed_requests,
+        binding=bound_tokens,
+        nonce=dpop_nonce,
+        subject=certificate_subject,
+        organization=organization_identifier,
+    )
     hub = connection.connect()
     made = hub.openbanking.clients.create(
         owner=hub.website.account_flow.find_owner(owner).email,
@@ -72,11 +95,9 @@ def add(
         registration_number=registration_number,
         events_url=events_url,
         active=not inactive,
+        security=security,
     )
-    text = format_members(_client_members(made.client))
-    if made.secret:
-        text += f"\n\nThe client's secret: {made.secret}\n{ONCE}"
-    text += _format_events_secret(made)
+    text = format_members(_client_members(made.client)) + _format_secret(made) + _format_events_secret(made)
     data = {"client": _client_members(made.client), "client_secret": made.secret, "events_secret": made.events_secret}
     return Report(data, text)
 
@@ -170,19 +191,32 @@ def update(
     ] = None,
     events_url: Annotated[str | None, typer.Option(metavar="URL", help="Where its events are sent.")] = None,
     no_events_url: Annotated[bool, typer.Option("--no-events-url", help="Stop sending events.")] = False,
+    auth_method: client_security.MethodOption = None,
+    jwks: client_security.JwksOption = None,
+    profile: client_security.ProfileOption = None,
+    pushed_requests: client_security.PushedOption = None,
+    bound_tokens: client_security.BindingOption = None,
+    dpop_nonce: client_security.NonceOption = None,
+    certificate_subject: client_security.SubjectOption = None,
+    organization_identifier: client_security.OrganizationOption = None,
 ) -> Report:
-    """Change a client's title, Callback URLs or Events URL; other settings stay.
+    """Change a client's title, Callback URLs, Events URL or security; other settings stay.
 
     The Callback URLs that you pass, up to ten, replace all current ones. Remove a URL no sooner than half an hour
     after the client last used it: pending authorizations that use it would end at an error page. When a client
     first gets an Events URL, it also gets a secret to verify its events, printed once. The secret is kept when the
     URL is changed or removed.
 
+    Another --auth-method replaces the former one with its keys or secrets. A method that needs a secret prints a
+    new one, once.
+
     \b
     Examples:
       .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --title "Budget Friend"
       .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
         --callback-url https://tpp.example.com/callback --callback-url https://new.example.com/callback
+      .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+        --auth-method private_key_jwt --jwks https://tpp.example.com/jwks.json --bound-tokens dpop
       .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --no-events-url
     """
     if events_url is not None and no_events_url:
@@ -194,12 +228,25 @@ def update(
         details["callback_urls"] = callback_url
     if events_url is not None or no_events_url:
         details["events_url"] = events_url
+    security = client_security.read_changes(
+        method=auth_method,
+        jwks=jwks,
+        profile=profile,
+        pushed=pushed_requests,
+        binding=bound_tokens,
+        nonce=dpop_nonce,
+        subject=certificate_subject,
+        organization=organization_identifier,
+    )
+    if security:
+        details["security"] = security
     if not details:
-        raise typer.BadParameter("pass at least one change: --title, --callback-url, --events-url or --no-events-url")
+        raise typer.BadParameter("pass at least one change, for example --title or --auth-method")
     made = connection.connect().openbanking.clients.update(client_id, **details)
     members = _client_members(made.client)
-    text = format_members(members) + _format_events_secret(made)
-    return Report({"client": members, "events_secret": made.events_secret}, text)
+    text = format_members(members) + _format_secret(made) + _format_events_secret(made)
+    data = {"client": members, "client_secret": made.secret, "events_secret": made.events_secret}
+    return Report(data, text)
 
 
 @command(group, "rotate-secret")
@@ -294,6 +341,11 @@ def send_test_event(client_id: ClientArgument) -> Report:
     return Report({"delivery_id": delivery_id}, text)
 
 
+def _format_secret(made: Registered) -> str:
+    """Format a new client secret for printing; empty if none was created."""
+    return f"\n\nThe client's secret: {made.secret}\n{ONCE}" if made.secret else ""
+
+
 def _format_events_secret(made: Registered) -> str:
     """Format a new events secret for printing; empty if none was created."""
     return f"\n\nThe secret of its events: {made.events_secret}\n{ONCE}" if made.events_secret else ""
@@ -306,6 +358,7 @@ def _client_members(client: Client) -> dict[str, Any]:
         "callback_urls": list(client.callback_urls),
         **{name: getattr(client, name) for name in ("registration_number", "events_url", "has_secret")},
         "has_events_secret": bool(client.event_secrets),
+        **client_security.describe_security(client),
         "created_at": timestamp(client.created_at),
     }
 
@@ -321,4 +374,6 @@ def _summarize_change(row: Mapping[str, Any]) -> str:
 
 
 def _format_value(value: object) -> str:
+    if isinstance(value, dict):  # a key set
+        return ", ".join(str(key.get("kid")) for key in value["keys"])
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "none")

@@ -6,12 +6,11 @@ at least the strength that these algorithms need.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
-
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -97,13 +96,13 @@ def import_key(members: Mapping[str, Any]) -> Key:
         raise InvalidKeySet("a key is private: pass public keys only")
     if kind in _CURVES and members.get("crv") != _CURVES[kind]:
         raise InvalidKeySet(f"a key of type {kind} must be on the curve {_CURVES[kind]}")
+    if kind == "RSA" and _count_bits(members.get("n")) < _RSA_BITS:
+        raise InvalidKeySet(f"an RSA key must have at least {_RSA_BITS} bits")
     try:
         key = jwk.import_key(dict(members))
-        public = key.public_key
+        key.thumbprint()  # parses the key
     except (JoseError, ValueError, TypeError, KeyError):
         raise InvalidKeySet("a key is not a JSON Web Key") from None
-    if isinstance(public, RSAPublicKey) and public.key_size < _RSA_BITS:
-        raise InvalidKeySet(f"an RSA key must have at least {_RSA_BITS} bits")
     return key
 
 
@@ -130,6 +129,14 @@ def import_key_set(members: object) -> list[Key]:
 def thumbprint(key: Key) -> str:
     """The SHA-256 thumbprint of a key (RFC 7638), in base64url."""
     return key.thumbprint()
+
+
+def _count_bits(modulus: object) -> int:
+    """The bits of a number in base64url; 0 if it is none."""
+    try:
+        return int.from_bytes(base64.urlsafe_b64decode(f"{modulus}===")).bit_length()
+    except ValueError:
+        return 0
 
 
 def _has_signed(token: UnverifiedJwt, key: Key, algorithm: str) -> bool:

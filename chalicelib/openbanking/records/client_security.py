@@ -13,6 +13,7 @@ SECRET_METHODS: tuple[AuthMethod, ...] = ("client_secret_basic", "client_secret_
 _KEY_SETS = ("jwks", "jwks_uri")
 _OF_METHOD = (*_KEY_SETS, "tls_client_auth_subject_dn")
 """The settings that belong to a method."""
+_BINDINGS = ("dpop_bound_access_tokens", "tls_client_certificate_bound_access_tokens")
 _KEY_METHODS: tuple[AuthMethod, ...] = ("private_key_jwt", "tls_client_auth")
 
 
@@ -119,6 +120,18 @@ def check_security(security: ClientSecurity, *, is_sandbox: bool, takes_certific
         raise InvalidSecurity(
             "security_profile", "the profile fapi2 needs the authentication method private_key_jwt or tls_client_auth"
         )
+
+
+def check_profile(security: ClientSecurity, changes: Mapping[str, Any]) -> None:
+    """Refuse ``changes`` that would take away what the profile of ``security`` demands. Raises: InvalidSecurity."""
+    if not security.is_fapi2:
+        return
+    if changes.get("require_pushed_authorization_requests") is False:
+        raise InvalidSecurity(
+            "require_pushed_authorization_requests", "the profile fapi2 demands that requests are pushed"
+        )
+    if all(changes.get(name) is False for name in _BINDINGS):
+        raise InvalidSecurity("dpop_bound_access_tokens", "the profile fapi2 demands that tokens are bound to a key")
 
 
 def _check_method(security: ClientSecurity, is_sandbox: bool) -> None:

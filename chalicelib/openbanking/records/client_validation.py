@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.openbanking.records.client_security import InvalidSecurity, check_security
+from chalicelib.openbanking.records.client_security import InvalidSecurity, check_profile, check_security
 
 TITLE_LENGTH = 128
 MOST_CALLBACK_URLS = 10
@@ -96,14 +96,15 @@ def with_security(settings: Settings, client: Client, changes: Mapping[str, Any]
         InvalidClient.
     """
     security = client.security.with_changes(changes)
-    if security == client.security:
-        return client
-    if security.jwks_uri is not None:
-        check_url("jwks_uri", security.jwks_uri, settings)
     try:
+        check_profile(security, changes)
+        if security == client.security:
+            return client
         check_security(security, is_sandbox=settings.is_sandbox, takes_certificates=settings.mtls_url is not None)
     except InvalidSecurity as error:
         raise InvalidClient(error.member, str(error)) from None
+    if security.jwks_uri is not None:
+        check_url("jwks_uri", security.jwks_uri, settings)
     number = security.organization_identifier or client.registration_number
     return replace(
         client,

@@ -1,0 +1,158 @@
+"""Signed JWTs: which keys and algorithms are accepted, whatever a token says of itself."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from joserfc import jwk
+from joserfc.jws import serialize_compact
+
+from chalicelib.foundation.crypto import signed_jwts
+from chalicelib.foundation.crypto.signed_jwts import InvalidJwt, InvalidKeySet
+from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
+from tests.openbanking.key_holder import KeyHolder, forged
+
+
+def public(kind: str, size: Any, **members: Any) -> dict[str, Any]:
+    return {**jwk.generate_key(kind, size).as_dict(private=False), **members}
+
+
+@pytest.mark.parametrize("algorithm", SIGNING_ALGORITHMS)
+def test_a_signature_by_an_allowed_algorithm_is_verified(algorithm: str) -> None:
+    holder = KeyHolder(algorithm)
+    token = signed_jwts.parse(holder.sign({"sub": "tpp"}, {"kid": "key-1"}))
+
+    signed_jwts.verify(token, signed_jwts.import_key_set(holder.jwks), SIGNING_ALGORITHMS)
+
+    assert token.claims == {"sub": "tpp"}
+
+
+@pytest.mark.parametrize("algorithm", SIGNING_ALGORITHMS)
+def test_a_changed_token_is_refused(algorithm: str) -> None:
+    holder = KeyHolder(algorithm)
+    head, _, signature = holder.sign({"sub": "tpp"}).split(".")
+    other = holder.sign({"sub": "other"}).split(".")[1]
+
+    with pytest.raises(InvalidJwt, match="signature is wrong"):
+        signed_jwts.verify(
+            signed_jwts.parse(f"{head}.{other}.{signature}"),
+            signed_jwts.import_key_set(holder.jwks),
+            SIGNING_ALGORITHMS,
+        )
+
+
+def test_a_token_without_a_signature_is_refused() -> None:
+    head, claims, _ = KeyHolder().sign({"sub": "tpp"}).split(".")
+
+    for text, reason in ((forged({"sub": "tpp"}, "none"), "algorithm"), (f"{head}.{claims}.", "signature")):
+        with pytest.raises(InvalidJwt, match=reason):
+            signed_jwts.verify(
+                signed_jwts.parse(text), signed_jwts.import_key_set(KeyHolder().jwks), SIGNING_ALGORITHMS
+            )
+
+
+def test_a_public_key_is_never_a_secret() -> None:
+    """With HS256, whoever knows the public key could sign."""
+    holder = KeyHolder("PS256")
+    token = signed_jwts.parse(forged({"sub": "tpp"}, "HS256", holder.key.as_pem(private=False)))
+
+    with pytest.raises(InvalidJwt, match="algorithm is not allowed"):
+        signed_jwts.verify(token, signed_jwts.import_key_set(holder.jwks), SIGNING_ALGORITHMS)
+
+
+def test_rs256_is_refused_though_the_key_fits() -> None:
+    holder = KeyHolder("RS256")
+
+    with pytest.raises(InvalidJwt, match="algorithm is not allowed"):
+        signed_jwts.verify(
+            signed_jwts.parse(holder.sign({})), signed_jwts.import_key_set(holder.jwks), SIGNING_ALGORITHMS
+        )
+
+
+def test_the_kid_chooses_the_key() -> None:
+    one, other = KeyHolder(kid="one"), KeyHolder(kid="other")
+    keys = signed_jwts.import_key_set({"keys": [*one.jwks["keys"], *other.jwks["keys"]]})
+
+    signed_jwts.verify(signed_jwts.parse(other.sign({}, {"kid": "other"})), keys, SIGNING_ALGORITHMS)
+    signed_jwts.verify(signed_jwts.parse(other.sign({})), keys, SIGNING_ALGORITHMS)
+    for kid, reason in (("one", "signature"), ("third", "kid")):
+        with pytest.raises(InvalidJwt, match=reason):
+            signed_jwts.verify(signed_jwts.parse(other.sign({}, {"kid": kid})), keys, SIGNING_ALGORITHMS)
+
+
+@pytest.mark.parametrize("text", ["", "a", "a.b", "a.b.c", "....", "é.é.é", "e30.e30.e30", "x" * 20_000])
+def test_what_is_no_jwt_is_refused(text: str) -> None:
+    with pytest.raises(InvalidJwt):
+        signed_jwts.verify(signed_jwts.parse(text), signed_jwts.import_key_set(KeyHolder().jwks), SIGNING_ALGORITHMS)
+
+
+@pytest.mark.parametrize("claims", ["[]", "1", '"text"', '{"exp": 1, "exp": 2}', '{"exp": NaN}'])
+def test_claims_that_are_no_object_or_ambiguous_are_refused(claims: str) -> None:
+    holder = KeyHolder()
+    text = serialize_compact({"alg": "ES256"}, claims, holder.key)
+
+    with pytest.raises(InvalidJwt):
+        signed_jwts.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        (public("RSA", 2048) | {"d": "AQAB"}, "private"),
+        (public("EC", "P-384"), "P-256"),
+        (public("EC", "secp256k1"), "P-256"),
+        (public("OKP", "X25519"), "Ed25519"),
+        ({"kty": "oct", "k": "c2VjcmV0"}, "type RSA, EC or OKP"),
+        ({"kty": "RSA", "n": "!", "e": "AQAB"}, "2048 bits"),
+        ({"kty": "RSA", "n": "_" * 350, "e": 5}, "not a JSON Web Key"),
+        ({"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"}, "not a JSON Web Key"),
+        ({}, "type RSA, EC or OKP"),
+    ],
+)
+def test_keys_that_must_not_be_used_are_refused(members: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidKeySet, match=reason):
+        signed_jwts.import_key_set({"keys": [members]})
+
+
+def test_a_short_rsa_key_is_refused() -> None:
+    short = {"kty": "RSA", "e": "AQAB", "n": "_" * 170}
+
+    with pytest.raises(InvalidKeySet, match="2048 bits"):
+        signed_jwts.import_key_set({"keys": [short]})
+
+
+@pytest.mark.parametrize("members", [None, [], {}, {"keys": {}}, {"keys": []}, {"keys": ["key"]}, {"keys": [None]}])
+def test_what_is_no_key_set_is_refused(members: object) -> None:
+    with pytest.raises(InvalidKeySet):
+        signed_jwts.import_key_set(members)
+
+
+def test_a_key_set_has_one_key_of_a_name_and_not_too_many() -> None:
+    key = KeyHolder().jwks["keys"][0]
+
+    with pytest.raises(InvalidKeySet, match="same kid"):
+        signed_jwts.import_key_set({"keys": [key, key]})
+    with pytest.raises(InvalidKeySet, match="more than 20"):
+        signed_jwts.import_key_set({"keys": [key] * 21})
+
+
+def test_keys_for_encryption_are_left_out() -> None:
+    holder = KeyHolder()
+    encrypting = public("RSA", 2048, use="enc", kid="for-encryption")
+
+    keys = signed_jwts.import_key_set({"keys": [encrypting, *holder.jwks["keys"]]})
+
+    assert [key.kid for key in keys] == ["key-1"]
+    with pytest.raises(InvalidKeySet, match="verifies signatures"):
+        signed_jwts.import_key_set({"keys": [encrypting]})
+
+
+def test_a_time_is_a_number_or_missing() -> None:
+    claims = {"int": 5, "decimal": Decimal("5.5"), "text": "5", "true": True}
+
+    assert [signed_jwts.read_time(claims, name) for name in ("int", "decimal", "none")] == [5, Decimal("5.5"), None]
+    for name in ("text", "true"):
+        with pytest.raises(InvalidJwt, match="must be a number"):
+            signed_jwts.read_time(claims, name)

@@ -1,0 +1,194 @@
+"""A TPP with a key: what it signs, and the calls that it makes with it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import uuid
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from joserfc import jwk
+from joserfc.jws import JWSRegistry
+from joserfc.jwt import encode
+
+from chalicelib.foundation import jsontext
+from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
+from tests.world import Answer, World
+
+VERIFIER = "a-code-verifier-that-is-long-enough-for-rfc-7636"
+CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
+BASE = "http://127.0.0.1:8000"
+SIZES: Mapping[str, tuple[str, Any]] = {
+    "PS256": ("RSA", 2048),
+    "RS256": ("RSA", 2048),
+    "ES256": ("EC", "P-256"),
+    "EdDSA": ("OKP", "Ed25519"),
+    "Ed25519": ("OKP", "Ed25519"),
+}
+
+
+class Rules(JWSRegistry):
+    """Signs with any algorithm, and without joserfc's limit on the header's size."""
+
+    max_header_length = 10_000
+
+    def get_alg(self, name: str) -> Any:
+        return self.algorithms[name]
+
+
+class KeyHolder:
+    """A private key. ``kid`` names it in assertions; proofs carry the public key itself."""
+
+    def __init__(self, algorithm: str = "ES256", kid: str | None = "key-1") -> None:
+        self.algorithm, self.kid = algorithm, kid
+        self.key: Any = jwk.generate_key(*SIZES[algorithm])
+
+    @property
+    def public(self) -> dict[str, Any]:
+        members: dict[str, Any] = self.key.as_dict(private=False)
+        return {name: value for name, value in members.items() if name != "kid"}
+
+    @property
+    def jwks(self) -> dict[str, Any]:
+        return {"keys": [self.public | ({"kid": self.kid} if self.kid else {}) | {"use": "sig"}]}
+
+    @property
+    def thumbprint(self) -> str:
+        return str(self.key.thumbprint())
+
+    def sign(self, claims: Mapping[str, Any], header: Mapping[str, Any] | None = None) -> str:
+        rules = Rules(strict_check_header=False)
+        return encode({"alg": self.algorithm, **(header or {})}, dict(claims), self.key, registry=rules)
+
+    def assertion(self, world: World, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
+        """A client assertion; a claim given as ``None`` is left out."""
+        client_id, now = world.client.client_id, world.clock.time()
+        made = {"iss": client_id, "sub": client_id, "aud": BASE, "jti": uuid.uuid4().hex, "exp": now + 60, "iat": now}
+        made |= claims
+        named = {"kid": self.kid} if self.kid else {}
+        return self.sign(_present(made), named | dict(header or {}))
+
+    def proof(
+        self,
+        world: World,
+        method: str = "POST",
+        path: str = "/tpp/token",
+        token: str | None = None,
+        header: Mapping[str, Any] | None = None,
+        **claims: Any,
+    ) -> str:
+        """A DPoP proof for one request; a claim given as ``None`` is left out."""
+        made = {"jti": uuid.uuid4().hex, "htm": method, "htu": BASE + path, "iat": world.clock.time()}
+        made |= {"ath": hashed(token)} if token else {}
+        return self.sign(_present(made | claims), {"typ": "dpop+jwt", "jwk": self.public, **(header or {})})
+
+    # -- calls
+
+    def form(self, world: World, form: Mapping[str, Any], **claims: Any) -> dict[str, str]:
+        """A form with a client assertion."""
+        return {
+            "client_assertion_type": ASSERTION_TYPE,
+            "client_assertion": self.assertion(world, **claims),
+            **{name: value for name, value in form.items() if value is not None},
+        }
+
+    def push(self, world: World, version: int = 2, *, proof: str | None = None, **members: Any) -> Answer:
+        """A pushed authorization request; a member given as ``None`` is left out."""
+        form = {
+            "response_type": "code",
+            "client_id": world.client.client_id,
+            "bic": world.banks[version].bank.bic,
+            "scope": " ".join(world.scopes(version)),
+            "redirect_uri": world.client.callback_url,
+            "state": uuid.uuid4().hex,
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+            **members,
+        }
+        headers = {"dpop": proof} if proof else {}
+        return world.tpp("POST", "/oauth/par", form=self.form(world, form), client_id="", headers=headers)
+
+    def code(self, world: World, version: int = 2, **members: Any) -> str:
+        """The code of a consent that began with a pushed request."""
+        pushed = self.push(world, version, **members)
+        assert pushed.status == 201, pushed
+        return approve_pushed(world, pushed.body["request_uri"], version)
+
+    def redeem(self, world: World, code: str, *, proof: str | None = "made", **members: Any) -> Answer:
+        """Exchanges a code; ``proof`` is made unless it is given."""
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": world.client.callback_url,
+            "code_verifier": VERIFIER,
+            **members,
+        }
+        return self.token_call(world, form, proof=proof)
+
+    def refresh(self, world: World, token: str, *, proof: str | None = "made") -> Answer:
+        return self.token_call(world, {"grant_type": "refresh_token", "refresh_token": token}, proof=proof)
+
+    def token_call(self, world: World, form: Mapping[str, Any], *, proof: str | None = "made") -> Answer:
+        made = self.proof(world) if proof == "made" else proof
+        headers = {"dpop": made} if made else {}
+        sent = self.form(world, form)
+        return world.tpp("POST", "/tpp/token", form=sent, client_id="", headers=headers)
+
+    def tokens(self, world: World, version: int = 2) -> Any:
+        """A whole journey to bound tokens; answers the token endpoint's body."""
+        answer = self.redeem(world, self.code(world, version))
+        assert answer.status == 200, answer
+        return answer.body
+
+    def read(self, world: World, token: str, path: str = "/tpp/consent", *, proof: str | None = "made") -> Answer:
+        """A call with a bound token."""
+        made = self.proof(world, "GET", path, token) if proof == "made" else proof
+        headers = {"authorization": f"DPoP {token}"} | ({"dpop": made} if made else {})
+        return world.tpp("GET", path, headers=headers)
+
+
+def forged(claims: Mapping[str, Any], algorithm: str, secret: bytes = b"", **header: Any) -> str:
+    """A JWT that any caller can make: without a signature (``none``), or with HS256 and a secret that is public."""
+    parts = [{"alg": algorithm, **header}, dict(claims)]
+    signed = b".".join(_encoded(jsontext.dumps(part).encode()) for part in parts)
+    signature = hmac.digest(secret, signed, "sha256") if secret else b""
+    return (signed + b"." + _encoded(signature)).decode()
+
+
+def _encoded(content: bytes) -> bytes:
+    return base64.urlsafe_b64encode(content).rstrip(b"=")
+
+
+def hashed(token: str) -> str:
+    """The ``ath`` of a token."""
+    return base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).rstrip(b"=").decode()
+
+
+def secure(world: World, holder: KeyHolder, **security: Any) -> None:
+    """Has the world's client authenticate with a key."""
+    members = {"auth_method": "private_key_jwt", "jwks": holder.jwks, **security}
+    made = world.hub.openbanking.clients.update(world.client.client_id, security=members)
+    world.client, world.client_secret = made.client, None
+
+
+def open_pushed(world: World, request_uri: str, client_id: str = "") -> Answer:
+    """The user's browser opens a pushed request."""
+    query = urlencode({"client_id": client_id or world.client.client_id, "request_uri": request_uri})
+    return world.call("GET", f"/oauth/authorize?{query}")
+
+
+def approve_pushed(world: World, request_uri: str, version: int = 2) -> str:
+    """The code of a consent to a pushed request."""
+    opened = open_pushed(world, request_uri)
+    assert opened.status == 303, opened
+    saved = world.bank(version, "/consent", world.consent_body(version, opened.headers["location"]))
+    assert saved.status == 200, saved
+    callback = saved.body["callback_url" if version == 1 else "callbackUrl"]
+    return parse_qs(urlsplit(callback).query)["code"][0]
+
+
+def _present(claims: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in claims.items() if value is not None}

@@ -1,0 +1,267 @@
+"""DPoP proofs: one request, one key, one use; nonces on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.oauth_security import PROOF_SECONDS, SIGNING_ALGORITHMS
+from tests.openbanking.key_holder import BASE, KeyHolder, forged, secure
+from tests.world import Answer, World
+
+ALGS = 'algs="PS256 ES256 EdDSA Ed25519"'
+
+
+@pytest.fixture
+def holder(world: World) -> KeyHolder:
+    made = KeyHolder()
+    secure(world, made)
+    return made
+
+
+@pytest.fixture
+def token(world: World, holder: KeyHolder) -> str:
+    """An access token that is bound to the holder's key."""
+    return str(holder.tokens(world)["access_token"])
+
+
+def is_refused(answer: Answer) -> bool:
+    challenge = f'DPoP realm="causeway", error="invalid_dpop_proof", {ALGS}'
+    wrong = refusals.PROOF_WRONG()
+    return (answer.status, answer.headers["www-authenticate"], answer.body["title"]) == (401, challenge, wrong.message)
+
+
+@pytest.mark.parametrize("algorithm", SIGNING_ALGORITHMS)
+def test_a_bound_token_is_used_with_a_proof_of_any_allowed_algorithm(world: World, algorithm: str) -> None:
+    holder = KeyHolder(algorithm)
+    secure(world, holder)
+
+    tokens = holder.tokens(world)
+
+    assert tokens["token_type"] == "DPoP"
+    assert holder.read(world, tokens["access_token"]).status == 200
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"htm": None},
+        {"htm": "POST"},
+        {"htm": "get"},
+        {"htu": None},
+        {"htu": BASE},
+        {"htu": f"{BASE}/tpp/accounts"},
+        {"htu": "https://127.0.0.1:8000/tpp/consent"},
+        {"htu": "http://127.0.0.1:9000/tpp/consent"},
+        {"htu": "http://[/tpp/consent"},
+        {"htu": 5},
+        {"iat": None},
+        {"iat": "now"},
+        {"jti": None},
+        {"jti": ""},
+        {"jti": "x" * 257},
+        {"ath": None},
+        {"ath": "other"},
+    ],
+    ids=str,
+)
+def test_a_proof_with_a_wrong_claim_is_refused(
+    world: World, holder: KeyHolder, token: str, claims: dict[str, Any]
+) -> None:
+    proof = holder.proof(world, "GET", "/tpp/consent", token, **claims)
+
+    assert is_refused(holder.read(world, token, proof=proof))
+
+
+@pytest.mark.parametrize(
+    "htu", [f"{BASE}/tpp/consent?page=1", f"{BASE}/tpp/consent#part", "HTTP://127.0.0.1:8000/tpp/consent"]
+)
+def test_query_fragment_and_case_of_the_host_do_not_count(
+    world: World, holder: KeyHolder, token: str, htu: str
+) -> None:
+    assert holder.read(world, token, proof=holder.proof(world, "GET", "", token, htu=htu)).status == 200
+
+
+@pytest.mark.parametrize("header", [{"typ": "jwt"}, {"typ": None}, {"jwk": None}, {"jwk": {}}])
+def test_a_proof_with_a_wrong_header_is_refused(
+    world: World, holder: KeyHolder, token: str, header: dict[str, Any]
+) -> None:
+    members = {"typ": "dpop+jwt", "jwk": holder.public, **header}
+    claims = {"jti": "1", "htm": "GET", "htu": f"{BASE}/tpp/consent", "iat": world.clock.time()}
+    proof = holder.sign(claims, {name: value for name, value in members.items() if value is not None})
+
+    assert is_refused(holder.read(world, token, proof=proof))
+
+
+def test_a_proof_with_a_private_key_in_its_header_is_refused(world: World, holder: KeyHolder, token: str) -> None:
+    proof = holder.proof(world, "GET", "/tpp/consent", token, header={"jwk": holder.key.as_dict(private=True)})
+
+    assert is_refused(holder.read(world, token, proof=proof))
+
+
+@pytest.mark.parametrize("algorithm", ["none", "HS256"])
+def test_a_proof_that_anybody_could_make_is_refused(
+    world: World, holder: KeyHolder, token: str, algorithm: str
+) -> None:
+    claims = {"jti": "1", "htm": "GET", "htu": f"{BASE}/tpp/consent", "iat": world.clock.time()}
+    secret = holder.key.as_pem(private=False) if algorithm == "HS256" else b""
+    proof = forged(claims, algorithm, secret, typ="dpop+jwt", jwk=holder.public)
+
+    assert is_refused(holder.read(world, token, proof=proof))
+
+
+def test_a_proof_by_rs256_is_refused(world: World, token: str) -> None:
+    rsa = KeyHolder("RS256")
+
+    assert is_refused(rsa.read(world, token))
+
+
+@pytest.mark.parametrize("proof", ["", "a", "a.b.c"])
+def test_what_is_no_proof_is_refused(world: World, holder: KeyHolder, token: str, proof: str) -> None:
+    headers = {"authorization": f"DPoP {token}", "dpop": proof}
+
+    assert is_refused(world.tpp("GET", "/tpp/consent", headers=headers))
+
+
+def test_the_scheme_without_a_proof_is_refused(world: World, holder: KeyHolder, token: str) -> None:
+    assert is_refused(holder.read(world, token, proof=None))
+
+
+@pytest.mark.parametrize(
+    ("age", "status"), [(0, 200), (PROOF_SECONDS - 1, 200), (PROOF_SECONDS, 401), (-10, 200), (-60, 200), (-61, 401)]
+)
+def test_a_proof_is_accepted_for_five_minutes(
+    world: World, holder: KeyHolder, token: str, age: int, status: int
+) -> None:
+    proof = holder.proof(world, "GET", "/tpp/consent", token, iat=world.clock.time() - age)
+
+    assert holder.read(world, token, proof=proof).status == status
+
+
+def test_a_proof_is_used_once(world: World, holder: KeyHolder, token: str) -> None:
+    proof = holder.proof(world, "GET", "/tpp/consent", token)
+
+    assert holder.read(world, token, proof=proof).status == 200
+    assert is_refused(holder.read(world, token, proof=proof))
+
+
+def test_a_proof_is_remembered_while_it_could_be_accepted(world: World, holder: KeyHolder, token: str) -> None:
+    """A proof of a clock that is ahead lives longest: its identifier must outlive it."""
+    issued_at = world.clock.time() + 60
+    holder.read(world, token, proof=holder.proof(world, "GET", "/tpp/consent", token, iat=issued_at, jti="one"))
+
+    kept = [
+        item for item in world.hub.store.scan("idempotency") if item["claim"].startswith(f"jti#{holder.thumbprint}")
+    ]
+    assert max(item["expires_at"] for item in kept) >= issued_at + PROOF_SECONDS
+
+
+def test_a_proof_at_the_token_endpoint_is_refused_as_oauth_has_it(world: World, holder: KeyHolder) -> None:
+    code = holder.code(world)
+
+    wrong = holder.redeem(world, code, proof=holder.proof(world, "POST", "/tpp/other"))
+
+    assert (wrong.status, wrong.body["error"]) == (400, "invalid_dpop_proof")
+    assert holder.redeem(world, code).status == 200
+
+
+def test_two_proofs_are_none(world: World, holder: KeyHolder, token: str) -> None:
+    proofs = [holder.proof(world, "GET", "/tpp/consent", token) for _ in range(2)]
+    headers = {"authorization": f"DPoP {token}", "dpop": proofs[1]}
+
+    assert is_refused(world.tpp("GET", "/tpp/consent", headers=headers, several={"dpop": proofs}))
+    assert world.tpp("GET", "/tpp/consent", headers=headers, several={"dpop": proofs[1:]}).status == 200
+
+
+# -- nonces
+
+
+def test_an_answer_to_a_proof_always_has_a_nonce(world: World, holder: KeyHolder, token: str) -> None:
+    good, bad = holder.read(world, token), holder.read(world, token, proof="wrong")
+
+    assert all("dpop-nonce" in answer.headers for answer in (good, bad))
+    assert "dpop-nonce" not in world.tpp("GET", "/tpp/consent", bearer="x").headers
+
+
+def test_a_client_may_have_to_use_a_nonce(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder, dpop_nonce_required=True)
+    code = holder.code(world)
+
+    first = holder.redeem(world, code)
+    assert (first.status, first.body["error"]) == (400, "use_dpop_nonce")
+    nonce = first.headers["dpop-nonce"]
+    tokens = holder.redeem(world, code, proof=holder.proof(world, nonce=nonce))
+    assert tokens.status == 200
+    token = tokens.body["access_token"]
+
+    without = holder.read(world, token)
+    assert without.status == 401
+    assert without.headers["www-authenticate"] == f'DPoP realm="causeway", error="use_dpop_nonce", {ALGS}'
+    proof = holder.proof(world, "GET", "/tpp/consent", token, nonce=without.headers["dpop-nonce"])
+    assert holder.read(world, token, proof=proof).status == 200
+
+
+def test_an_assertion_is_not_used_up_while_the_proof_needs_a_nonce(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder, dpop_nonce_required=True)
+    form = holder.form(world, {"grant_type": "authorization_code", "code": "unknown"})
+
+    first = world.tpp("POST", "/tpp/token", form=form, client_id="", headers={"dpop": holder.proof(world)})
+    proof = holder.proof(world, nonce=first.headers["dpop-nonce"])
+    second = world.tpp("POST", "/tpp/token", form=form, client_id="", headers={"dpop": proof})
+
+    assert (first.body["error"], second.body["error"]) == ("use_dpop_nonce", "invalid_grant")
+
+
+@pytest.mark.parametrize(("later", "is_valid"), [(0, True), (239, True), (300, False), (3600, False)])
+def test_a_nonce_serves_for_some_minutes_in_every_process(world: World, later: int, is_valid: bool) -> None:
+    nonce = world.hub.openbanking.dpop_nonces.make()
+    world.clock.advance(later)
+
+    assert world.another_process().openbanking.dpop_nonces.is_valid(nonce) == is_valid
+
+
+@pytest.mark.parametrize("nonce", ["", "x", "1.", ".x", "é", "29540700.forged", f"{'9' * 13}.x", 5, None])
+def test_a_nonce_that_was_not_made_here_is_none(world: World, nonce: object) -> None:
+    assert not world.hub.openbanking.dpop_nonces.is_valid(nonce)
+
+
+def test_a_nonce_from_the_future_is_none(world: World) -> None:
+    world.clock.advance(3600)
+    nonce = world.hub.openbanking.dpop_nonces.make()
+    world.clock.advance(-3600)
+
+    assert not world.hub.openbanking.dpop_nonces.is_valid(nonce)
+
+
+def test_a_wrong_nonce_is_refused_where_none_is_needed(world: World, holder: KeyHolder, token: str) -> None:
+    answer = holder.read(world, token, proof=holder.proof(world, "GET", "/tpp/consent", token, nonce="old"))
+
+    assert answer.status == 401
+    assert 'error="use_dpop_nonce"' in answer.headers["www-authenticate"]
+
+
+# -- addresses
+
+
+def test_a_proof_may_name_the_address_with_mutual_tls(shared_world: World) -> None:
+    settings = Settings.from_environment({"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": "x"})
+    world = shared_world.again(settings)
+    with world.installed():
+        holder = KeyHolder()
+        secure(world, holder)
+        token = holder.tokens(world)["access_token"]
+        for base, status in ((BASE, 200), ("https://127.0.0.1:8443", 200), ("https://127.0.0.1:8444", 401)):
+            proof = holder.proof(world, "GET", "", token, htu=f"{base}/tpp/consent")
+            assert holder.read(world, token, proof=proof).status == status
+
+
+def test_a_proof_names_the_path_with_its_parameters(world: World, holder: KeyHolder, token: str) -> None:
+    answer = holder.read(world, token, "/tpp/requests/abc")
+    assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
+    other = holder.proof(world, "GET", "/tpp/requests/other", token)
+    assert is_refused(holder.read(world, token, "/tpp/requests/abc", proof=other))

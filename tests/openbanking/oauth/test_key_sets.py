@@ -1,0 +1,182 @@
+"""Keys that are fetched from a client's ``jwks_uri``: cached, rotated, and never waited for twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, ResponseTooLarge, TimedOut
+from chalicelib.openbanking.oauth.key_sets import BETWEEN_SECONDS, FETCH_SECONDS, FRESH_SECONDS, LARGEST, STALE_SECONDS
+from tests.foundation.servers import Connection, serving
+from tests.log_lines import Lines
+from tests.openbanking.key_holder import KeyHolder, secure
+from tests.world import World
+
+URI = "http://127.0.0.1:1/jwks"
+
+
+class Site:
+    """The address of a client's keys: what it answers, and how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.reply: Reply | OutboundError = NotReached("nobody is there")
+
+    def serve(self, *holders: KeyHolder, status: int = 200) -> None:
+        keys = [key for holder in holders for key in holder.jwks["keys"]]
+        self.reply = Reply(status, jsontext.dumps({"keys": keys}).encode(), {}, 0.01)
+
+    def get(self, url: str, *, largest: int, total_seconds: float) -> Reply:
+        assert (url, largest, total_seconds) == (URI, LARGEST, FETCH_SECONDS)
+        self.asked += 1
+        if isinstance(self.reply, OutboundError):
+            raise self.reply
+        return self.reply
+
+
+@pytest.fixture
+def site(world: World) -> Site:
+    made = Site()
+    world.hub.outbound.get = made.get  # type: ignore[method-assign]
+    secure(world, KeyHolder(), jwks_uri=URI, jwks=None)
+    return made
+
+
+def status(world: World, holder: KeyHolder) -> int:
+    headers = {"x-client-assertion": holder.assertion(world)}
+    return world.tpp("GET", "/tpp/banks", client_id="", headers=headers).status
+
+
+def test_keys_are_fetched_once_in_five_minutes(world: World, site: Site) -> None:
+    holder = KeyHolder()
+    site.serve(holder)
+
+    assert [status(world, holder) for _ in range(3)] == [200, 200, 200]
+    assert site.asked == 1
+    world.clock.advance(FRESH_SECONDS)
+    assert status(world, holder) == 200
+    assert site.asked == 2
+
+
+def test_a_new_key_is_found_when_it_is_first_used(world: World, site: Site) -> None:
+    old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
+    site.serve(old)
+    assert status(world, old) == 200
+
+    world.clock.advance(BETWEEN_SECONDS)
+    site.serve(old, new)
+    assert status(world, new) == 200
+    assert site.asked == 2
+
+
+def test_a_removed_key_is_refused_once_the_set_is_old(world: World, site: Site) -> None:
+    old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
+    site.serve(old, new)
+    assert status(world, old) == 200
+
+    site.serve(new)
+    world.clock.advance(FRESH_SECONDS)
+    assert status(world, old) == 401
+
+
+def test_unknown_keys_do_not_flood_the_address(world: World, site: Site) -> None:
+    site.serve(KeyHolder())
+    stranger = KeyHolder(kid="stranger")
+
+    assert {status(world, stranger) for _ in range(20)} == {401}
+    assert site.asked == 1
+
+
+def test_an_address_that_fails_is_asked_every_30_seconds(world: World, site: Site) -> None:
+    holder = KeyHolder()
+
+    assert [status(world, holder) for _ in range(5)] == [401] * 5
+    assert site.asked == 1
+    site.serve(holder)
+    world.clock.advance(BETWEEN_SECONDS)
+    assert status(world, holder) == 200
+
+
+@pytest.mark.parametrize("failure", [TimedOut("slow"), ResponseTooLarge("large"), NotReached("private")])
+def test_known_keys_serve_for_a_day_while_the_address_fails(
+    world: World, site: Site, failure: OutboundError, lines: Lines
+) -> None:
+    holder = KeyHolder()
+    site.serve(holder)
+    assert status(world, holder) == 200
+
+    site.reply = failure
+    world.clock.advance(STALE_SECONDS - 1)
+    assert status(world, holder) == 200
+    world.clock.advance(BETWEEN_SECONDS)
+    assert status(world, holder) == 401
+    assert any(line["message"] == "key set not fetched" for line in lines.all())
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(404, b"{}", {}, 0.1),
+        Reply(302, b"", {"Location": "https://other.example.com"}, 0.1),
+        Reply(200, b"", {}, 0.1),
+        Reply(200, b"not json", {}, 0.1),
+        Reply(200, b'{"keys": []}', {}, 0.1),
+        Reply(200, b"[]", {}, 0.1),
+    ],
+    ids=str,
+)
+def test_an_answer_without_keys_is_no_key_set(world: World, site: Site, reply: Reply) -> None:
+    site.reply = reply
+
+    assert status(world, KeyHolder()) == 401
+
+
+# -- the guarded call itself
+
+
+def serve_keys(connection: Connection) -> None:
+    connection.request()
+    body = b'{"keys": []}'
+    connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+
+def flood(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n")
+    for _ in range(150):
+        connection.send(b" " * 65536)
+
+
+def trickle(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    connection.trickle(b" " * 1000, 0.02)
+
+
+def get(url: str, *, public_only: bool = False, seconds: float = 5.0) -> Any:
+    return Outbound(public_only=public_only).get(url, largest=LARGEST, total_seconds=seconds)
+
+
+def test_a_document_is_fetched() -> None:
+    with serving(serve_keys) as server:
+        assert get(server.url).body == b'{"keys": []}'
+
+
+def test_a_document_of_10_mb_is_not_read() -> None:
+    with serving(flood) as server, pytest.raises(ResponseTooLarge, match="64 KB"):
+        get(server.url)
+
+
+def test_a_document_that_trickles_is_given_up() -> None:
+    with serving(trickle) as server, pytest.raises(TimedOut):
+        get(server.url, seconds=0.3)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/jwks", "http://localhost/jwks", "http://169.254.169.254/", "file:///etc"]
+)
+def test_an_address_inside_is_not_called(url: str) -> None:
+    with pytest.raises(NotReached):
+        get(url, public_only=True)

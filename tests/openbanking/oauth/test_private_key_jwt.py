@@ -1,0 +1,215 @@
+"""Client assertions: who signed them, for whom, until when, and once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, SIGNING_ALGORITHMS
+from tests.log_lines import Lines
+from tests.openbanking.key_holder import BASE, KeyHolder, secure
+from tests.world import Answer, World
+
+
+@pytest.fixture
+def holder(world: World) -> KeyHolder:
+    """The key of the world's client, which may use any method of authorization."""
+    made = KeyHolder()
+    secure(world, made)
+    return made
+
+
+def ask(world: World, assertion: str | None) -> Answer:
+    """A call without a form: the assertion is in its header."""
+    headers = {"x-client-assertion": assertion} if assertion else {}
+    return world.tpp("GET", "/tpp/banks", client_id="", headers=headers)
+
+
+def is_refused(answer: Answer) -> bool:
+    wrong = refusals.ASSERTION_WRONG()
+    return (answer.status, answer.body["code"], answer.body["title"]) == (401, "WRONG_CREDENTIALS", wrong.message)
+
+
+@pytest.mark.parametrize("algorithm", SIGNING_ALGORITHMS)
+def test_an_assertion_by_any_allowed_algorithm_authenticates(world: World, algorithm: str) -> None:
+    holder = KeyHolder(algorithm)
+    secure(world, holder)
+
+    assert ask(world, holder.assertion(world)).status == 200
+
+
+def test_an_assertion_names_the_client(world: World, holder: KeyHolder) -> None:
+    by_header = world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(world)})
+    by_form = world.tpp("POST", "/tpp/token/revoke", form=holder.form(world, {"token": "unknown"}), client_id="")
+
+    assert (by_header.status, by_form.status) == (200, 200)
+
+
+def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer(world: World, holder: KeyHolder) -> None:
+    bic = world.banks[2].bank.bic
+    calls: list[tuple[str, str, Any]] = [
+        ("GET", "/tpp/banks", None),
+        ("GET", f"/tpp/scope?bic={bic}", None),
+        ("POST", "/tpp/authorize", {"bic": bic, "scopes": ["accounts"]}),
+        ("POST", "/tpp/token", {"code": "x"}),
+        ("POST", "/tpp/token/revoke", {"token": "x"}),
+        ("POST", "/tpp/direct_payment_initiation", {"bic": bic}),
+        ("GET", f"/tpp/payment_status?payment_id=1&bic={bic}", None),
+        ("GET", "/tpp/requests/unknown", None),
+        ("POST", "/oauth/par", {"response_type": "code"}),
+        ("POST", "/oauth/introspect", {"token": "x"}),
+    ]
+    for method, path, body in calls:
+        assert is_refused(world.tpp(method, path, body)), path
+        with_one = world.tpp(method, path, body, headers={"x-client-assertion": holder.assertion(world)})
+        assert with_one.status != 401, path
+
+
+def test_a_bearer_needs_no_assertion_but_a_wrong_one_is_refused(world: World, holder: KeyHolder) -> None:
+    tokens = holder.token_call(world, {"code": holder.code(world), "code_verifier": _VERIFIER}, proof=None).body
+
+    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
+    wrong = world.tpp(
+        "GET",
+        "/tpp/consent",
+        bearer=tokens["access_token"],
+        headers={"x-client-assertion": KeyHolder().assertion(world)},
+    )
+    assert is_refused(wrong)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"iss": None},
+        {"sub": None},
+        {"iss": "other"},
+        {"aud": None},
+        {"aud": "https://other.example.com"},
+        {"aud": [BASE]},
+        {"aud": [BASE, "https://other.example.com"]},
+        {"aud": f"{BASE}/"},
+        {"aud": f"{BASE}/tpp/token"},
+        {"jti": None},
+        {"jti": ""},
+        {"jti": "x" * 257},
+        {"jti": 5},
+        {"exp": None},
+        {"exp": "soon"},
+        {"exp": True},
+    ],
+    ids=str,
+)
+def test_an_assertion_with_a_wrong_claim_is_refused(world: World, holder: KeyHolder, claims: dict[str, Any]) -> None:
+    assert is_refused(world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(world, **claims)}))
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(1, 200), (300, 200), (301, 401), (0, 200), (-9, 200), (-10, 401)])
+def test_an_assertion_expires_within_300_seconds(world: World, holder: KeyHolder, seconds: int, status: int) -> None:
+    """Clocks may differ by ten seconds."""
+    assert ask(world, holder.assertion(world, exp=world.clock.time() + seconds)).status == status
+
+
+@pytest.mark.parametrize("claim", ["iat", "nbf"])
+@pytest.mark.parametrize(("ahead", "status"), [(0, 200), (10, 200), (60, 200), (61, 401), (3600, 401)])
+def test_a_clock_that_is_ahead_by_up_to_60_seconds_is_accepted(
+    world: World, holder: KeyHolder, claim: str, ahead: int, status: int
+) -> None:
+    assert ask(world, holder.assertion(world, **{claim: world.clock.time() + ahead})).status == status
+
+
+def test_the_called_endpoint_is_an_audience_outside_the_profile_only(world: World, holder: KeyHolder) -> None:
+    def revoke() -> Answer:
+        form = holder.form(world, {"token": "unknown"}, aud=f"{BASE}/tpp/token/revoke")
+        return world.tpp("POST", "/tpp/token/revoke", form=form, client_id="")
+
+    assert revoke().status == 200
+    secure(world, holder, security_profile="fapi2")
+    assert is_refused(revoke())
+
+
+def test_an_assertion_is_used_once(world: World, holder: KeyHolder) -> None:
+    assertion = holder.assertion(world)
+
+    assert ask(world, assertion).status == 200
+    assert is_refused(ask(world, assertion))
+    again = holder.form(world, {"token": "unknown"}) | {"client_assertion": assertion}
+    assert is_refused(world.tpp("POST", "/tpp/token/revoke", form=again, client_id=""))
+
+
+def test_an_identifier_of_one_client_is_free_for_another(world: World, holder: KeyHolder) -> None:
+    assert ask(world, holder.assertion(world, jti="one")).status == 200
+
+    world.client = world.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
+    secure(world, holder)
+    assert ask(world, holder.assertion(world, jti="one")).status == 200
+
+
+def test_an_assertion_of_another_type_is_refused(world: World, holder: KeyHolder) -> None:
+    form = holder.form(world, {"token": "x"})
+
+    for kind in ("", "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"):
+        sent = form | {"client_assertion_type": kind, "client_id": world.client.client_id}
+        assert is_refused(world.tpp("POST", "/tpp/token/revoke", form=sent, client_id=""))
+    assert form["client_assertion_type"] == ASSERTION_TYPE
+
+
+def test_two_different_assertions_are_contradictory(world: World, holder: KeyHolder) -> None:
+    answer = world.tpp(
+        "POST",
+        "/tpp/token/revoke",
+        form=holder.form(world, {"token": "x"}),
+        headers={"x-client-assertion": holder.assertion(world)},
+    )
+
+    assert answer.status == 401
+    assert "two different values for the client assertion" in answer.body["title"]
+
+
+def test_a_secret_beside_an_assertion_is_refused(world: World, holder: KeyHolder) -> None:
+    form = holder.form(world, {"token": "x", "client_secret": "secret"})
+
+    answer = world.tpp("POST", "/tpp/token/revoke", form=form)
+
+    assert (answer.status, answer.body["error"]) == (401, "invalid_client")
+
+
+@pytest.mark.parametrize("method", [None, "none", "client_secret_basic"])
+def test_a_client_without_a_key_cannot_use_an_assertion(world: World, method: str | None) -> None:
+    changed = {"auth_method": method} if method else {"require_pushed_authorization_requests": False}
+    made = world.hub.openbanking.clients.update(world.client.client_id, security=changed)
+    world.client_secret = made.secret
+
+    answer = world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": KeyHolder().assertion(world)})
+
+    assert is_refused(answer)
+
+
+def test_a_client_uses_its_own_secret_method(world: World) -> None:
+    client_id = world.client.client_id
+    secret = world.hub.openbanking.clients.update(client_id, security={"auth_method": "client_secret_post"}).secret
+    assert secret
+
+    posted = {"token": "x", "client_id": client_id, "client_secret": secret}
+    assert world.tpp("POST", "/tpp/token/revoke", form=posted, client_id="").status == 200
+    world.client_secret = secret
+    by_basic = world.tpp("POST", "/tpp/token/revoke", form={"token": "x"})
+    assert (by_basic.status, by_basic.body["title"]) == (401, refusals.SECRET_WRONG().message)
+
+
+def test_the_log_gives_the_reason_and_the_answer_does_not(world: World, holder: KeyHolder, lines: Lines) -> None:
+    for claims in ({"aud": "https://other.example.com"}, {"exp": world.clock.time() - 60}):
+        assert is_refused(
+            world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": holder.assertion(world, **claims)})
+        )
+
+    reasons = [line["reason"] for line in lines.all() if line["message"] == "client assertion refused"]
+    assert reasons == [
+        "aud must be one string, this service's issuer",
+        "exp must be at most 300 seconds ahead, and not in the past",
+    ]
+
+
+_VERIFIER = "a-code-verifier-that-is-long-enough-for-rfc-7636"

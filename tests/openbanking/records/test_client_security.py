@@ -1,0 +1,194 @@
+"""A client's security settings: what fits together, what takes the place of what, and what old records mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.records.client_record import Client, client_key
+from chalicelib.openbanking.records.client_security import ClientSecurity
+from chalicelib.openbanking.records.client_validation import InvalidClient
+from chalicelib.openbanking.records.clients import Clients
+from tests.openbanking.key_holder import KeyHolder
+from tests.world import World
+
+JWKS = KeyHolder().jwks
+BY_KEY: Mapping[str, Any] = {"auth_method": "private_key_jwt", "jwks": JWKS}
+SUBJECT = "CN=tpp.example.com,O=TPP,C=GB"
+BY_CERTIFICATE: Mapping[str, Any] = {"auth_method": "tls_client_auth", "tls_client_auth_subject_dn": SUBJECT}
+
+
+@pytest.fixture
+def clients(world: World) -> Clients:
+    return world.hub.openbanking.clients
+
+
+@pytest.fixture
+def mutual(shared_world: World) -> Iterator[Clients]:
+    """The clients of a stage that takes certificates."""
+    settings = Settings.from_environment({"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": "x"})
+    world = shared_world.again(settings)
+    with world.installed():
+        yield world.hub.openbanking.clients
+
+
+def create(clients: Clients, **security: Any) -> Client:
+    return clients.create(owner="a@example.com", title="TPP", security=security).client
+
+
+def refused(clients: Clients, **security: Any) -> str:
+    with pytest.raises(InvalidClient) as caught:
+        create(clients, **security)
+    return f"{caught.value.member}: {caught.value}"
+
+
+def test_a_record_without_security_is_that_of_an_older_release(world: World, clients: Clients) -> None:
+    item = world.hub.store.get(*client_key(world.client.client_id))
+
+    assert item is not None
+    assert "security" not in item
+    assert Client.from_item(item).security == ClientSecurity()
+    assert clients.get(world.client.client_id).auth_method == "none"
+
+
+def test_settings_are_kept(clients: Clients) -> None:
+    made = create(clients, **BY_KEY, security_profile="fapi2", dpop_nonce_required=True)
+
+    kept = clients.get(made.client_id)
+    assert kept == made
+    assert kept.security.jwks == JWKS
+    assert kept.is_confidential
+    assert kept.security.requires_pushed_requests
+    assert kept.security.requires_bound_tokens
+
+
+@pytest.mark.parametrize(
+    ("security", "reason"),
+    [
+        ({"auth_method": "private_key_jwt"}, "jwks: the method private_key_jwt needs a key set"),
+        ({**BY_KEY, "jwks_uri": "https://tpp.example.com/jwks"}, "jwks: the method private_key_jwt needs a key set"),
+        ({"jwks": JWKS}, "jwks: a key set is of use"),
+        ({"jwks_uri": "https://tpp.example.com/jwks"}, "jwks_uri: a key set is of use"),
+        ({"auth_method": "private_key_jwt", "jwks": {"keys": []}}, "jwks: a key set must have a key"),
+        ({"auth_method": "private_key_jwt", "jwks_uri": "ftp://x"}, "jwks_uri: jwks_uri must begin with https"),
+        ({"security_profile": "fapi2"}, "security_profile: the profile fapi2 needs"),
+        ({"security_profile": "fapi2", "auth_method": "client_secret_basic"}, "security_profile: the profile fapi2"),
+        (BY_CERTIFICATE, "auth_method: this stage takes no client certificates"),
+        ({"organization_identifier": "PSDGB-FCA-1"}, "auth_method: this stage takes no client certificates"),
+        ({"tls_client_certificate_bound_access_tokens": True}, "auth_method: this stage takes no client certificates"),
+        (
+            {**BY_KEY, "security_profile": "fapi2", "require_pushed_authorization_requests": False},
+            "require_pushed_authorization_requests: the profile fapi2 demands that requests are pushed",
+        ),
+        (
+            {
+                **BY_KEY,
+                "security_profile": "fapi2",
+                "dpop_bound_access_tokens": False,
+                "tls_client_certificate_bound_access_tokens": False,
+            },
+            "dpop_bound_access_tokens: the profile fapi2 demands that tokens are bound",
+        ),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused_with_the_reason(
+    clients: Clients, security: Mapping[str, Any], reason: str
+) -> None:
+    assert refused(clients, **security).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("security", "reason"),
+    [
+        ({"auth_method": "tls_client_auth"}, "tls_client_auth_subject_dn: the method tls_client_auth needs"),
+        ({"tls_client_auth_subject_dn": SUBJECT}, "tls_client_auth_subject_dn: a certificate's subject"),
+        (
+            {"tls_client_certificate_bound_access_tokens": True, "dpop_bound_access_tokens": True},
+            "dpop_bound_access_tokens: tokens are bound to a DPoP key or to a certificate",
+        ),
+        (
+            {"tls_client_certificate_bound_access_tokens": True, "dpop_nonce_required": True},
+            "dpop_nonce_required: tokens that are bound to a certificate need no proofs",
+        ),
+        ({**BY_CERTIFICATE, "organization_identifier": " "}, "organization_identifier: organization_identifier must"),
+    ],
+)
+def test_settings_of_certificates_that_do_not_fit_are_refused_with_the_reason(
+    mutual: Clients, security: Mapping[str, Any], reason: str
+) -> None:
+    assert refused(mutual, **security).startswith(reason)
+
+
+def test_certificates_serve_as_method_binding_and_psd2_identity(mutual: Clients) -> None:
+    made = create(
+        mutual,
+        **BY_CERTIFICATE,
+        organization_identifier="PSDGB-FCA-123456",
+        tls_client_certificate_bound_access_tokens=True,
+        security_profile="fapi2",
+    )
+
+    assert made.registration_number == "PSDGB-FCA-123456"
+    assert not made.security.requires_proof
+    assert made.security.requires_bound_tokens
+    with pytest.raises(InvalidClient, match="that of its certificate"):
+        mutual.set_registration_number(made.client_id, "PSDGB-FCA-999999")
+
+
+def test_a_key_takes_the_place_of_a_secret(clients: Clients) -> None:
+    made = clients.create(owner="a@example.com", title="TPP", secret=True)
+
+    changed = clients.update(made.client.client_id, security=BY_KEY)
+
+    assert changed.client.secrets == ()
+    assert changed.secret is None
+    with pytest.raises(InvalidClient, match="method private_key_jwt, which needs no secret"):
+        clients.rotate_secret(made.client.client_id, 0)
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+def test_a_method_with_a_secret_creates_the_first_one(world: World, clients: Clients, method: str) -> None:
+    made = create(clients, **BY_KEY)
+
+    changed = clients.update(made.client_id, security={"auth_method": method})
+
+    assert changed.secret is not None
+    assert changed.client.accepts_secret(changed.secret, world.clock.time())
+    assert changed.client.security == ClientSecurity(auth_method=method)  # type: ignore[arg-type]
+    assert clients.update(made.client_id, security={"auth_method": method}).secret is None
+
+
+def test_an_address_of_keys_takes_the_place_of_keys(clients: Clients) -> None:
+    made = create(clients, **BY_KEY)
+
+    changed = clients.update(made.client_id, security={"jwks_uri": "https://tpp.example.com/jwks"}).client
+
+    assert (changed.security.jwks, changed.security.jwks_uri) == (None, "https://tpp.example.com/jwks")
+    again = clients.update(made.client_id, security={"jwks": JWKS}).client
+    assert (again.security.jwks, again.security.jwks_uri) == (JWKS, None)
+
+
+def test_changes_of_security_are_in_the_history(clients: Clients) -> None:
+    made = create(clients)
+
+    clients.update(made.client_id, security=BY_KEY | {"dpop_bound_access_tokens": True})
+
+    (change,) = clients.history(clients.get(made.client_id))
+    assert change.before == {"auth_method": None, "jwks": None, "dpop_bound_access_tokens": False}
+    assert change.after == {"auth_method": "private_key_jwt", "jwks": JWKS, "dpop_bound_access_tokens": True}
+
+
+def test_in_production_a_client_has_a_secret_or_a_key(shared_world: World) -> None:
+    of = shared_world.hub.settings
+    settings = Settings.from_environment(
+        {"STAGE": "prod", "PUBLIC_URL": "https://hub.example.com", "RESOURCE_PREFIX": of.prefix}
+    )
+    clients = shared_world.again(settings).hub.openbanking.clients
+
+    assert refused(clients, auth_method="none").startswith("auth_method: the method none is available in sandbox")
+    assert not create(clients, **BY_KEY).has_secret
+    assert create(clients).has_secret
+    assert refused(clients, auth_method="private_key_jwt", jwks_uri="https://10.0.0.1/jwks").startswith("jwks_uri")
