@@ -26,7 +26,7 @@ TARGET = ROOT / "chalicelib" / "website" / "docs"
 ADDRESS = "{{docs}}"
 """Placeholder in rendered pages for the URL of ``/docs``, which depends on the stage."""
 MENU: Mapping[str, Sequence[str]] = {
-    "Guides": ("guides/tpp", "guides/bank", "guides/programme-manager", "guides/operator", "web-interface", "sandbox"),
+    "Guides": ("guides/tpp", "guides/tpp-fapi", "guides/bank", "guides/programme-manager", "guides/operator", "web-interface", "sandbox"),
     "Concepts": (
         "concepts/versions",
         "concepts/requests",
