@@ -50,8 +50,8 @@ TPP_CALLS: Mapping[str, Purpose] = {
         "repeat within a minute returns the same pair; a client with the profile `fapi2` keeps its refresh token. The "
         "client authenticates by its method: HTTP Basic (user: Client ID, password: client secret), `client_id` and "
         "`client_secret`, or `client_assertion` in the body, or the certificate of the connection. Contradictory "
-        "credentials are refused. With a DPoP proof, or over a connection with the client's certificate, the tokens "
-        "are bound to that key.",
+        "credentials are refused. With a DPoP proof, the tokens are bound to its key; a client's record can demand "
+        "that, or tokens that are bound to its certificate.",
     ),
     "/tpp/token/revoke": Purpose(
         "End a consent (RFC 7009)",
