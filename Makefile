@@ -15,7 +15,7 @@ PYTHON := $(VENV)/bin/python
 SOURCES := app.py chalicelib infra tests
 PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -name .ruff_cache -o -name .hypothesis
 
-export PORT ENGINE LOCALSTACK
+export PORT ENGINE LOCALSTACK TLS
 
 .PHONY: help environment run tour test test-faults test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants docs postman screenshots bench capacity volume lint format lock package rehearse deploy clean
 
@@ -29,7 +29,7 @@ environment: ## Create the virtual environment .venv; targets that need it do so
 			"$$found" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec "$$found" infra/environment.py $(VENV); \
 	done; echo "causeway: Python 3.11 or later is needed, and there is none on this machine." >&2; exit 1
 
-run: environment ## Start the whole service on this machine: PORT=8000 FRESH=1 ENGINE=dynoxide LOCALSTACK=1
+run: environment ## Start the whole service on this machine: PORT=8000 FRESH=1 TLS=1 ENGINE=dynoxide LOCALSTACK=1
 	@exec $(PYTHON) -m infra.local
 
 tour: environment ## Act as a TPP, a bank's customer and a cardholder; DETAIL=1 shows every request and response

@@ -54,7 +54,7 @@ class Application(Chalice):
             answer["headers"]["Server-Timing"] = _server_timing(
                 answer["headers"].get("Server-Timing", ""), milliseconds
             )
-        answer["headers"] = {**_HEADERS, **(_HTTPS if hub().settings.is_https else {}), **answer["headers"]}
+        answer["headers"] = {**_HEADERS, **(_HTTPS if hub().settings.requires_https else {}), **answer["headers"]}
         log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)
         log.clear()
         return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,6 +50,13 @@ def test_every_answer_of_an_https_stage_has_browsers_come_by_https_again(https: 
         answer = https.call(method, path, b"{}" if method == "POST" else None)
         check(answer)
         assert answer.headers[HSTS] == "max-age=31536000", (method, path)
+
+
+def test_the_local_stage_says_nothing_of_https_even_when_it_speaks_it(shared_world: World) -> None:
+    of = shared_world.hub.settings
+    local = shared_world.again(replace(of, public_url="https://127.0.0.1:8000"))
+    with local.installed():
+        assert HSTS not in local.call("GET", "/health").headers
 
 
 def test_a_stage_without_https_says_nothing_of_it(world: World) -> None:

@@ -76,7 +76,7 @@ def not_found_page(visit: Visit) -> Response:
 
 def cookie_header(bank: DemoBank, name: str, value: str, seconds: int) -> str:
     """A Set-Cookie value for the bank's pages; zero seconds delete the cookie."""
-    return pages.cookie(name, value, seconds, path=bank.path, secure=bank.settings.is_https)
+    return pages.cookie(name, value, seconds, path=bank.path, secure=bank.settings.requires_https)
 
 
 def serve_static_file(visit: Visit, name: str) -> Response:

@@ -134,6 +134,7 @@ class DemoBank:
         """
         with requests.Session() as session:
             session.trust_env = False
+            session.verify = self.settings.outbound_ca_file or True
             try:
                 return session.request(
                     method,

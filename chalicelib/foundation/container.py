@@ -54,7 +54,7 @@ class Infrastructure:
 
     @cached_property
     def outbound(self) -> Outbound:
-        return Outbound(public_only=not self.settings.is_local)
+        return Outbound(public_only=not self.settings.is_local, ca_file=self.settings.outbound_ca_file)
 
     @property
     def tpp_authorities(self) -> TrustedAuthorities | None:

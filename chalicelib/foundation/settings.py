@@ -30,7 +30,8 @@ class Settings:
 
     ``public_url``, ``mtls_url`` and ``bank_api_url`` have no trailing slash. All URLs that the service sends out are
     built from them, never from a request. ``mtls_url`` is the address with mutual TLS and ``tpp_ca_bundle`` a file's
-    path or ``s3://bucket/key``; both are ``None`` without mutual TLS. Lifetimes are in seconds.
+    path or ``s3://bucket/key``; both are ``None`` without mutual TLS. ``outbound_ca_file`` has the authorities that the
+    service's own calls trust, ``None`` for the public ones. Lifetimes are in seconds.
     """
 
     stage: Stage
@@ -47,6 +48,7 @@ class Settings:
     mail_folder: str
     mtls_url: str | None = None
     tpp_ca_bundle: str | None = None
+    outbound_ca_file: str | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
@@ -80,6 +82,7 @@ class Settings:
             mail_folder=environ.get("MAIL_FOLDER") or ".local/mail",
             mtls_url=_read(environ, "MTLS_URL", _mtls_url(stage, public_url, tpp_ca_bundle), "") or None,
             tpp_ca_bundle=tpp_ca_bundle or None,
+            outbound_ca_file=_read(environ, "OUTBOUND_CA_FILE", _ca_file(stage), "") or None,
         )
 
     @property
@@ -87,9 +90,9 @@ class Settings:
         return self.stage == "local"
 
     @property
-    def is_https(self) -> bool:
-        """Whether browsers use https to reach the service."""
-        return self.public_url.startswith("https://")
+    def requires_https(self) -> bool:
+        """Whether browsers are told to use https only; not in the local stage, which may speak http in its next run."""
+        return not self.is_local
 
     @property
     def public_path(self) -> str:
@@ -163,6 +166,15 @@ def _bundle(stage: Stage) -> Callable[[str], str]:
             raise ValueError("must be a file in the local stage")
         if "://" in value and not re.fullmatch(r"s3://[a-z0-9.-]{3,63}/.+", value):
             raise ValueError("must be a file's path or s3://bucket/key")
+        return value
+
+    return parse
+
+
+def _ca_file(stage: Stage) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        if value and stage != "local":
+            raise ValueError("must not be set outside the local stage, which trusts public authorities only")
         return value
 
     return parse

@@ -90,14 +90,14 @@ class Visit(pages.Visit):
             session.cookie if session else "",
             LIFETIME if session else 0,
             path=settings.public_path or "/",
-            secure=not settings.is_local,
+            secure=settings.requires_https,
         )
 
     def known_browser_cookie(self, email: str, value: str) -> str:
         """The ``Set-Cookie`` value that identifies a browser on its next sign-in; only sent to ``/sign-in``."""
         settings = self.website.shared.settings
         place = f"{settings.public_path}/sign-in"
-        return pages.cookie(cookie_name(email), value, BROWSER_LIFETIME, path=place, secure=not settings.is_local)
+        return pages.cookie(cookie_name(email), value, BROWSER_LIFETIME, path=place, secure=settings.requires_https)
 
 
 def page(

@@ -18,6 +18,8 @@ from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 from chalicelib.cards.events.signing_secrets import NoEventSecret
 from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDelivery
+from chalicelib.foundation.crypto.certificates import InvalidCertificate
+from chalicelib.foundation.crypto.distinguished_names import InvalidName
 from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
@@ -25,6 +27,7 @@ from chalicelib.foundation.dynamodb.store import Conflict, StoreError
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.openbanking.records.bank_record import InvalidBank
 from chalicelib.openbanking.records.banks import BankExists, UnknownBank
+from chalicelib.openbanking.records.certificate_blocklist import InvalidSerialNumber
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.statistics.ingest import DayRefused
@@ -136,6 +139,7 @@ _SPOKEN = (
     *(InvalidUser, UserExists, UnknownUser, NotIdentified, SecretNotValid),
     *(UnknownDelivery, NotResendable, SearchTooWide),
     *(UnknownCredential, CredentialChanged, NoOldKey, NoEventSecret),
+    *(InvalidCertificate, InvalidName, InvalidSerialNumber),
     *(InvalidProgramme, EntryInUse, LoadTooLarge, LoadConflict),
 )
 """Errors whose message is shown to the operator."""

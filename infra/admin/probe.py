@@ -12,7 +12,8 @@ import certifi
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.http.outbound import CONNECT_SECONDS, Reply
+from chalicelib.foundation.http.deadline_connections import CONNECT_SECONDS
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import digest, new_uuid
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.webhooks import AnswerForm
@@ -54,7 +55,7 @@ def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     return outcome | {
         "reachable": reachable,
         "accepted": reachable and code not in bank.version.answers.unknown_service,
-        "certificate_subject": _certificate_subject(bank.domain),
+        "certificate_subject": _certificate_subject(bank.domain, hub.settings.outbound_ca_file),
         "milliseconds": round(reply.seconds * 1000, 1),
         "status": reply.status,
         "answer": answer,
@@ -75,12 +76,12 @@ def _classify_answer(form: AnswerForm, reply: Reply) -> tuple[bool, str | None, 
     return good, None, "success" if good else "neither a success nor an error response of the protocol"
 
 
-def _certificate_subject(url: str) -> str | None:
-    """The subject of the TLS certificate at an https address."""
+def _certificate_subject(url: str, ca_file: str | None = None) -> str | None:
+    """The subject of the TLS certificate at an https address, issued by an authority of ``ca_file`` or a public one."""
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:
         return None
-    context = ssl.create_default_context(cafile=certifi.where())
+    context = ssl.create_default_context(cafile=ca_file or certifi.where())
     try:
         with (
             socket.create_connection((parts.hostname, parts.port or 443), CONNECT_SECONDS) as plain,

@@ -44,6 +44,11 @@ SETTINGS = (
         "It is read again once a minute",
     ),
     Setting(
+        "OUTBOUND_CA_FILE",
+        "the public authorities",
+        "Local stage: the authorities that the service's own calls trust, in PEM. `make run TLS=1` sets it",
+    ),
+    Setting(
         "RESOURCE_PREFIX",
         "`causeway-{STAGE}`",
         "The prefix of all resource names. The template and the policies use the default; each local stack uses "

@@ -26,6 +26,10 @@ _NOT_HANDED_ON = (
     "FRESH",
     "PUBLIC_URL",
     "BANK_API_URL",
+    "MTLS_URL",
+    "TPP_CA_BUNDLE",
+    "OUTBOUND_CA_FILE",
+    "TLS",
     "RESOURCE_PREFIX",
 )
 

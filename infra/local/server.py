@@ -1,5 +1,8 @@
 """The HTTP server of the one-machine stack: Chalice's local gateway behind a robust server.
 
+With TLS, the handshake takes place in the connection's thread, and the application sees a client's certificate as API
+Gateway would pass it on.
+
 Chalice's own handler trusts ``Content-Length``, leaves Nagle's algorithm on (40 ms per request on a kept-alive
 connection), sends a body in response to ``HEAD``, handles ``OPTIONS`` itself, and has a backlog of five. Routes, events
 and responses remain Chalice's, including API Gateway's 403 for an unknown path.
@@ -11,10 +14,12 @@ import itertools
 import json
 import logging
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -24,12 +29,17 @@ from typing import Any
 from chalice.app import Chalice
 from chalice.config import Config
 from chalice.local import ChaliceRequestHandler, ForbiddenError, LocalGateway, LocalGatewayException
+from cryptography import x509
 
+from infra.local.client_certificate import describe_certificate
 from infra.local.stackfile import HEADER
 
 HOST = "127.0.0.1"
 LARGEST_BODY = 10 * 1024 * 1024
 """API Gateway's limit on the request body, in bytes."""
+
+HANDSHAKE_SECONDS = 10.0
+"""Seconds that a TLS handshake may take."""
 
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _DRAINED = 1024 * 1024
@@ -39,6 +49,8 @@ _FAILED = b'{"message": "Internal server error"}'
 
 Answer = tuple[int, dict[str, Any], str | bytes | None]
 logger = logging.getLogger(__name__)
+_client_cert: ContextVar[dict[str, Any] | None] = ContextVar("client_cert", default=None)
+"""The client's certificate on this thread's connection, as API Gateway passes it on."""
 
 
 class Unreadable(Exception):
@@ -115,17 +127,11 @@ class ApiHandler(ChaliceRequestHandler):
         return body or None
 
     def _refuse(self, error: Unreadable) -> None:
-        """Send an error, then read part of the request: closing with unread data could discard the response."""
+        """Send an error, then read part of the request."""
         self.send_error(error.status, str(error))
-        try:
+        with suppress(OSError):
             self.wfile.flush()
-            self.connection.settimeout(1)
-            self.connection.shutdown(socket.SHUT_WR)
-            left = _DRAINED
-            while left > 0 and (read := self.connection.recv(_CHUNK)):
-                left -= len(read)
-        except OSError:
-            return
+            _end(self.connection)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Send an error in API Gateway's format for an unreadable request, and close the connection."""
@@ -163,21 +169,32 @@ class Gateway(LocalGateway):
             raise ForbiddenError({}, _NO_ROUTE) from None
         return response
 
+    def _generate_lambda_event(self, *request: Any) -> dict[str, Any]:
+        event: dict[str, Any] = super()._generate_lambda_event(*request)
+        if certificate := _client_cert.get():
+            event["requestContext"]["identity"]["clientCert"] = certificate
+        return event
+
     def _has_user_defined_options_method(self, lambda_event: Any) -> bool:
         """Pass OPTIONS to the application like any other method, since no route allows other origins."""
         return True
 
 
 class ApiServer(ThreadingMixIn, HTTPServer):
-    """An HTTP server with one thread per connection, on a socket that is already bound."""
+    """An HTTP server with one thread per connection, on a socket that is already bound; https with ``tls``."""
 
     daemon_threads = True
     request_queue_size = 512
 
     def __init__(
-        self, taken: socket.socket, handler: Callable[[Any, Any, Any], ApiHandler], stack_id: str = ""
+        self,
+        taken: socket.socket,
+        handler: Callable[[Any, Any, Any], ApiHandler],
+        stack_id: str = "",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.stack_id = stack_id
+        self._tls = tls
         self._numbers = itertools.count()
         self._running: set[int] = set()
         self._changed = threading.Condition()
@@ -186,6 +203,17 @@ class ApiServer(ThreadingMixIn, HTTPServer):
         self.socket = taken
         self.server_name, self.server_port = taken.getsockname()
         self.server_activate()
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Handle a connection, in its own thread: the TLS handshake, if there is one, then its requests."""
+        if self._tls is None:
+            super().finish_request(request, client_address)
+        elif secured := _shake_hands(request, self._tls):
+            try:
+                _client_cert.set(_read_client_cert(secured))
+                super().finish_request(secured, client_address)
+            finally:
+                _close_secured(secured)
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
@@ -215,7 +243,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore disconnected clients; log other errors."""
-        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError, ssl.SSLError)):
             logger.exception("a connection failed")
 
 
@@ -224,6 +252,44 @@ def take_port(port: int) -> socket.socket:
     return socket.create_server((HOST, port))
 
 
-def build_server(application: Chalice, config: Config, taken: socket.socket, stack_id: str = "") -> ApiServer:
+def build_server(
+    application: Chalice, config: Config, taken: socket.socket, stack_id: str = "", tls: ssl.SSLContext | None = None
+) -> ApiServer:
     """A server for ``application``, started by ``serve_forever``; ``/health`` returns ``stack_id`` in a header."""
-    return ApiServer(taken, partial(ApiHandler, gateway=Gateway(application, config)), stack_id)
+    return ApiServer(taken, partial(ApiHandler, gateway=Gateway(application, config)), stack_id, tls)
+
+
+def _shake_hands(connection: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket | None:
+    """The connection after its TLS handshake; closed, and ``None``, if that fails, as when a client speaks http."""
+    connection.settimeout(HANDSHAKE_SECONDS)
+    secured = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+    try:
+        secured.do_handshake()
+    except OSError:
+        with suppress(OSError):
+            _end(secured)
+        secured.close()
+        return None
+    return secured
+
+
+def _read_client_cert(secured: ssl.SSLSocket) -> dict[str, Any] | None:
+    der = secured.getpeercert(binary_form=True)
+    return describe_certificate(x509.load_der_x509_certificate(der)) if der else None
+
+
+def _close_secured(secured: ssl.SSLSocket) -> None:
+    """Close a connection as TLS demands, so that the client knows that nothing is missing."""
+    with suppress(OSError, ValueError):
+        secured.settimeout(1)
+        secured.unwrap()
+    secured.close()
+
+
+def _end(connection: socket.socket) -> None:
+    """Send nothing more and read a part of what comes: closing with unread data could discard what was sent."""
+    connection.settimeout(1)
+    connection.shutdown(socket.SHUT_WR)
+    left = _DRAINED
+    while left > 0 and (read := connection.recv(_CHUNK)):
+        left -= len(read)

@@ -26,6 +26,7 @@ from infra.local import logfile, stackfile, terminal_log
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import ENGINES, Engines, check_engine, choose_engine
 from infra.local.process import call_with_parents_end
+from infra.local.summary import print_summary
 
 if TYPE_CHECKING:
     from chalice.app import Chalice
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
 
     from infra.local.event_runner import EventRunner
     from infra.local.server import ApiServer
+    from infra.local.tls import LocalTls
 
 DEFAULT_PORT = 8000
 DRAIN_SECONDS = 30.0
 """Seconds to wait for requests in flight when the stack stops; API Gateway's limit is 29 s."""
 STAGE = "local"
 
-_BOLD, _DIM, _GREEN, _RESET = "\033[1m", "\033[2m", "\033[32m", "\033[0m"
 _SECOND = ".local/second/stack.json"
 """A file for a second stack, in its own folder, since data is kept next to it."""
 
@@ -54,13 +55,17 @@ class StartFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StackOptions:
-    """Options for starting a stack. ``port`` 0 selects any free port; ``fresh`` removes existing data first."""
+    """Options for starting a stack.
+
+    ``port`` 0 selects any free port; ``fresh`` removes existing data first; with ``tls`` the service speaks https.
+    """
 
     port: int
     engine: str
     file: Path
     quiet: bool = False
     fresh: bool = False
+    tls: bool = False
 
 
 class Stack:
@@ -91,6 +96,7 @@ class Stack:
         port = taken.getsockname()[1]
         mails = self._options.file.parent / "mail"
         os.environ |= {"STAGE": STAGE, "PORT": str(port), "MAIL_FOLDER": str(mails)}
+        tls = self._set_up_tls(port)
         self._engines = engines = Engines(
             os.environ, self._options.engine, self._options.file.parent, fresh=self._options.fresh
         )
@@ -102,12 +108,24 @@ class Stack:
         if is_for_people:
             terminal_log.attach()
         content = {**self._content(port, engines), "log": str(log), "mails": str(mails)}
-        self._server = build_server(application, config, taken, self._id)
+        content |= {"ca_file": str(tls.ca_file)} if tls else {}
+        self._server = build_server(application, config, taken, self._id, tls.context if tls else None)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
         self._runner = _create_runner(application)
         self._runner.start()
         stackfile.write(self._options.file, content)
         return content
+
+    def _set_up_tls(self, port: int) -> LocalTls | None:
+        """TLS for the service, if it is wanted; changes the environment. Raises: StartFailed."""
+        if not self._options.tls:
+            return None
+        from infra.local import development_ca, tls
+
+        try:
+            return tls.set_up(os.environ, development_ca.folder(self._options.file), port)
+        except tls.TlsFailed as error:
+            raise StartFailed(str(error)) from None
 
     def _wait_for(self, laid: Future[None]) -> None:
         """Wait until the resources exist. Raises: StopRequested, or the error of their creation."""
@@ -276,6 +294,7 @@ def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     parser.add_argument("--engine", default=os.environ.get("ENGINE"), help=f"one of {', '.join(ENGINES)}")
     parser.add_argument("--stack-file", type=Path, default=stackfile.location(), help="where to write the seeded data")
     parser.add_argument("--fresh", action="store_true", help="remove existing data first (FRESH=1)")
+    parser.add_argument("--tls", action="store_true", help="https, with a certificate of a development CA (TLS=1)")
     parser.add_argument("--quiet", action="store_true", help="do not print credentials, only that the stack is ready")
     parser.add_argument("--end-with-stdin", action="store_true", help="stop when standard input closes")
     given = parser.parse_args(arguments)
@@ -287,65 +306,8 @@ def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     engine, remark = (given.engine, "") if given.engine else choose_engine(os.environ)
     if remark:
         print(f"causeway: {remark}.", file=sys.stderr)
-    options = StackOptions(int(given.port), engine, file, given.quiet, given.fresh or os.environ.get("FRESH") == "1")
-    return options, given.end_with_stdin
-
-
-def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
-    """The labels and values of the summary, in display order."""
-    user, client = content["user"], content["client"]
-    rows = [
-        ("Open", f"{content['base_url']}  in a browser: register, or sign in as the user below"),
-        ("User", f"{user['email']} / {user['password']}  (owns the client)"),
-        ("Client", f"{client['client_id']}  {client['title']}"),
-    ]
-    if client["client_secret"]:
-        rows.append(("", f"secret {client['client_secret']}"))
-    rows += [
-        ("Bank", f"{bank['bic']}  {bank['name']}, version {bank['api_version']}  {bank['domain']}")
-        for bank in content["banks"]
-    ]
-    rows += _customers(content)
-    full = content["programme"]["credentials"]["full"]
-    rows.append(("Cards", f"{content['base_url']}/api  {content['programme']['name']}, credential full"))
-    rows += [("", f"{part} {value}") for part, value in full.items()]
-    environment = content["environment"]
-    aws = ENGINES[0] if content["engine"] in ENGINES else content["engine"]
-    rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {aws}"))
-    if "AWS_ENDPOINT_URL_DYNAMODB" in environment:
-        rows.append(("DynamoDB", f"{environment['AWS_ENDPOINT_URL_DYNAMODB']}  {content['dynamodb_engine']}"))
-    rows += [
-        ("Data", f"{content['data']}/  kept; FRESH=1 starts anew"),
-        ("Log", str(content["log"])),
-        ("Mails", str(content["mails"])),
-        ("Written to", str(file)),
-    ]
-    return rows
-
-
-def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Login rows for the demonstration banks; the passwords are public, since the banks' own pages show them."""
-    from chalicelib.demo_bank.customers import customers_by_id
-    from chalicelib.demo_bank.profiles import PROFILES
-
-    there = {bank["bic"] for bank in content["banks"]}
-    return [
-        ("Customers", f"{profile.bic}  {', '.join(f'{one.customer_id} / {one.password}' for one in people.values())}")
-        for profile in PROFILES
-        if profile.bic in there and (people := customers_by_id(profile.name))
-    ]
-
-
-def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, quiet: bool) -> None:
-    """Print the summary, in colour on a terminal; with ``quiet``, only that the stack is ready, without credentials."""
-    colour = sys.stdout.isatty()
-    bold, dim, green, reset = (_BOLD, _DIM, _GREEN, _RESET) if colour else ("", "", "", "")
-    if not quiet:
-        print(f"\n{bold}Causeway{reset}\n")
-        for label, value in summary_rows(content, file):
-            print(f"  {dim}{label:<11}{reset}{value}")
-        print("\n  Tour: make tour    Stop: Ctrl-C\n")
-    print(f"{green}ready{reset} at {content['base_url']} after {seconds:.1f} s", flush=True)
+    fresh, tls = (given.fresh or os.environ.get("FRESH") == "1"), (given.tls or os.environ.get("TLS") == "1")
+    return StackOptions(int(given.port), engine, file, given.quiet, fresh, tls), given.end_with_stdin
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -7,6 +7,7 @@ The file contains a password and credentials, so only its owner can read it. Its
 ``engine``          ``emulator``, ``dynamodb-local``, ``localstack`` or ``endpoint``
 ``dynamodb_engine`` ``dynamodb-local`` or ``endpoint`` if DynamoDB is separate from the other services, else ``null``
 ``base_url``        the URL of the service
+``ca_file``         the certificate of the development CA, in PEM, if the service speaks TLS; else the member is missing
 ``user``            ``email`` and ``password`` of the seeded user
 ``client``          ``client_id``, ``client_secret`` (``null`` if it has none), ``title`` and ``callback_url``
 ``banks``           a list of ``bic``, ``name``, ``api_version``, ``domain`` and ``authorization_url``
@@ -23,13 +24,14 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import tempfile
 from collections.abc import Mapping, MutableMapping
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
 VARIABLE = "CAUSEWAY_STACK_FILE"
 HEADER = "X-Causeway-Stack"
@@ -37,7 +39,7 @@ HEADER = "X-Causeway-Stack"
 CREDENTIALS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
 """Variables that would mix a real AWS account into a stack's fake credentials."""
 SETTINGS = (
-    *("PUBLIC_URL", "BANK_API_URL", "RESOURCE_PREFIX"),
+    *("PUBLIC_URL", "BANK_API_URL", "MTLS_URL", "TPP_CA_BUNDLE", "OUTBOUND_CA_FILE", "RESOURCE_PREFIX"),
     *("KMS_KEY_ID", "KEYS_SECRET", "CARD_KEYS_SECRET", "DEMO_BANKS_SECRET"),
 )
 """Settings that other processes must share with the stack."""
@@ -111,8 +113,12 @@ def _answers(content: Mapping[str, Any]) -> bool:
     port = variables.get("PORT") if isinstance(variables, dict) else None
     if not port:
         return False
+    ca_file = content.get("ca_file")
+    scheme = "https" if ca_file else "http"
     try:
-        with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{port}/health", timeout=_SECONDS) as answer:
+        tls = [HTTPSHandler(context=ssl.create_default_context(cafile=ca_file))] if ca_file else []
+        opener = build_opener(ProxyHandler({}), *tls)
+        with opener.open(f"{scheme}://127.0.0.1:{port}/health", timeout=_SECONDS) as answer:
             headers = answer.headers
     except HTTPError as error:
         headers = error.headers

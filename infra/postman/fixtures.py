@@ -11,8 +11,6 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import requests
-
 from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol import own_answers
@@ -27,6 +25,7 @@ from chalicelib.openbanking.records.authorization_requests import (
     compute_authorization_id,
 )
 from chalicelib.openbanking.records.consents import Consent, consent_key
+from infra.local.http_session import new_session
 from infra.openapi.metadata_meanings import OWN_ADDRESS
 from infra.openapi.models import Model, example, meaning, model_of
 from infra.tour.browser import Browser, approve_consent
@@ -198,8 +197,7 @@ class _Tpp:
     def _call(self, method: str, path: str, body: Any = None, bearer: str = "", *, later: bool = False) -> Json:
         headers = {"X-Api-Key": self._client["client_id"]} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
         headers |= {"Prefer": "respond-async"} if later else {}
-        with requests.Session() as session:
-            session.trust_env = False
+        with new_session() as session:
             answer = session.request(method, f"{self._base}{path}", json=body, headers=headers, timeout=30)
         if answer.status_code != (202 if later else 200):
             raise PreparationFailed(f"{method} {path} got status {answer.status_code}: {answer.text}")

@@ -9,6 +9,8 @@ from urllib.parse import urljoin
 
 import requests
 
+from infra.local.http_session import new_session
+
 
 class NavigationFailed(Exception):
     """The page does not let the PSU continue."""
@@ -104,8 +106,7 @@ class Browser:
     """Follows redirects until one leads to ``stops_at``, where the PSU returns to the TPP."""
 
     def __init__(self, stops_at: str, watch: Callable[[str, str, int, str], None]) -> None:
-        self._session = requests.Session()
-        self._session.trust_env = False
+        self._session = new_session()
         self._stops_at = stops_at
         self._watch = watch
 

@@ -12,6 +12,7 @@ import requests
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.protocol.values import API_VERSION
+from infra.local.http_session import new_session
 from infra.tour.guide import Guide
 
 SECONDS = 15.0
@@ -45,8 +46,7 @@ class TppCalls:
         self._base = base
         self._client_id = client_id
         self._guide = guide
-        self._session = requests.Session()
-        self._session.trust_env = False
+        self._session = new_session()
 
     def call(
         self,
@@ -112,8 +112,7 @@ class CardCalls:
         self._base = base
         self._credential = {name: credential[name] for name in _CREDENTIALS}
         self._guide = guide
-        self._session = requests.Session()
-        self._session.trust_env = False
+        self._session = new_session()
 
     @property
     def unprinted(self) -> CardCalls:

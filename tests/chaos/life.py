@@ -29,7 +29,7 @@ from chalicelib import bootstrap
 from chalicelib.delivery.journal import Journal
 from chalicelib.foundation import aws, parallel
 from chalicelib.foundation.dynamodb.store import Store
-from chalicelib.foundation.http import outbound
+from chalicelib.foundation.http import deadline_connections
 from chalicelib.foundation.http.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
 from infra.local.event_runner import EventRunner, queue_name
@@ -172,7 +172,7 @@ class Life:
         worker.attempt = attempt  # type: ignore[method-assign]
 
     def _close_ports(self) -> None:
-        module: Any = outbound
+        module: Any = deadline_connections
         real = module.create_connection
 
         def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
@@ -235,11 +235,13 @@ def _mark_boundaries(boundaries: Boundaries) -> None:
         boundaries.pass_(AFTER, where)
         return answer
 
-    def exchange(self: Outbound, url: str, body: bytes, headers: Mapping[str, str], fresh: bool) -> Reply:
+    def exchange(
+        self: Outbound, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, fresh: bool
+    ) -> Reply:
         where = f"HTTP {kind_of(urlsplit(url).path)}"
         boundaries.pass_(BEFORE, where)
         try:
-            return real_exchange(self, url, body, {**headers, PROCESS: str(os.getpid())}, fresh)
+            return real_exchange(self, method, url, body, {**headers, PROCESS: str(os.getpid())}, fresh=fresh)
         finally:
             boundaries.pass_(AFTER, where)
 

@@ -36,9 +36,8 @@ class Connection:
                 return b""
             content += chunk
         head, _, body = content.partition(b"\r\n\r\n")
-        length = next(
-            int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length")
-        )
+        lines = head.lower().split(b"\r\n")
+        length = next((int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length")), 0)
         while len(body) < length:
             body += self.sock.recv(65536)
         return head + b"\r\n\r\n" + body

@@ -162,10 +162,13 @@ def test_outside_the_local_stage_the_public_address_is_required_and_https(stage:
         ),
         ({"MTLS_URL": DEV["PUBLIC_URL"], "TPP_CA_BUNDLE": "cas.pem"}, "MTLS_URL: must differ from PUBLIC_URL"),
         ({"MTLS_URL": f"{DEV['PUBLIC_URL']}/", "TPP_CA_BUNDLE": "cas.pem"}, "MTLS_URL: must differ from PUBLIC_URL"),
+        ({"OUTBOUND_CA_FILE": "ca.pem"}, "OUTBOUND_CA_FILE: must not be set outside the local stage"),
         ({"TPP_CA_BUNDLE": "s3://bucket"}, "TPP_CA_BUNDLE: must be a file's path or s3://bucket/key"),
     ],
 )
-def test_outside_the_local_stage_mutual_tls_has_an_address_of_its_own(variables: dict[str, str], reason: str) -> None:
+def test_outside_the_local_stage_mutual_tls_has_an_address_of_its_own_and_authorities_are_public(
+    variables: dict[str, str], reason: str
+) -> None:
     with pytest.raises(InvalidSetting, match=f"^{reason}"):
         Settings.from_environment({**DEV, **variables})
 
@@ -175,6 +178,7 @@ def test_locally_mutual_tls_may_have_the_public_address() -> None:
     settings = Settings.from_environment({"PUBLIC_URL": url, "MTLS_URL": url, "TPP_CA_BUNDLE": ".local/tls/ca.pem"})
 
     assert (settings.public_url, settings.mtls_url) == (url, url)
+    assert not settings.requires_https, "the next run may be without TLS"
 
 
 def test_a_code_lives_ten_minutes_locally_and_one_minute_elsewhere() -> None:

@@ -21,7 +21,7 @@ from tests.world import Answer, World
 VERIFIER = "a-code-verifier-that-is-long-enough-for-rfc-7636"
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
 BASE = "http://127.0.0.1:8000"
-SIZES: Mapping[str, tuple[str, Any]] = {
+SIZES: Mapping[str, tuple[Any, Any]] = {
     "PS256": ("RSA", 2048),
     "RS256": ("RSA", 2048),
     "ES256": ("EC", "P-256"),
@@ -187,7 +187,7 @@ def approve_pushed(world: World, request_uri: str, version: int = 2) -> str:
     saved = world.bank(version, "/consent", world.consent_body(version, opened.headers["location"]))
     assert saved.status == 200, saved
     callback = saved.body["callback_url" if version == 1 else "callbackUrl"]
-    return parse_qs(urlsplit(callback).query)["code"][0]
+    return str(parse_qs(urlsplit(callback).query)["code"][0])
 
 
 def _present(claims: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,8 +40,14 @@ def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> R
     """The error response for a refusal, in the format of ``route``'s interface."""
     form = error_form(route)
     asked = refusal.first or (request_id, now)
-    body = token_error(refusal, *asked) if route in _RFC_6749 else form.body(refusal, *asked)
-    return json_answer(body, form.status(refusal), _headers(refusal))
+    if route in _RFC_6749:
+        return json_answer(token_error(refusal, *asked), _oauth_status(form.status(refusal)), _headers(refusal))
+    return json_answer(form.body(refusal, *asked), form.status(refusal), _headers(refusal))
+
+
+def _oauth_status(status: int) -> int:
+    """The HTTP status of an OAuth error: 401 for the client, and 400 for all else (RFC 6749 §5.2)."""
+    return status if status == 401 or status >= 500 else 400
 
 
 def token_error(refusal: Refusal, request_id: str, now: int) -> TokenError:

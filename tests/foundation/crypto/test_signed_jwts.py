@@ -15,7 +15,7 @@ from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
 from tests.openbanking.key_holder import KeyHolder, forged
 
 
-def public(kind: str, size: Any, **members: Any) -> dict[str, Any]:
+def public(kind: Any, size: Any, **members: Any) -> dict[str, Any]:
     return {**jwk.generate_key(kind, size).as_dict(private=False), **members}
 
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.http import outbound as module
+from chalicelib.foundation.http import deadline_connections as module
+from chalicelib.foundation.http.deadline_connections import CONNECT_SECONDS
 from chalicelib.foundation.http.outbound import (
     ANSWER_BYTES,
-    CONNECT_SECONDS,
     TOTAL_SECONDS,
     ConnectionDropped,
     NotReached,
@@ -694,7 +694,7 @@ def test_when_connecting_takes_all_the_time_nothing_is_sent(
 
     def connect_late(connection: Any) -> None:
         connect(connection)
-        module._call.moment = time.monotonic()
+        module.current_call.moment = time.monotonic()
 
     monkeypatch.setattr(kind, "connect", connect_late)
     context = tls if scheme == "https" else None
@@ -864,6 +864,13 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sen
         post(server.url, repeat=True)
 
     assert server.requests == []
+
+
+def test_authorities_may_be_given_in_place_of_the_public_ones(certificate: Path, tls: ssl.SSLContext) -> None:
+    outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
+
+    with serving(good, tls) as server:
+        assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
 def test_a_server_without_tls_was_never_reached() -> None:

@@ -53,6 +53,7 @@ GROUPS = {
         "remove-public-key",
         "remove",
     ),
+    "certificates": ("issue", "block", "unblock", "blocked"),
     "clients": (
         "add",
         "list",

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import requests
 
-from infra.local import stack, stackfile
+from infra.local import stack, stackfile, summary
 from infra.local.background import run_stack
 from infra.local.server import take_port
 from tests.conftest import DYNAMODB_ENGINE, ENDPOINT
@@ -236,7 +236,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "mails": "the-mail-folder",
         "environment": {"AWS_ENDPOINT_URL": "http://aws", "AWS_ENDPOINT_URL_DYNAMODB": "http://dynamodb"},
     }
-    stack.print_summary(content, tmp_path / "stack.json", 2.5, quiet=False)
+    summary.print_summary(content, tmp_path / "stack.json", 2.5, quiet=False)
     said = capsys.readouterr().out
     assert "http://127.0.0.1:8000  in a browser: register, or sign in" in said.partition("tpp@example.com")[0]
     for part in (
@@ -257,10 +257,34 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
     assert "http://dynamodb  dynamodb-local\n" in said
     assert said.endswith("ready at http://127.0.0.1:8000 after 2.5 s\n")
 
-    stack.print_summary(content, tmp_path / "stack.json", 2.5, quiet=True)
+    summary.print_summary(content, tmp_path / "stack.json", 2.5, quiet=True)
     quiet = capsys.readouterr().out
     assert "pass-word" not in quiet
     assert "shown-once" not in quiet
+
+
+def test_the_summary_says_how_to_trust_a_service_that_speaks_tls() -> None:
+    content = {"base_url": "https://127.0.0.1:8000", "ca_file": str(ROOT / ".local/tls/ca.pem")}
+
+    assert summary._tls_rows(content) == [
+        ("TLS", ".local/tls/ca.pem  the CA to trust, in a browser too; client certificates are taken"),
+        ("", "curl --cacert .local/tls/ca.pem https://127.0.0.1:8000/health"),
+    ]
+    assert summary._tls_rows({"base_url": "http://127.0.0.1:8000"}) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "speaks"), [([], {}, False), ([], {"TLS": "1"}, True), (["--tls"], {}, True)]
+)
+def test_a_stack_speaks_tls_when_it_is_told_to(
+    arguments: list[str], environ: dict[str, str], speaks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TLS", raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    options, _ = stack._parse_options([*arguments, "--port", "0", "--engine", "emulator"])
+
+    assert options.tls is speaks
 
 
 @pytest.mark.dynamodb

@@ -174,7 +174,7 @@ def test_an_address_of_keys_takes_the_place_of_keys(clients: Clients) -> None:
 def test_changes_of_security_are_in_the_history(clients: Clients) -> None:
     made = create(clients)
 
-    clients.update(made.client_id, security=BY_KEY | {"dpop_bound_access_tokens": True})
+    clients.update(made.client_id, security={**BY_KEY, "dpop_bound_access_tokens": True})
 
     (change,) = clients.history(clients.get(made.client_id))
     assert change.before == {"auth_method": None, "jwks": None, "dpop_bound_access_tokens": False}

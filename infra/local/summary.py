@@ -1,0 +1,82 @@
+"""The summary that ``make run`` prints when the stack is ready."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from infra.local import stackfile
+from infra.local.engines import ENGINES
+
+_BOLD, _DIM, _GREEN, _RESET = "\033[1m", "\033[2m", "\033[32m", "\033[0m"
+
+
+def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]]:
+    """The labels and values of the summary, in display order."""
+    user, client = content["user"], content["client"]
+    rows = [
+        ("Open", f"{content['base_url']}  in a browser: register, or sign in as the user below"),
+        *_tls_rows(content),
+        ("User", f"{user['email']} / {user['password']}  (owns the client)"),
+        ("Client", f"{client['client_id']}  {client['title']}"),
+    ]
+    if client["client_secret"]:
+        rows.append(("", f"secret {client['client_secret']}"))
+    rows += [
+        ("Bank", f"{bank['bic']}  {bank['name']}, version {bank['api_version']}  {bank['domain']}")
+        for bank in content["banks"]
+    ]
+    rows += _customers(content)
+    full = content["programme"]["credentials"]["full"]
+    rows.append(("Cards", f"{content['base_url']}/api  {content['programme']['name']}, credential full"))
+    rows += [("", f"{part} {value}") for part, value in full.items()]
+    environment = content["environment"]
+    aws = ENGINES[0] if content["engine"] in ENGINES else content["engine"]
+    rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {aws}"))
+    if "AWS_ENDPOINT_URL_DYNAMODB" in environment:
+        rows.append(("DynamoDB", f"{environment['AWS_ENDPOINT_URL_DYNAMODB']}  {content['dynamodb_engine']}"))
+    rows += [
+        ("Data", f"{content['data']}/  kept; FRESH=1 starts anew"),
+        ("Log", str(content["log"])),
+        ("Mails", str(content["mails"])),
+        ("Written to", str(file)),
+    ]
+    return rows
+
+
+def _tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How clients come to trust the service, if it speaks TLS."""
+    if "ca_file" not in content:
+        return []
+    file = stackfile.display_path(Path(content["ca_file"]))
+    return [
+        ("TLS", f"{file}  the CA to trust, in a browser too; client certificates are taken"),
+        ("", f"curl --cacert {file} {content['base_url']}/health"),
+    ]
+
+
+def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Login rows for the demonstration banks; the passwords are public, since the banks' own pages show them."""
+    from chalicelib.demo_bank.customers import customers_by_id
+    from chalicelib.demo_bank.profiles import PROFILES
+
+    there = {bank["bic"] for bank in content["banks"]}
+    return [
+        ("Customers", f"{profile.bic}  {', '.join(f'{one.customer_id} / {one.password}' for one in people.values())}")
+        for profile in PROFILES
+        if profile.bic in there and (people := customers_by_id(profile.name))
+    ]
+
+
+def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, quiet: bool) -> None:
+    """Print the summary, in colour on a terminal; with ``quiet``, only that the stack is ready, without credentials."""
+    colour = sys.stdout.isatty()
+    bold, dim, green, reset = (_BOLD, _DIM, _GREEN, _RESET) if colour else ("", "", "", "")
+    if not quiet:
+        print(f"\n{bold}Causeway{reset}\n")
+        for label, value in summary_rows(content, file):
+            print(f"  {dim}{label:<11}{reset}{value}")
+        print("\n  Tour: make tour    Stop: Ctrl-C\n")
+    print(f"{green}ready{reset} at {content['base_url']} after {seconds:.1f} s", flush=True)

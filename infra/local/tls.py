@@ -1,0 +1,74 @@
+"""TLS for the local stack (``make run TLS=1``): its address, its certificate, and whom both sides trust."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import certifi
+
+from chalicelib.foundation.ca_bundle import read_text
+from chalicelib.foundation.crypto.certificates import TrustedAuthorities
+from infra.local import stackfile
+from infra.local.development_ca import HOSTS, DevelopmentCa
+
+CLIENT_AUTHORITIES, OUTBOUND_AUTHORITIES = "client-authorities.pem", "outbound-authorities.pem"
+
+
+class TlsFailed(Exception):
+    """TLS cannot be set up; the message is one sentence for the person who started the stack."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTls:
+    """The server's TLS context, and the certificate of the development CA, which clients have to trust."""
+
+    context: ssl.SSLContext
+    ca_file: Path
+
+
+def set_up(environ: MutableMapping[str, str], folder: Path, port: int) -> LocalTls:
+    """Create what is missing in ``folder``, and set the service's settings in ``environ``.
+
+    Client certificates are optional, and verified against the development CA and the authorities of ``TPP_CA_BUNDLE``.
+    The service's own calls trust the development CA besides the public authorities.
+
+    Raises:
+        TlsFailed.
+    """
+    ca = DevelopmentCa(folder)
+    clients, outbound = folder / CLIENT_AUTHORITIES, folder / OUTBOUND_AUTHORITIES
+    own = ca.file.read_text("ascii")
+    stackfile.write_private(clients, own + _bundle_of(environ))
+    stackfile.write_private(outbound, own + Path(certifi.where()).read_text("utf-8"))
+    url = f"https://{HOSTS[0]}:{port}"
+    environ.update(
+        {"PUBLIC_URL": url, "MTLS_URL": url, "TPP_CA_BUNDLE": str(clients), "OUTBOUND_CA_FILE": str(outbound)}
+    )
+    return LocalTls(_context(ca, clients), ca.file)
+
+
+def _bundle_of(environ: MutableMapping[str, str]) -> str:
+    """The certificates of ``TPP_CA_BUNDLE``, if it is set. Raises: TlsFailed."""
+    location = environ.get("TPP_CA_BUNDLE")
+    if not location:
+        return ""
+    try:
+        text = read_text(location)
+        TrustedAuthorities(text)
+    except (OSError, ValueError) as error:
+        raise TlsFailed(f"TPP_CA_BUNDLE: {location} cannot be used: {error}") from None
+    return text
+
+
+def _context(ca: DevelopmentCa, clients: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(*ca.server_files())
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # intermediate authorities are trust anchors, too
+    context.load_verify_locations(clients)
+    context.set_alpn_protocols(["http/1.1"])
+    return context

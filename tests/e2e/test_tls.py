@@ -1,0 +1,108 @@
+"""A stack that speaks TLS: trusted by its development CA only, called back by its banks, and told who the client is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from infra.local import stackfile
+from infra.local.background import run_stack
+from infra.local.development_ca import ClientSubject, DevelopmentCa
+from tests.conftest import ENDPOINT
+from tests.endpoint import of_a_stack
+
+pytestmark = pytest.mark.e2e
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
+BIC = "TLSBGB21"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tls-stack")
+
+
+@pytest.fixture(scope="module")
+def tls_stack(place: Path) -> Iterator[dict[str, Any]]:
+    with run_stack(environ=CLEAN, folder=place, elsewhere=of_a_stack(ENDPOINT) | {"TLS": "1"}) as content:
+        yield content
+
+
+def admin(place: Path, *arguments: str) -> Any:
+    """The document of an operator's command on the stack."""
+    command = [sys.executable, "-m", "infra.admin", *arguments, "--json"]
+    environ = CLEAN | {"CAUSEWAY_STACK_FILE": str(place / "stack.json")}
+    result = subprocess.run(command, cwd=stackfile.ROOT, env=environ, capture_output=True, text=True, check=True)
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def caller(tls_stack: dict[str, Any]) -> Iterator[requests.Session]:
+    with requests.Session() as session:
+        session.trust_env = False
+        session.verify = tls_stack["ca_file"]
+        yield session
+
+
+def test_the_service_is_served_over_https_to_who_trusts_the_development_ca(
+    tls_stack: dict[str, Any], caller: requests.Session
+) -> None:
+    answer = caller.get(f"{tls_stack['base_url']}/health", timeout=5)
+
+    assert tls_stack["base_url"].startswith("https://127.0.0.1:")
+    assert answer.status_code == 200
+    assert "Strict-Transport-Security" not in answer.headers
+    with pytest.raises(requests.exceptions.SSLError):
+        requests.get(f"{tls_stack['base_url']}/health", timeout=5)
+
+
+def test_the_service_and_the_demonstration_banks_call_each_other_over_https(
+    tls_stack: dict[str, Any], caller: requests.Session, place: Path
+) -> None:
+    bank = tls_stack["banks"][0]
+    asked = {"bic": bank["bic"], "scopes": ["account.list"]}
+    key = {"X-Api-Key": tls_stack["client"]["client_id"]}
+    place_to_go = caller.post(f"{tls_stack['base_url']}/tpp/authorize", json=asked, headers=key, timeout=20).json()
+    page = caller.get(place_to_go["redirect_url"], timeout=20)
+
+    assert page.status_code == 200, "the bank has asked the service who the TPP is"
+    assert page.url.startswith(tls_stack["base_url"])
+    assert admin(place, "banks", "test", bank["bic"])["reachable"] is True
+
+
+def test_a_bank_that_must_show_its_certificate_is_refused_without_it(
+    tls_stack: dict[str, Any], caller: requests.Session, place: Path
+) -> None:
+    made = admin(place, "certificates", "issue", "--bank", "--common-name", "api.bank.example", "--out", str(place))
+    made = made["certificate"]
+    url = f"{tls_stack['base_url']}/elsewhere"
+    added = admin(
+        *(place, "banks", "add", BIC, "--name", "Bank with TLS", "--country", "GB", "--api-version", "1"),
+        *("--domain", url, "--authorization-url", url, "--certificate-subject", made["certificate_subject"]),
+    )
+    headers = {"X-Api-Key": added["api_key"]}
+
+    without = caller.post(f"{tls_stack['base_url']}/bank/consent", json={}, headers=headers, timeout=5)
+    caller.cert = (made["certificate"], made["key"])
+    shown = caller.post(f"{tls_stack['base_url']}/bank/consent", json={}, headers=headers, timeout=5)
+
+    assert "client certificate" in without.text
+    assert "X-Request-Id must be a UUID" in shown.text, "the certificate comes before this check"
+
+
+def test_a_certificate_of_a_stranger_fails_in_the_handshake(
+    tls_stack: dict[str, Any], caller: requests.Session, tmp_path: Path
+) -> None:
+    pem, key = DevelopmentCa(tmp_path / "other").issue_client(ClientSubject("api.bank.example"), days=1)
+    (tmp_path / "client.pem").write_text(pem + key)
+    caller.cert = str(tmp_path / "client.pem")
+
+    with pytest.raises(requests.exceptions.ConnectionError):
+        caller.get(f"{tls_stack['base_url']}/health", timeout=5)

@@ -1,0 +1,147 @@
+"""The operator's commands for certificates: those of the development CA, and the blocklist."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from chalicelib.foundation.crypto.certificates import TrustedAuthorities, read_certificate
+from chalicelib.openbanking.protocol.psd2_certificates import read_roles
+from chalicelib.openbanking.records.certificate_blocklist import blocklist_key
+from infra.admin import connection
+from tests.infra.admin.command_line import built, done, refused, run
+from tests.world import World
+
+TPP = ("--organization-identifier", "PSDGB-FCA-123456", "--common-name", "Budget Friend")
+ISSUER = "CN=Example CA,C=GB"
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world, and their CA is in a folder of the test."""
+    monkeypatch.setattr("typer.testing._get_command", built)
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    monkeypatch.setenv("CAUSEWAY_STACK_FILE", str(tmp_path / "local" / "stack.json"))
+    return world
+
+
+def issue(out: Path, *options: str) -> dict[str, str]:
+    made: dict[str, str] = done("certificates", "issue", "--out", str(out), *options)["certificate"]
+    return made
+
+
+def is_blocked(world: World, issuer: str, serial_number: str) -> bool:
+    return world.hub.store.get(*blocklist_key(issuer, serial_number)) is not None
+
+
+def test_a_tpps_certificate_has_its_roles_and_is_the_development_cas(tmp_path: Path) -> None:
+    made = issue(tmp_path, "--role", "PSP_AI", "--role", "PSP_PI", *TPP, "--days", "30")
+
+    pem = (tmp_path / "tpp.pem").read_text()
+    found = read_certificate(pem)
+    assert (made["certificate"], made["key"]) == (str(tmp_path / "tpp.pem"), str(tmp_path / "tpp-key.pem"))
+    assert (made["thumbprint"], made["subject"]) == (found.thumbprint, found.subject)
+    assert (made["issuer"], made["serial_number"]) == (found.issuer, found.serial_number)
+    assert made["organization_identifier"] == "PSDGB-FCA-123456"
+    assert read_roles(pem) == {"PSP_AI", "PSP_PI"}
+    assert Path(made["ca"]) == tmp_path / "local" / "tls" / "ca.pem"
+    TrustedAuthorities(Path(made["ca"]).read_text())
+    assert {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("tpp.pem", "tpp-key.pem")} == {0o600}
+
+
+def test_a_banks_certificate_has_no_roles_and_the_subject_that_its_record_takes(tmp_path: Path) -> None:
+    made = issue(tmp_path, "--bank", "--common-name", "api.bank.example")
+
+    assert made["certificate"] == str(tmp_path / "bank.pem")
+    assert made["certificate_subject"] == "O=api.bank.example,CN=api.bank.example"
+    assert read_roles((tmp_path / "bank.pem").read_text()) == frozenset()
+
+
+def test_every_certificate_has_the_same_authority_and_its_own_key(tmp_path: Path) -> None:
+    first, second = issue(tmp_path / "a", *TPP), issue(tmp_path / "b", *TPP)
+
+    assert first["issuer"] == second["issuer"]
+    assert first["thumbprint"] != second["thumbprint"]
+
+
+def test_a_person_is_shown_paths_thumbprint_and_subject(tmp_path: Path) -> None:
+    said = run("certificates", "issue", "--out", str(tmp_path), "--role", "PSP_IC", *TPP).stdout
+
+    found = read_certificate((tmp_path / "tpp.pem").read_text())
+    for part in (str(tmp_path / "tpp.pem"), str(tmp_path / "tpp-key.pem"), found.thumbprint, found.subject):
+        assert part in said
+
+
+def test_in_production_the_development_ca_issues_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STAGE", "prod")
+
+    sentence = refused("certificates", "issue", "--out", str(tmp_path), *TPP)
+
+    assert sentence.startswith("the development CA issues no certificates in prod")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert "cannot be written to" in refused("certificates", "issue", "--out", str(tmp_path / "file"), *TPP)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--common-name", ""),
+        ("--common-name", "a" * 65),
+        ("--common-name", "TPP", "--role", "PSP_AI"),
+        ("--common-name", "TPP", "--organization-identifier", "FCA-123456"),
+        ("--common-name", "TPP", "--organization-identifier", "PSDGB-FCA-1", "--role", "PSP_XX"),
+        ("--common-name", "Bank", "--bank", "--organization-identifier", "PSDGB-FCA-1"),
+        ("--common-name", "TPP", "--days", "0"),
+    ],
+)
+def test_a_wrong_combination_is_a_usage_error(tmp_path: Path, options: tuple[str, ...]) -> None:
+    assert run("certificates", "issue", "--out", str(tmp_path), *options).exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_certificate_is_blocked_listed_and_unblocked(world: World) -> None:
+    blocked = done("certificates", "block", ISSUER, "0A:1B", "--reason", "key lost")["blocked"]
+
+    assert is_blocked(world, ISSUER, "a1b")
+    assert blocked in done("certificates", "blocked")["blocked"]
+    assert (blocked["issuer"], blocked["serial_number"], blocked["reason"]) == (ISSUER, "a1b", "key lost")
+    assert "key lost" in run("certificates", "blocked").stdout
+    assert done("certificates", "unblock", "cn=Example CA,c=GB", "a1b")["unblocked"]
+    assert not is_blocked(world, ISSUER, "a1b")
+    assert refused("certificates", "unblock", ISSUER, "a1b") == f"a1b of {ISSUER} is not blocked"
+
+
+def test_a_certificate_is_blocked_by_its_file(world: World, tmp_path: Path) -> None:
+    made = issue(tmp_path, *TPP)
+
+    done("certificates", "block", "--file", made["certificate"])
+    assert is_blocked(world, made["issuer"], made["serial_number"])
+    done("certificates", "unblock", "--file", made["certificate"])
+    assert not is_blocked(world, made["issuer"], made["serial_number"])
+
+
+@pytest.mark.parametrize(
+    ("which", "reason"),
+    [
+        (("no name", "1"), "'no name' is not a distinguished name such as"),
+        ((ISSUER, "serial"), "'serial' is not a hexadecimal serial number such as"),
+        (("--file", "/no/such/file.pem"), "/no/such/file.pem cannot be read"),
+        (("--file", __file__), "this is not a PEM certificate"),
+    ],
+)
+def test_what_identifies_no_certificate_is_refused(which: tuple[str, ...], reason: str) -> None:
+    for command in ("block", "unblock"):
+        assert reason in refused("certificates", command, *which)
+
+
+@pytest.mark.parametrize("which", [(), (ISSUER,), (ISSUER, "1", "--file", "a.pem")])
+def test_a_certificate_is_identified_in_one_way(which: tuple[str, ...]) -> None:
+    for command in ("block", "unblock"):
+        assert run("certificates", command, *which).exit_code == 2

@@ -1,0 +1,274 @@
+"""Pushed authorization requests (RFC 9126): one authorization comes of a ``request_uri``, for whoever pushed it."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.records.authorization_requests import LIFETIME
+from tests.openbanking.key_holder import CHALLENGE, KeyHolder, open_pushed, secure
+from tests.world import Answer, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+
+
+def push(world: World, version: int = 2, **members: Any) -> Answer:
+    """A request of a public client, or with its secret; a member given as ``None`` is left out."""
+    form = {
+        "response_type": "code",
+        "bic": world.banks[version].bank.bic,
+        "scope": " ".join(world.scopes(version)),
+        "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256",
+        **members,
+    }
+    return world.tpp("POST", "/oauth/par", form={name: value for name, value in form.items() if value is not None})
+
+
+def pushed(world: World, version: int = 2, **members: Any) -> str:
+    answer = push(world, version, **members)
+    assert answer.status == 201, answer
+    return str(answer.body["request_uri"])
+
+
+def is_error_page(answer: Answer, row: refusals.RefusalRow = refusals.REQUEST_URI_INVALID) -> bool:
+    message = row().message
+    return answer.status == 400 and (message[0].upper() + message[1:]).replace("'", "&#39;") in answer.text
+
+
+@VERSIONS
+def test_a_pushed_request_leads_to_the_bank(world: World, version: int) -> None:
+    answer = push(world, version, state="abc", consent_type="reusable")
+
+    assert answer.status == 201
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.body["expires_in"] == 60
+    assert answer.body["request_uri"].startswith("urn:ietf:params:oauth:request_uri:")
+    opened = open_pushed(world, answer.body["request_uri"])
+    assert opened.status == 303
+    assert opened.headers["location"].startswith(world.banks[version].bank.authorization_url)
+    query = parse_qs(urlsplit(opened.headers["location"]).query)
+    assert query["state"] == ["abc"]
+    assert query["scope"] == [" ".join(world.scopes(version))]
+    assert query["redirect_uri"] == [world.client.callback_url]
+
+
+@VERSIONS
+def test_other_parameters_beside_a_request_uri_are_ignored(world: World, version: int) -> None:
+    request_uri = pushed(world, version, state="abc")
+    query = {
+        "client_id": world.client.client_id,
+        "request_uri": request_uri,
+        "scope": "payments.single",
+        "state": "other",
+        "bic": "OTHERXX1",
+        "redirect_uri": "https://evil.example.com",
+    }
+
+    opened = world.call("GET", f"/oauth/authorize?{urlencode(query)}")
+
+    assert opened.status == 303
+    assert parse_qs(urlsplit(opened.headers["location"]).query)["state"] == ["abc"]
+
+
+def test_loading_it_again_repeats_the_same_redirect_while_the_request_is_open(world: World) -> None:
+    request_uri = pushed(world)
+    first = open_pushed(world, request_uri)
+
+    for seconds in (0, 59, 1200):
+        world.clock.advance(seconds)
+        again = open_pushed(world, request_uri)
+        assert (again.status, again.headers["location"]) == (303, first.headers["location"])
+    assert len([*world.hub.store.scan("authorizations")]) == 2
+
+
+def test_a_state_is_returned_only_if_the_client_sent_one(world: World) -> None:
+    for state in (None, "abc"):
+        location = open_pushed(world, pushed(world, state=state)).headers["location"]
+        saved = world.bank(2, "/consent", world.consent_body(2, location))
+        query = parse_qs(urlsplit(saved.body["callbackUrl"]).query)
+        assert query.get("state") == ([state] if state else None)
+        assert query["iss"] == ["http://127.0.0.1:8000"]
+
+
+def test_a_request_uri_lives_for_60_seconds(world: World) -> None:
+    early, late = pushed(world), pushed(world)
+
+    world.clock.advance(59)
+    assert open_pushed(world, early).status == 303
+    world.clock.advance(1)
+    assert is_error_page(open_pushed(world, late))
+
+
+def test_after_consent_it_leads_to_an_error_page(world: World) -> None:
+    request_uri = pushed(world)
+    location = open_pushed(world, request_uri).headers["location"]
+    assert world.bank(2, "/consent", world.consent_body(2, location)).status == 200
+
+    assert is_error_page(open_pushed(world, request_uri), refusals.AUTHORIZATION_ENDED)
+    world.clock.advance(60)
+    assert is_error_page(open_pushed(world, request_uri))
+
+
+def test_after_the_request_has_expired_it_leads_to_an_error_page(world: World) -> None:
+    request_uri = pushed(world)
+    open_pushed(world, request_uri)
+
+    world.clock.advance(LIFETIME)
+    assert is_error_page(open_pushed(world, request_uri))
+
+
+def test_a_request_uri_of_another_client_is_unknown(world: World) -> None:
+    request_uri = pushed(world)
+    other = world.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
+
+    assert is_error_page(open_pushed(world, request_uri, other.client_id))
+
+
+@pytest.mark.parametrize("end", ["", "x", "x.y", "a" * 22 + "." + "b" * 43])
+def test_a_request_uri_that_was_not_made_here_is_unknown(world: World, end: str) -> None:
+    assert is_error_page(open_pushed(world, f"urn:ietf:params:oauth:request_uri:{end}"))
+
+
+def test_a_request_uri_with_a_wrong_secret_is_unknown(world: World) -> None:
+    assert is_error_page(open_pushed(world, pushed(world)[:-1] + "~"))
+    assert is_error_page(open_pushed(world, pushed(world)[:-10] + "A" * 10))
+
+
+def test_a_callback_url_that_was_dropped_meanwhile_is_not_used(world: World) -> None:
+    request_uri = pushed(world)
+    world.hub.openbanking.clients.update(world.client.client_id, callback_urls=["https://new.example.com/callback"])
+
+    assert is_error_page(open_pushed(world, request_uri))
+
+
+def test_a_client_that_is_no_longer_active_opens_nothing(world: World) -> None:
+    request_uri = pushed(world)
+    world.hub.openbanking.clients.deactivate(world.client.client_id)
+
+    assert open_pushed(world, request_uri).status == 400
+
+
+def test_looking_at_the_head_opens_nothing(world: World) -> None:
+    query = urlencode({"client_id": world.client.client_id, "request_uri": pushed(world)})
+
+    answer = world.call("HEAD", f"/oauth/authorize?{query}")
+
+    assert (answer.status, "location" in answer.headers) == (303, False)
+    assert len([*world.hub.store.scan("authorizations")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [
+        ({"response_type": None}, "invalid_request"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"scope": None}, "invalid_scope"),
+        ({"scope": "unknown"}, "invalid_scope"),
+        ({"bic": None}, "invalid_request"),
+        ({"bic": "OTHERXX1"}, "invalid_request"),
+        ({"redirect_uri": "https://evil.example.com"}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge": "short"}, "invalid_request"),
+        ({"consent_type": "one_time"}, "invalid_scope"),
+        ({"dpop_jkt": "short"}, "invalid_request"),
+        ({"request": "e30.e30."}, "request_not_supported"),
+        ({"request_uri": "urn:ietf:params:oauth:request_uri:x"}, "request_uri_not_supported"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_refused_when_it_is_pushed(world: World, members: dict[str, Any], error: str) -> None:
+    answer = push(world, **members)
+
+    assert (answer.status, answer.body["error"]) == (400, error)
+    assert [*world.hub.store.scan("authorizations")] == []
+
+
+def test_a_json_body_is_as_good_as_a_form(world: World) -> None:
+    members = {"response_type": "code", "bic": world.banks[2].bank.bic, "scope": "accounts", "unknown": "is ignored"}
+
+    assert world.tpp("POST", "/oauth/par", members).status == 201
+    wrongs: list[Any] = [[], "text", 5]
+    for wrong in wrongs:
+        assert world.tpp("POST", "/oauth/par", wrong).status == 400
+
+
+def test_a_client_proves_itself_when_it_pushes(world: World) -> None:
+    secret = world.hub.openbanking.clients.rotate_secret(world.client.client_id, 0).secret
+
+    assert (push(world).status, push(world).body["error"]) == (401, "invalid_client")
+    world.client_secret = secret
+    assert push(world).status == 201
+
+
+def test_a_client_may_have_to_push_its_requests(world: World) -> None:
+    world.hub.openbanking.clients.update(
+        world.client.client_id, security={"require_pushed_authorization_requests": True}
+    )
+    wanted = refusals.REQUEST_NOT_PUSHED().message
+    query = {
+        "response_type": "code",
+        "client_id": world.client.client_id,
+        "scope": "accounts",
+        "bic": world.banks[2].bank.bic,
+    }
+
+    direct = world.tpp("POST", "/tpp/authorize", {"bic": query["bic"], "scopes": ["accounts"]})
+    by_browser = world.call("GET", f"/oauth/authorize?{urlencode(query)}")
+
+    assert (direct.status, direct.body["title"]) == (400, wanted)
+    assert parse_qs(urlsplit(by_browser.headers["location"]).query)["error_description"] == [wanted]
+    assert open_pushed(world, pushed(world)).status == 303
+
+
+# -- the key of the code (RFC 9449 §10)
+
+
+def test_a_proof_binds_the_code_to_its_key(world: World) -> None:
+    holder, thief = KeyHolder(), KeyHolder()
+    secure(world, holder)
+    code = holder.code(world, proof=holder.proof(world, path="/oauth/par"))
+
+    stolen = holder.redeem(world, code, proof=thief.proof(world))
+    assert (stolen.status, stolen.body["error"]) == (400, "invalid_grant")
+    assert holder.redeem(world, code, proof=None).status == 400
+    assert holder.redeem(world, code).status == 200
+
+
+def test_dpop_jkt_binds_the_code_to_its_key(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+    code = holder.code(world, dpop_jkt=holder.thumbprint)
+
+    assert holder.redeem(world, code, proof=KeyHolder().proof(world)).status == 400
+    assert holder.redeem(world, code).status == 200
+
+
+def test_a_proof_and_another_dpop_jkt_contradict(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+
+    answer = holder.push(world, dpop_jkt=KeyHolder().thumbprint, proof=holder.proof(world, path="/oauth/par"))
+
+    assert (answer.status, answer.body["error"]) == (400, "invalid_request")
+    assert answer.body["title"] == refusals.DPOP_JKT_OTHER().message
+
+
+def test_the_key_of_a_code_is_part_of_what_a_browser_repeats(world: World) -> None:
+    query = {
+        "response_type": "code",
+        "client_id": world.client.client_id,
+        "scope": "accounts",
+        "bic": world.banks[2].bank.bic,
+        "state": "abc",
+        "dpop_jkt": KeyHolder().thumbprint,
+    }
+    path = "/oauth/authorize?"
+
+    first = world.call("GET", path + urlencode(query)).headers["location"]
+    assert world.call("GET", path + urlencode(query)).headers["location"] == first
+    other = world.call("GET", path + urlencode(query | {"dpop_jkt": KeyHolder().thumbprint})).headers["location"]
+    assert parse_qs(urlsplit(other).query)["error_description"] == [refusals.STATE_USED().message]
