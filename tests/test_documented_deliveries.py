@@ -13,7 +13,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.dynamodb import sharded_index
-from chalicelib.foundation.http import breaker, outbound
+from chalicelib.foundation.http import breaker, deadline_connections, outbound
 from chalicelib.openbanking.protocol import own_answers, refusals
 from infra.openapi.models import model_of
 from infra.openapi.own_calls import ACCEPTED_REQUEST
@@ -102,7 +102,7 @@ def test_every_document_has_the_numbers_of_the_circuit_breaker() -> None:
 
 def test_both_sides_are_told_the_limits_of_a_call() -> None:
     text = section(BANK, "### Answers")
-    total, connect = int(outbound.TOTAL_SECONDS), int(outbound.CONNECT_SECONDS)
+    total, connect = int(outbound.TOTAL_SECONDS), int(deadline_connections.CONNECT_SECONDS)
 
     assert f"| Connecting | {connect} s |" in text
     assert f"| {total} s, however slowly" in text

@@ -17,7 +17,7 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
@@ -51,6 +51,8 @@ Answer = tuple[int, dict[str, Any], str | bytes | None]
 logger = logging.getLogger(__name__)
 _client_cert: ContextVar[dict[str, Any] | None] = ContextVar("client_cert", default=None)
 """The client's certificate on this thread's connection, as API Gateway passes it on."""
+_all_headers: ContextVar[Mapping[str, list[str]]] = ContextVar("all_headers", default={})  # noqa: B039 - replaced only
+"""All values of the headers of this thread's request, as API Gateway passes them on: ``multiValueHeaders``."""
 
 
 class Unreadable(Exception):
@@ -102,10 +104,11 @@ class ApiHandler(ChaliceRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _handle  # noqa: N815 - http.server's names
 
     def _gateway_answer(self, body: bytes | None) -> Answer:
+        several = {name: self.headers.get_all(name) or [] for name in self.headers}
+        _all_headers.set(several)
+        last = {name: values[-1] for name, values in several.items()}
         try:
-            response = self.local_gateway.handle_request(
-                method=self.command, path=self.path, headers=dict(self.headers), body=body
-            )
+            response = self.local_gateway.handle_request(method=self.command, path=self.path, headers=last, body=body)
         except LocalGatewayException as error:
             return error.CODE, error.headers, error.body
         response = self._handle_binary(response)
@@ -160,7 +163,10 @@ class ApiHandler(ChaliceRequestHandler):
 
 
 class Gateway(LocalGateway):
-    """Chalice's local gateway with two fixes: non-ASCII headers do not break its 403, and OPTIONS is passed on."""
+    """Chalice's local gateway with fixes: repeated headers, client certificates and OPTIONS are passed on.
+
+    Non-ASCII headers do not break its 403.
+    """
 
     def handle_request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> dict[str, Any]:
         try:
@@ -171,6 +177,7 @@ class Gateway(LocalGateway):
 
     def _generate_lambda_event(self, *request: Any) -> dict[str, Any]:
         event: dict[str, Any] = super()._generate_lambda_event(*request)
+        event["multiValueHeaders"] = _all_headers.get()
         if certificate := _client_cert.get():
             event["requestContext"]["identity"]["clientCert"] = certificate
         return event

@@ -10,6 +10,7 @@ import pytest
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
 from tests.dynamodb_calls import counted
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
+from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.payer import Payer
 from tests.openbanking.stage import Stage
 from tests.world import World
@@ -372,5 +373,55 @@ def test_a_message_that_comes_twice_or_too_early_takes_one_read(warm: World) -> 
 
     with counted(warm) as calls:
         warm.hub.delivery.worker.attempt(delivery_id)
+
+    assert calls == ["BatchGetItem"]
+
+
+# -- clients that prove who they are
+
+
+@pytest.fixture
+def holder(warm: World) -> KeyHolder:
+    made = KeyHolder()
+    secure(warm, made, security_profile="fapi2")
+    return made
+
+
+def test_a_call_with_a_bound_token_takes_one_round_trip_more(warm: World, holder: KeyHolder) -> None:
+    token = holder.tokens(warm)["access_token"]
+
+    with counted(warm) as calls:
+        assert holder.read(warm, token).status == 200
+
+    assert calls == ["BatchGetItem", "PutItem"]
+
+
+def test_pushing_a_request_takes_a_read_the_assertion_and_a_put(warm: World, holder: KeyHolder) -> None:
+    with counted(warm) as calls:
+        request_uri = holder.push(warm).body["request_uri"]
+    assert calls == ["BatchGetItem", "PutItem", "PutItem"]
+
+    with counted(warm) as calls:
+        assert open_pushed(warm, request_uri).status == 303
+    assert calls == ["BatchGetItem", "PutItem"]
+
+
+def test_assertion_and_proof_are_used_up_in_one_transaction(warm: World, holder: KeyHolder) -> None:
+    code = holder.code(warm)
+
+    with counted(warm) as calls:
+        tokens = holder.redeem(warm, code).body
+    assert calls == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
+
+    with counted(warm) as calls:
+        assert holder.refresh(warm, tokens["refresh_token"]).status == 200
+    assert calls == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
+
+
+def test_introspection_takes_one_round_trip(warm: World) -> None:
+    token = warm.tokens(2)["access_token"]
+
+    with counted(warm) as calls:
+        assert warm.tpp("POST", "/oauth/introspect", form={"token": token}).status == 200
 
     assert calls == ["BatchGetItem"]

@@ -32,7 +32,7 @@ CONNECT_SECONDS = 3.0
 _CHUNK = 65536
 
 current_call = threading.local()
-"""The thread's call: its deadline ``moment``, ``public_only``, ``ca_file``, ``largest``, and whether it has ``sent``."""
+"""The call: its deadline ``moment``, ``public_only``, ``ca_file``, ``largest``, and whether anything was ``sent``."""
 
 
 @contextlib.contextmanager

@@ -90,7 +90,8 @@ class PaymentInitiation:
         bic: Callable[[], str],
     ) -> PaymentOrder | BankAnswer | DeferredRequest:
         """Like ``authorize``, but without a bearer; ``bic`` returns the bank's BIC. Raises: Refusal."""
-        client, found = self.tpp_authentication.authenticate_client_and_read(credentials, [claim.key] if claim else [])
+        keys = [claim.key] if claim else []
+        client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
         known = self._find_outcome(claim, found[0]) if claim else None
         if known is not None:
             return _repeat_answer(known)

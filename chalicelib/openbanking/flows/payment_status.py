@@ -88,7 +88,7 @@ class PaymentStatus:
         payment_id = query.get("payment_id", "")
         if credentials.bearer is None and "bic" in query:
             keys = [payment_key(bic, payment_id) for bic in spellings(query["bic"].upper())]
-            client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
+            client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
             return PaymentLookup(client, None, next((item for item in found if item), None))
         if credentials.bearer is None:
             self.tpp_authentication.authenticate_client(credentials)

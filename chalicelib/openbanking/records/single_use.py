@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, absent
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, StoreUnavailable, absent
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -42,15 +42,27 @@ class SingleUses:
         self._store = store
 
     def claim(self, uses: Sequence[SingleUse]) -> None:
-        """Use identifiers up, all or none. Raises: UsedBefore."""
+        """Use identifiers up, all or none.
+
+        If DynamoDB's response is lost, check whether this request's claims were written: the client cannot repeat it.
+
+        Raises:
+            UsedBefore.
+        """
         claims = [_claim(use) for use in uses]
         try:
-            if len(claims) == 1:
-                self._store.put(claims[0].table, claims[0].item, claims[0].condition)
-            elif claims:
-                self._store.transact(claims)
+            self._write(claims)
         except ConditionFailed as failure:
             raise UsedBefore(failure.failed[0] if failure.failed else 0) from None
+        except StoreUnavailable:
+            if self._store.get(*uses[0].key) != claims[0].item:
+                raise
+
+    def _write(self, claims: Sequence[Put]) -> None:
+        if len(claims) == 1:
+            self._store.put(claims[0].table, claims[0].item, claims[0].condition)
+        else:
+            self._store.transact(claims)
 
 
 def _claim(use: SingleUse) -> Put:

@@ -530,7 +530,7 @@ def test_with_repeat_there_are_two_tries_and_no_third() -> None:
 def test_after_a_dropped_call_a_refused_repeat_does_not_count_as_never_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     failures: Iterator[OutboundError] = iter([ConnectionDropped("first"), NotReached("second")])
 
-    def fail(*arguments: Any) -> Any:
+    def fail(*arguments: Any, **options: Any) -> Any:
         raise next(failures)
 
     monkeypatch.setattr(Outbound, "_exchange", fail)

@@ -45,6 +45,12 @@ def port() -> Iterator[int]:
         assert isinstance(request.raw_body, bytes)
         return Response(request.raw_body.decode() or "nothing", headers={"Content-Type": "text/plain"})
 
+    @app.route("/headers")
+    def headers() -> Response:
+        request = app.current_request
+        assert request is not None
+        return Response(json.dumps(request.to_original_event()["multiValueHeaders"]))
+
     @app.route("/cookies")
     def cookies() -> Response:
         return Response("ok", headers={"Set-Cookie": ["a=1", "b=2"]})
@@ -191,3 +197,12 @@ def test_headers_that_repeat_are_all_sent(connection: http.client.HTTPConnection
 def test_a_port_that_is_taken_is_noticed_before_anything_starts() -> None:
     with server.take_port(0) as taken, pytest.raises(OSError, match="in use"):
         server.take_port(taken.getsockname()[1])
+
+
+def test_all_values_of_a_repeated_header_are_passed_on(connection: http.client.HTTPConnection) -> None:
+    connection.putrequest("GET", "/headers")
+    for value in ("one", "two"):
+        connection.putheader("DPoP", value)
+    connection.endheaders()
+
+    assert json.loads(connection.getresponse().read())["DPoP"] == ["one", "two"]

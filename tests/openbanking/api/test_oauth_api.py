@@ -1,0 +1,93 @@
+"""Metadata, and the endpoints that standard clients find by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.certificates import Authority
+from tests.openbanking.key_holder import BASE
+from tests.openbanking.tpp_certificates import stage_with
+from tests.world import World
+
+ALGORITHMS = ["PS256", "ES256", "EdDSA", "Ed25519"]
+METHODS = ["private_key_jwt", "client_secret_basic", "client_secret_post", "none"]
+ENDPOINTS = ("token", "revocation", "introspection")
+
+
+def metadata(world: World, name: str = "oauth-authorization-server") -> Any:
+    answer = world.call("GET", f"/.well-known/{name}")
+    assert answer.status == 200
+    return answer.body
+
+
+def test_the_metadata_names_every_endpoint_method_and_algorithm(world: World) -> None:
+    found = metadata(world)
+
+    assert found["issuer"] == BASE
+    assert found["authorization_endpoint"] == f"{BASE}/oauth/authorize"
+    assert found["pushed_authorization_request_endpoint"] == f"{BASE}/oauth/par"
+    assert found["token_endpoint"] == f"{BASE}/tpp/token"
+    assert found["revocation_endpoint"] == f"{BASE}/tpp/token/revoke"
+    assert found["introspection_endpoint"] == f"{BASE}/oauth/introspect"
+    for endpoint in ENDPOINTS:
+        assert found[f"{endpoint}_endpoint_auth_methods_supported"] == METHODS
+        assert found[f"{endpoint}_endpoint_auth_signing_alg_values_supported"] == ALGORITHMS
+    assert found["dpop_signing_alg_values_supported"] == ALGORITHMS
+    assert found["code_challenge_methods_supported"] == ["S256"]
+    assert found["require_pushed_authorization_requests"] is False
+    assert found["tls_client_certificate_bound_access_tokens"] is False
+    assert found["authorization_response_iss_parameter_supported"] is True
+    assert found["protected_resources"] == [BASE]
+    assert "mtls_endpoint_aliases" not in found
+
+
+def test_a_stage_with_mutual_tls_publishes_its_addresses(shared_world: World, tmp_path: Path) -> None:
+    world = shared_world.again(stage_with(Authority(), tmp_path))
+    with world.installed():
+        found = metadata(world)
+        resource = metadata(world, "oauth-protected-resource")
+
+    assert found["issuer"] == BASE
+    assert found["mtls_endpoint_aliases"] == {
+        "token_endpoint": "https://127.0.0.1:8443/tpp/token",
+        "revocation_endpoint": "https://127.0.0.1:8443/tpp/token/revoke",
+        "introspection_endpoint": "https://127.0.0.1:8443/oauth/introspect",
+        "pushed_authorization_request_endpoint": "https://127.0.0.1:8443/oauth/par",
+    }
+    assert "tls_client_auth" in found["token_endpoint_auth_methods_supported"]
+    assert found["tls_client_certificate_bound_access_tokens"] is True
+    assert resource["tls_client_certificate_bound_access_tokens"] is True
+
+
+def test_the_resource_is_described(world: World) -> None:
+    found = metadata(world, "oauth-protected-resource")
+
+    assert found["resource"] == BASE
+    assert found["authorization_servers"] == [BASE]
+    assert found["bearer_methods_supported"] == ["header"]
+    assert found["dpop_signing_alg_values_supported"] == ALGORITHMS
+    assert found["scopes_supported"] == metadata(world)["scopes_supported"]
+
+
+@pytest.mark.parametrize("path", ["/oauth/par", "/oauth/introspect"])
+def test_errors_are_those_of_oauth(world: World, path: str) -> None:
+    for form, client_id, error, status in (
+        ({"x": "y"}, "unknown", "invalid_client", 401),
+        ({"x": "y"}, None, "invalid_request", 400),
+    ):
+        answer = world.tpp("POST", path, form=form, client_id=client_id)
+        assert (answer.status, answer.body["error"]) == (status, error)
+        assert answer.body["error_description"] == answer.body["title"]
+    assert world.tpp("GET", path).status == 405
+
+
+def test_a_bank_that_is_unknown_is_a_bad_request_when_it_is_pushed(world: World) -> None:
+    """Of a call to a bank it would be 404."""
+    form = {"response_type": "code", "bic": "OTHERXX1", "scope": "accounts"}
+
+    answer = world.tpp("POST", "/oauth/par", form=form)
+
+    assert (answer.status, answer.body["error"]) == (400, "invalid_request")

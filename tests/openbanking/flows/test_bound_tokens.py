@@ -1,0 +1,170 @@
+"""Sender-constrained tokens: a bound token is worth nothing without its key, and a binding is never loosened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.records.consents import REPEAT_WINDOW
+from tests.openbanking.key_holder import KeyHolder, secure
+from tests.world import Answer, World
+
+
+def redeem(world: World, holder: KeyHolder, code: str) -> Any:
+    """A public client's code for tokens that are bound to its key."""
+    answer = world.tpp("POST", "/tpp/token", {"code": code}, headers={"dpop": holder.proof(world)})
+    assert answer.status == 200, answer
+    return answer.body
+
+
+def refresh(world: World, token: str, holder: KeyHolder | None) -> Answer:
+    headers = {"dpop": holder.proof(world)} if holder else {}
+    return world.tpp("POST", "/tpp/token", {"refresh_token": token}, headers=headers)
+
+
+def is_refused(answer: Answer) -> bool:
+    wanted = refusals.REFRESH_TOKEN_INVALID().message
+    return (answer.status, answer.body["error"], answer.body["title"]) == (400, "invalid_grant", wanted)
+
+
+def is_invalid_token(answer: Answer) -> bool:
+    return (answer.status, answer.body["title"]) == (401, refusals.BEARER_INVALID().message)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_any_client_may_bind_its_tokens_with_a_proof(world: World, version: int) -> None:
+    holder = KeyHolder()
+
+    tokens = redeem(world, holder, world.approve(version).query["code"])
+
+    assert tokens["token_type"] == "DPoP"
+    assert holder.read(world, tokens["access_token"]).status == 200
+
+
+def test_a_client_may_have_to_bind_its_tokens(world: World) -> None:
+    made = world.hub.openbanking.clients.update(world.client.client_id, security={"dpop_bound_access_tokens": True})
+    world.client = made.client
+    code = world.approve(2).query["code"]
+
+    without = world.tpp("POST", "/tpp/token", {"code": code})
+    assert (without.status, without.body["error"]) == (400, "invalid_dpop_proof")
+    assert redeem(world, KeyHolder(), code)["token_type"] == "DPoP"
+
+
+def test_unbound_tokens_end_when_a_client_has_to_bind_them(world: World) -> None:
+    tokens = world.tokens(2)
+    world.hub.openbanking.clients.update(world.client.client_id, security={"dpop_bound_access_tokens": True})
+
+    assert is_invalid_token(world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]))
+    holder = KeyHolder()
+    bound = refresh(world, tokens["refresh_token"], holder).body
+    assert holder.read(world, bound["access_token"]).status == 200
+
+
+def test_a_bound_token_is_no_bearer(world: World) -> None:
+    holder = KeyHolder()
+    token = redeem(world, holder, world.approve(2).query["code"])["access_token"]
+
+    as_bearer = world.tpp("GET", "/tpp/consent", bearer=token)
+    with_proof = world.tpp(
+        "GET", "/tpp/consent", bearer=token, headers={"dpop": holder.proof(world, "GET", "/tpp/consent", token)}
+    )
+
+    assert is_invalid_token(as_bearer)
+    assert is_invalid_token(with_proof)
+    assert as_bearer.headers["www-authenticate"] == 'Bearer realm="causeway", error="invalid_token"'
+
+
+def test_an_unbound_token_is_not_used_with_a_proof(world: World) -> None:
+    token = world.tokens(2)["access_token"]
+
+    answer = KeyHolder().read(world, token)
+
+    assert is_invalid_token(answer)
+    assert answer.headers["www-authenticate"].startswith('DPoP realm="causeway", error="invalid_token"')
+
+
+def test_a_missing_token_is_asked_for_in_the_scheme_of_the_request(world: World) -> None:
+    plain = world.tpp("GET", "/tpp/consent").headers["www-authenticate"]
+    dpop = world.tpp("GET", "/tpp/consent", headers={"authorization": "DPoP "}).headers["www-authenticate"]
+
+    assert plain == 'Bearer realm="causeway"'
+    assert dpop.startswith('DPoP realm="causeway", ')
+    assert dpop.endswith('algs="PS256 ES256 EdDSA Ed25519"')
+
+
+def test_the_refresh_token_of_a_public_client_is_bound_to_its_key(world: World) -> None:
+    holder = KeyHolder()
+    token = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
+
+    assert is_refused(refresh(world, token, None))
+    assert is_refused(refresh(world, token, KeyHolder()))
+    again = refresh(world, token, holder)
+    assert (again.status, again.body["token_type"]) == (200, "DPoP")
+    assert is_refused(refresh(world, again.body["refresh_token"], KeyHolder()))
+
+
+def test_a_confidential_client_may_change_its_key_but_not_drop_it(world: World) -> None:
+    holder, new = KeyHolder(), KeyHolder()
+    secure(world, holder)
+    token = holder.tokens(world)["refresh_token"]
+
+    assert is_refused(holder.refresh(world, token, proof=None))
+    again = holder.refresh(world, token, proof=new.proof(world))
+    assert again.status == 200
+    assert new.read(world, again.body["access_token"]).status == 200
+    assert is_invalid_token(holder.read(world, again.body["access_token"]))
+
+
+def test_an_answer_that_got_lost_is_fetched_again_with_the_same_key_only(world: World) -> None:
+    holder = KeyHolder()
+    first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
+    second = refresh(world, first, holder).body
+
+    assert is_refused(refresh(world, first, KeyHolder()))
+    assert is_refused(refresh(world, first, None))
+    repeated = refresh(world, first, holder)
+    assert repeated.body["refresh_token"] == second["refresh_token"]
+    assert holder.read(world, second["access_token"]).status == 200
+
+
+def test_a_confidential_clients_lost_answer_is_not_bound_to_a_new_key(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+    first = holder.tokens(world)["refresh_token"]
+    second = holder.refresh(world, first).body
+
+    assert is_refused(holder.refresh(world, first, proof=KeyHolder().proof(world)))
+    assert holder.refresh(world, first).body["access_token"] == second["access_token"]
+
+
+def test_a_stolen_refresh_token_without_its_key_ends_nothing(world: World) -> None:
+    holder = KeyHolder()
+    first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
+    second = refresh(world, first, holder).body
+    world.clock.advance(REPEAT_WINDOW + 1)
+
+    assert is_refused(refresh(world, first, KeyHolder()))
+    assert holder.read(world, second["access_token"]).status == 200
+
+
+def test_a_rotated_token_with_its_key_is_misuse(world: World) -> None:
+    holder = KeyHolder()
+    first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
+    second = refresh(world, first, holder).body
+    world.clock.advance(REPEAT_WINDOW + 1)
+
+    answer = refresh(world, first, holder)
+    assert answer.body["title"] == refusals.REFRESH_TOKEN_USED().message
+    assert is_invalid_token(holder.read(world, second["access_token"]))
+
+
+def test_tokens_that_were_made_before_bindings_are_read(world: World) -> None:
+    """Items of an earlier release have no ``cnf`` and no ``dpop_jkt``."""
+    tokens = world.tokens(2)
+    items = [item for item in world.hub.store.scan("consents") if item["consent_id"] == tokens["consent_id"]]
+
+    assert not any({"cnf", "dpop_jkt"} & item.keys() for item in items)
+    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200

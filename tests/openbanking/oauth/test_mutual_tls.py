@@ -1,0 +1,258 @@
+"""Client certificates (RFC 8705) and those of PSD2 (ETSI TS 119 495): whose they are, who issued them, what for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.crypto.certificates import read_certificate
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.psd2_certificates import Role
+from tests import certificates
+from tests.certificates import Authority
+from tests.log_lines import Lines
+from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.tpp_certificates import ORGANIZATION, ROLES, SUBJECT, issue, stage_with
+from tests.world import Answer, World
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+@pytest.fixture
+def mutual(shared_world: World, authority: Authority, tmp_path: Path) -> Iterator[World]:
+    """A stage that takes the certificates of ``authority``."""
+    world = shared_world.again(stage_with(authority, tmp_path))
+    with world.installed():
+        yield world
+
+
+def by_certificate(world: World, **security: Any) -> None:
+    """Has the world's client authenticate with its certificate."""
+    members = {"auth_method": "tls_client_auth", "tls_client_auth_subject_dn": SUBJECT, **security}
+    made = world.hub.openbanking.clients.update(world.client.client_id, security=members)
+    world.client, world.client_secret = made.client, None
+
+
+def identified(world: World) -> None:
+    """Has the world's client show a PSD2 certificate on every call."""
+    made = world.hub.openbanking.clients.update(
+        world.client.client_id, security={"organization_identifier": ORGANIZATION}
+    )
+    world.client = made.client
+
+
+def is_refused(answer: Answer) -> bool:
+    wrong = refusals.TPP_CERTIFICATE_WRONG()
+    return (answer.status, answer.body["code"], answer.body["title"]) == (
+        401,
+        "SSL_CREDENTIALS_NOT_FOUND",
+        wrong.message,
+    )
+
+
+def test_a_client_authenticates_with_its_certificate(mutual: World, authority: Authority) -> None:
+    by_certificate(mutual)
+
+    assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
+    assert is_refused(mutual.tpp("GET", "/tpp/banks"))
+
+
+def refused_certificates(authority: Authority) -> dict[str, str]:
+    earlier = certificates.NOW - timedelta(days=200)
+    return {
+        "another client's": issue(authority, subject="CN=other.example.com,2.5.4.97=PSDGB-FCA-654321,O=Other,C=GB"),
+        "expired": issue(authority, starts=earlier, days=90),
+        "not valid yet": issue(authority, starts=certificates.NOW + timedelta(days=30)),
+        "self-made": issue(Authority()),
+        "not a certificate": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+    }
+
+
+def test_a_certificate_that_is_not_the_clients_own_or_not_trusted_is_refused(
+    mutual: World, authority: Authority, lines: Lines
+) -> None:
+    by_certificate(mutual)
+
+    answers = {
+        kind: mutual.tpp("GET", "/tpp/banks", certificate=pem) for kind, pem in refused_certificates(authority).items()
+    }
+
+    assert {kind: is_refused(answer) for kind, answer in answers.items()} == dict.fromkeys(answers, True)
+    reasons = {line["reason"] for line in lines.all() if line["message"] == "certificate refused"}
+    assert len(reasons) >= 3
+
+
+def test_a_blocked_certificate_is_refused_at_once(mutual: World, authority: Authority) -> None:
+    by_certificate(mutual)
+    pem = issue(authority)
+    assert mutual.tpp("GET", "/tpp/banks", certificate=pem).status == 200
+
+    parsed = read_certificate(pem)
+    mutual.hub.openbanking.certificate_blocklist.block(parsed.issuer, parsed.serial_number, "key lost")
+
+    assert is_refused(mutual.tpp("GET", "/tpp/banks", certificate=pem))
+    assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
+
+
+def test_a_stage_without_authorities_trusts_nobody(mutual: World, authority: Authority) -> None:
+    by_certificate(mutual)
+    mutual.hub.__dict__["_tpp_ca_bundle"] = None
+
+    assert is_refused(mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)))
+
+
+# -- tokens bound to a certificate
+
+
+def test_a_token_is_bound_to_the_certificate(mutual: World, authority: Authority) -> None:
+    by_certificate(mutual, tls_client_certificate_bound_access_tokens=True)
+    own, other = issue(authority), issue(authority)
+    url = mutual.tpp(
+        "POST", "/tpp/authorize", {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}, certificate=own
+    ).body["redirect_url"]
+    code = _code(mutual, url)
+
+    tokens = mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=own).body
+    assert tokens["token_type"] == "Bearer"
+    token = tokens["access_token"]
+    assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 200
+    for stolen in (None, other, issue(Authority())):
+        answer = mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=stolen)
+        assert (answer.status, answer.body["title"]) == (401, refusals.BEARER_INVALID().message)
+    described = mutual.tpp("POST", "/oauth/introspect", form={"token": token}, certificate=own).body
+    assert described["cnf"] == {"x5t#S256": read_certificate(own).thumbprint}
+
+    again = mutual.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}, certificate=other)
+    assert again.status == 200
+    assert mutual.tpp("GET", "/tpp/consent", bearer=again.body["access_token"], certificate=other).status == 200
+
+
+def test_a_token_bound_to_a_blocked_certificate_is_worth_nothing(mutual: World, authority: Authority) -> None:
+    by_certificate(mutual, tls_client_certificate_bound_access_tokens=True)
+    own = issue(authority)
+    request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
+    code = _code(mutual, mutual.tpp("POST", "/tpp/authorize", request, certificate=own).body["redirect_url"])
+    token = mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=own).body["access_token"]
+
+    parsed = read_certificate(own)
+    mutual.hub.openbanking.certificate_blocklist.block(parsed.issuer, parsed.serial_number, "key lost")
+
+    assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
+
+
+def test_a_key_and_a_certificate_bound_token_go_together(mutual: World, authority: Authority) -> None:
+    """private_key_jwt authenticates, and the certificate of the connection binds."""
+    holder = KeyHolder()
+    secure(mutual, holder, tls_client_certificate_bound_access_tokens=True)
+    own = issue(authority)
+    form = holder.form(mutual, {"grant_type": "authorization_code", "code": holder.code(mutual), "code_verifier": _V})
+
+    without = mutual.tpp("POST", "/tpp/token", form=form, client_id="")
+    assert is_refused(without)
+    again = form | {"client_assertion": holder.assertion(mutual)}
+    tokens = mutual.tpp("POST", "/tpp/token", form=again, client_id="", certificate=own)
+    assert tokens.status == 200
+    assert mutual.tpp("GET", "/tpp/consent", bearer=tokens.body["access_token"], certificate=own).status == 200
+
+
+# -- certificates of PSD2
+
+
+@pytest.mark.parametrize(
+    ("version", "scopes", "role"),
+    [
+        (1, ["account.list"], "PSP_AI"),
+        (1, ["payment.init"], "PSP_PI"),
+        (1, ["card_based.funds_confirmations"], "PSP_IC"),
+        (2, ["accounts"], "PSP_AI"),
+        (2, ["payments.single"], "PSP_PI"),
+        (2, ["funds_confirmations"], "PSP_IC"),
+    ],
+)
+def test_the_roles_of_the_certificate_cover_the_scopes(
+    mutual: World, authority: Authority, version: int, scopes: list[str], role: Role
+) -> None:
+    identified(mutual)
+    request = {"bic": mutual.banks[version].bank.bic, "scopes": scopes}
+    others = [each for each in ("PSP_AS", *ROLES) if each != role]
+
+    assert mutual.tpp("POST", "/tpp/authorize", request, certificate=issue(authority, [role])).status == 200
+    for path, body in (("/tpp/authorize", request), ("/oauth/par", _pushed(request))):
+        assert is_refused(mutual.tpp("POST", path, body, certificate=issue(authority, others)))
+        assert is_refused(mutual.tpp("POST", path, body))
+
+
+def test_every_call_of_a_tpp_that_must_identify_itself_needs_its_certificate(
+    mutual: World, authority: Authority
+) -> None:
+    identified(mutual)
+    good, banks = issue(authority), issue(authority, ["PSP_AS"])
+    other = issue(authority, subject=SUBJECT.replace("123456", "654321"))
+    request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
+    code = _code(mutual, mutual.tpp("POST", "/tpp/authorize", request, certificate=good).body["redirect_url"])
+
+    for wrong in (None, other, banks):
+        assert is_refused(mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=wrong))
+    tokens = mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=good).body
+    for wrong in (None, other, banks):
+        refreshed = mutual.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}, certificate=wrong)
+        assert is_refused(refreshed)
+        assert is_refused(mutual.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=wrong))
+    assert mutual.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=good).status == 200
+    direct = {"bic": mutual.banks[2].bank.bic}
+    for wrong in (None, issue(authority, ["PSP_AI"])):
+        assert is_refused(mutual.tpp("POST", "/tpp/direct_payment_initiation", direct, certificate=wrong))
+    assert mutual.tpp("POST", "/tpp/direct_payment_initiation", direct, certificate=good).status == 400
+
+
+def test_a_browser_cannot_start_for_a_tpp_that_must_identify_itself(mutual: World) -> None:
+    from urllib.parse import parse_qs, urlencode, urlsplit
+
+    identified(mutual)
+    query = {
+        "response_type": "code",
+        "client_id": mutual.client.client_id,
+        "scope": "accounts",
+        "bic": mutual.banks[2].bank.bic,
+    }
+
+    location = mutual.call("GET", f"/oauth/authorize?{urlencode(query)}").headers["location"]
+
+    assert parse_qs(urlsplit(location).query)["error_description"] == [refusals.REQUEST_NOT_PUSHED().message]
+
+
+def test_banks_are_shown_the_organization_identifier(mutual: World, authority: Authority) -> None:
+    identified(mutual)
+    request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
+    url = mutual.tpp("POST", "/tpp/authorize", request, certificate=issue(authority)).body["redirect_url"]
+
+    shown = mutual.bank(2, "/init_authorization", {"requestUrl": url}).body
+
+    assert shown["tppRegistrationNumber"] == ORGANIZATION
+
+
+def test_a_certificate_that_nobody_asked_for_changes_nothing(mutual: World) -> None:
+    for pem in (issue(Authority()), "not a certificate"):
+        assert mutual.tpp("GET", "/tpp/banks", certificate=pem).status == 200
+
+
+def _code(world: World, url: str) -> str:
+    from urllib.parse import parse_qs, urlsplit
+
+    saved = world.bank(2, "/consent", world.consent_body(2, url))
+    assert saved.status == 200, saved
+    return str(parse_qs(urlsplit(saved.body["callbackUrl"]).query)["code"][0])
+
+
+def _pushed(request: dict[str, Any]) -> dict[str, Any]:
+    return {"response_type": "code", "bic": request["bic"], "scope": " ".join(request["scopes"])}
+
+
+_V = "a-code-verifier-that-is-long-enough-for-rfc-7636"

@@ -1,0 +1,132 @@
+"""Single use: of many requests with one identifier, one wins; what is lost on the way is known afterwards."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.dynamodb.store import StoreError, StoreUnavailable
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.records.single_use import SingleUse, SingleUses, UsedBefore
+from tests.cards.contest import MANY, PROCESSES, at_once
+from tests.openbanking.key_holder import BASE, KeyHolder, secure
+from tests.world import World
+
+ONE, OTHER = SingleUse("client", "one", 2_000_000_000), SingleUse("client", "other", 2_000_000_000)
+
+
+@pytest.fixture
+def uses(world: World) -> SingleUses:
+    return SingleUses(world.hub.store)
+
+
+def test_an_identifier_is_used_once(uses: SingleUses) -> None:
+    uses.claim([ONE])
+
+    with pytest.raises(UsedBefore):
+        uses.claim([ONE])
+
+
+def test_of_several_identifiers_all_are_used_or_none(uses: SingleUses) -> None:
+    uses.claim([ONE])
+
+    with pytest.raises(UsedBefore) as caught:
+        uses.claim([OTHER, ONE])
+    assert caught.value.position == 1
+    uses.claim([OTHER])
+
+
+def test_an_identifier_is_that_of_its_issuer(uses: SingleUses) -> None:
+    uses.claim([ONE])
+
+    uses.claim([SingleUse("other client", ONE.identifier, ONE.expires_at)])
+
+
+@pytest.mark.parametrize("claimed", [[ONE], [ONE, OTHER]])
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_lost_answer_is_found_out(world: World, uses: SingleUses, claimed: list[SingleUse], applied: bool) -> None:
+    method = "put" if len(claimed) == 1 else "transact"
+
+    with world.answer_lost(method, applied=applied):
+        if applied:
+            uses.claim(claimed)
+        else:
+            with pytest.raises(StoreUnavailable):
+                uses.claim(claimed)
+    if applied:
+        with pytest.raises(UsedBefore):
+            uses.claim(claimed)
+    else:
+        uses.claim(claimed)
+
+
+def test_a_used_identifier_expires_with_its_token(world: World, uses: SingleUses) -> None:
+    uses.claim([ONE])
+
+    item = world.hub.store.get(*ONE.key)
+    assert item is not None
+    assert item["expires_at"] == ONE.expires_at
+    assert "one" not in item["claim"]
+
+
+# -- many at once
+
+
+def attempt(world: World, hubs: list[Any], credentials: TppCredentials, number: int) -> Any:
+    """What one of many callers gets: a client, or the refusal."""
+    try:
+        return hubs[number % PROCESSES].openbanking.tpp_authentication.authenticate_bearer(credentials)
+    except Refusal as refusal:
+        return refusal.message
+    except StoreError as error:
+        return error
+
+
+@pytest.mark.dynamodb
+@pytest.mark.faults
+def test_of_50_requests_with_one_proof_exactly_one_is_answered(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+    token = holder.tokens(world)["access_token"]
+    hubs = [world.another_process() for _ in range(PROCESSES)]
+    credentials = TppCredentials(
+        world.client.client_id,
+        bearer=token,
+        scheme="DPoP",
+        proof=holder.proof(world, "GET", "/tpp/consent", token),
+        method="GET",
+        endpoints=(f"{BASE}/tpp/consent",),
+    )
+
+    got = at_once([partial(attempt, world, hubs, credentials, number) for number in range(MANY)])
+
+    refused = [each for each in got if each == refusals.PROOF_WRONG().message]
+    lost = [each for each in got if isinstance(each, StoreError)]
+    assert len(got) - len(refused) - len(lost) == 1
+
+
+@pytest.mark.dynamodb
+@pytest.mark.faults
+def test_of_50_requests_with_one_assertion_exactly_one_is_answered(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+    hubs = [world.another_process() for _ in range(PROCESSES)]
+    credentials = TppCredentials(world.client.client_id, assertion=holder.assertion(world), endpoints=(BASE,))
+
+    def ask(number: int) -> Any:
+        try:
+            return hubs[number % PROCESSES].openbanking.tpp_authentication.authenticate_client(credentials)
+        except Refusal as refusal:
+            return refusal.message
+        except StoreError as error:
+            return error
+
+    got = at_once([partial(ask, number) for number in range(MANY)])
+
+    refused = [each for each in got if each == refusals.ASSERTION_WRONG().message]
+    lost = [each for each in got if isinstance(each, StoreError)]
+    assert len(got) - len(refused) - len(lost) == 1
