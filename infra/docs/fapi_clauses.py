@@ -24,9 +24,13 @@ class Part(NamedTuple):
 
 
 _CLAUSES = "openbanking/test_profile_clauses.py"
+_PROFILE = "openbanking/test_security_profile.py"
+_ATTACKS = "openbanking/test_attacks.py"
+_METADATA = "openbanking/api/test_oauth_api.py"
 _PAR = "openbanking/flows/test_pushed_authorization.py"
 _JWT = "openbanking/oauth/test_private_key_jwt.py"
 _DPOP = "openbanking/oauth/test_dpop.py"
+_MTLS = "openbanking/oauth/test_mutual_tls.py"
 _OUTBOUND = "foundation/http/test_outbound.py"
 _SIGNED = "foundation/crypto/test_signed_jwts.py"
 
@@ -63,7 +67,7 @@ PARTS: Sequence[Part] = (
                 "5.2.2.1",
                 "With mutual TLS, the metadata may name the endpoints' aliases",
                 "`mtls_endpoint_aliases` name every endpoint below `MTLS_URL`",
-                (f"{_CLAUSES}::test_the_metadata_names_the_addresses_for_mutual_tls",),
+                (f"{_METADATA}::test_a_stage_with_mutual_tls_publishes_its_addresses",),
             ),
             Clause(
                 "5.2.3-1",
@@ -88,7 +92,7 @@ PARTS: Sequence[Part] = (
                 "5.3.2.1-1",
                 "Publish metadata",
                 "`/.well-known/oauth-authorization-server` (RFC 8414)",
-                (f"{_CLAUSES}::test_metadata_names_endpoints_methods_and_algorithms",),
+                (f"{_METADATA}::test_the_metadata_names_every_endpoint_method_and_algorithm",),
             ),
             Clause(
                 "5.3.2.1-2",
@@ -107,7 +111,7 @@ PARTS: Sequence[Part] = (
                 "Sender-constrained access tokens only",
                 "No token is issued without a proof or certificate; unbound tokens from before are refused",
                 (
-                    f"{_CLAUSES}::test_no_token_is_issued_without_a_key_that_binds_it",
+                    f"{_PROFILE}::test_tokens_are_bound",
                     f"{_CLAUSES}::test_unbound_tokens_from_before_the_profile_are_refused",
                 ),
             ),
@@ -117,7 +121,7 @@ PARTS: Sequence[Part] = (
                 "DPoP, or with `--bound-tokens certificate` the certificate",
                 (
                     f"{_DPOP}::test_a_bound_token_is_used_with_a_proof_of_any_allowed_algorithm",
-                    f"{_CLAUSES}::test_tokens_that_are_bound_to_a_certificate_need_it",
+                    f"{_MTLS}::test_a_token_is_bound_to_the_certificate",
                 ),
             ),
             Clause(
@@ -126,7 +130,7 @@ PARTS: Sequence[Part] = (
                 "`tls_client_auth` or `private_key_jwt`, on every call without a token",
                 (
                     f"{_JWT}::test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer",
-                    f"{_CLAUSES}::test_a_certificate_authenticates_the_client",
+                    f"{_MTLS}::test_a_client_authenticates_with_its_certificate",
                 ),
             ),
             Clause(
@@ -151,7 +155,7 @@ PARTS: Sequence[Part] = (
                 "5.3.2.1-9",
                 "No rotation of refresh tokens",
                 "A refresh returns the same refresh token",
-                (f"{_CLAUSES}::test_a_refresh_returns_the_same_refresh_token",),
+                (f"{_PROFILE}::test_a_refresh_answers_the_same_refresh_token",),
             ),
             Clause(
                 "5.3.2.1-10",
@@ -166,7 +170,7 @@ PARTS: Sequence[Part] = (
                 "5.3.2.1-11",
                 "Codes live 60 seconds at most",
                 "60 s, also in the local stage",
-                (f"{_CLAUSES}::test_a_code_lives_60_seconds_in_every_stage",),
+                (f"{_PROFILE}::test_a_code_lives_for_60_seconds_in_every_stage",),
             ),
             Clause(
                 "5.3.2.1-12",
@@ -213,7 +217,7 @@ PARTS: Sequence[Part] = (
                 "5.3.2.2-3",
                 "Requests that were not pushed are refused",
                 "At `GET /oauth/authorize` and `POST /tpp/authorize`",
-                (f"{_CLAUSES}::test_a_request_that_was_not_pushed_is_refused",),
+                (f"{_PROFILE}::test_a_request_that_is_not_pushed_is_refused",),
             ),
             Clause(
                 "5.3.2.2-4",
@@ -226,7 +230,8 @@ PARTS: Sequence[Part] = (
                 "PKCE with `S256`",
                 "Mandatory in the request, and the verifier with the code",
                 (
-                    f"{_CLAUSES}::test_pkce_with_s256_and_a_redirect_uri_are_required",
+                    f"{_PROFILE}::test_redirect_uri_and_pkce_are_mandatory",
+                    f"{_PROFILE}::test_only_s256_is_a_code_challenge",
                     f"{_CLAUSES}::test_a_code_needs_its_verifier_and_redirect_uri",
                 ),
             ),
@@ -235,8 +240,8 @@ PARTS: Sequence[Part] = (
                 "`redirect_uri` is pushed",
                 "Mandatory in the request, and with the code",
                 (
-                    f"{_CLAUSES}::test_pkce_with_s256_and_a_redirect_uri_are_required",
-                    f"{_CLAUSES}::test_a_code_needs_its_verifier_and_redirect_uri",
+                    f"{_PROFILE}::test_redirect_uri_and_pkce_are_mandatory",
+                    f"{_PROFILE}::test_the_token_request_names_the_redirect_uri",
                 ),
             ),
             Clause(
@@ -258,13 +263,13 @@ PARTS: Sequence[Part] = (
                 "5.3.2.2-9",
                 "A used code is refused",
                 "A second use also ends the consent and its tokens",
-                (f"{_CLAUSES}::test_a_second_use_of_a_code_ends_its_tokens",),
+                (f"{_PROFILE}::test_a_code_is_used_once",),
             ),
             Clause(
                 "5.3.2.2-10, 11",
                 "Browsers are not redirected with 307, but with 303",
                 "Every redirect of an authorization is 303",
-                (f"{_CLAUSES}::test_browsers_are_redirected_with_303",),
+                (f"{_PROFILE}::test_redirects_are_303_and_answers_name_the_issuer",),
             ),
             Clause(
                 "5.3.2.2-12",
@@ -294,7 +299,7 @@ PARTS: Sequence[Part] = (
                 "5.3.4-2",
                 "Not in the query",
                 "A token in the query counts as none",
-                (f"{_CLAUSES}::test_a_token_in_the_query_or_the_body_is_none",),
+                (f"{_PROFILE}::test_a_token_in_the_query_is_no_token",),
             ),
             Clause(
                 "5.3.4-3",
@@ -316,8 +321,9 @@ PARTS: Sequence[Part] = (
                 "Sender constraints are verified",
                 "A bound token is refused without its key, and with another one",
                 (
-                    f"{_CLAUSES}::test_a_bound_token_is_worth_nothing_without_its_key",
-                    f"{_CLAUSES}::test_tokens_that_are_bound_to_a_certificate_need_it",
+                    f"{_ATTACKS}::test_a_stolen_access_token_is_worth_nothing",
+                    f"{_ATTACKS}::test_a_bound_token_is_not_downgraded",
+                    f"{_MTLS}::test_a_token_is_bound_to_the_certificate",
                     f"{_DPOP}::test_a_proof_is_used_once",
                 ),
             ),
