@@ -12,6 +12,7 @@ EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
 OPERATIONS, PROGRAMME_FILE, DATA, STATISTICS = (
     DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "programme-file", "data", "statistics")
 )
+CLIENT_SECURITY = DOCUMENTS["docs/concepts/client-security.md"]
 BANK, CONSENTS, DEFERRED, DELIVERY, PAYMENTS, REQUESTS, VERSIONS = (
     DOCUMENTS[f"docs/concepts/{name}.md"]
     for name in (

@@ -13,9 +13,10 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.documents import BLOCK
@@ -49,20 +50,21 @@ _ENDED = "--- this command has ended"
 
 @dataclass(frozen=True)
 class Step:
-    """Commands, and what they have to print."""
+    """Commands for a shell, or statements for a session of Python, and what they have to print."""
 
     commands: str
     printed: str
+    language: str = "sh"
 
 
 def steps(text: str) -> list[Step]:
     """What a guide has one do. Raises: ValueError: where it shows what nobody typed, or anything else in a block."""
     found: list[Step] = []
     for language, content in BLOCK.findall(text):
-        if language == "sh":
-            found.append(Step(content, ""))
+        if language in ("sh", "python"):
+            found.append(Step(content, "", language))
         elif language == "text" and found and not found[-1].printed:
-            found[-1] = Step(found[-1].commands, content)
+            found[-1] = replace(found[-1], printed=content)
         else:
             raise ValueError(f"a guide has commands and what they print, and not: {content}")
     return found
@@ -111,11 +113,13 @@ class Shell:
     """A bash in a folder, which its commands are typed into; what they have started ends with it."""
 
     SECONDS = 60.0
+    COMMAND: Sequence[str] = ("bash",)
+    PLAY = f". ./typed < /dev/null; printf '\\n%s %s\\n' '{_ENDED}' $?"
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._file = folder / "typed"
-        self._bash = subprocess.Popen(
-            ["bash"],
+        self._process = subprocess.Popen(
+            self.COMMAND,
             cwd=folder,
             env=environ,
             text=True,
@@ -130,15 +134,15 @@ class Shell:
 
         Raises: TimeoutError: they do not end, or the shell has ended.
         """
-        assert self._bash.stdin is not None
-        assert self._bash.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._file.write_text(commands, "utf-8")
         too_long = threading.Timer(self.SECONDS, self._kill)
         too_long.start()
         try:
-            print(f". ./typed < /dev/null; printf '\\n%s %s\\n' '{_ENDED}' $?", file=self._bash.stdin, flush=True)
+            print(self.PLAY, file=self._process.stdin, flush=True)
             printed = ""
-            for line in self._bash.stdout:
+            for line in self._process.stdout:
                 if line.startswith(_ENDED):
                     return printed.rstrip("\n"), int(line.split()[-1])
                 printed += line
@@ -148,11 +152,18 @@ class Shell:
 
     def end(self) -> None:
         self._kill()
-        self._bash.communicate()
+        self._process.communicate()
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._bash.pid, signal.SIGKILL)
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+class PythonSession(Shell):
+    """A session of Python in a folder, which statements are typed into."""
+
+    COMMAND = (sys.executable, "-u", "-m", "tests.python_session", _ENDED)
+    PLAY = "typed"
 
 
 def translated(text: str, addresses: Mapping[str, str]) -> str:

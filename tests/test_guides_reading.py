@@ -11,7 +11,7 @@ import pytest
 
 from tests import warm_python
 from tests.documents import ROOT
-from tests.guides import Reading, Shell, Step, steps, translated
+from tests.guides import PythonSession, Reading, Shell, Step, steps, translated
 
 LONGEST = 220
 ONE, OTHER = "0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
@@ -40,6 +40,7 @@ def test_commands_are_read_with_what_they_print() -> None:
     text = "Do\n\n```sh\necho a\n```\n```text\na\n```\n\n```sh\ntrue\n```\n"
 
     assert steps(text) == [Step("echo a\n", "a\n"), Step("true\n", "")]
+    assert steps("```python\nprint(1)\n```\n```text\n1\n```\n") == [Step("print(1)\n", "1\n", "python")]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,19 @@ def test_a_shell_remembers_and_says_what_was_printed(tmp_path: Path, monkeypatch
             shell.run("sleep 601")
     finally:
         shell.end()  # which waits until nobody can print any more: what was started has ended
+
+
+def test_a_session_of_python_remembers_and_says_what_was_printed(tmp_path: Path) -> None:
+    session = PythonSession(tmp_path, {"PYTHONPATH": str(ROOT)})
+    try:
+        assert session.run("name = 'Ada'") == ("", 0)
+        assert session.run("print(name)") == ("Ada", 0)
+        printed, code = session.run("print(name)\nname.nothing")
+        assert printed.startswith("Ada\nTraceback")
+        assert code == 1
+        assert session.run("print(name)") == ("Ada", 0)
+    finally:
+        session.end()
 
 
 def test_a_warm_python_is_the_operators_command_line_and_any_other_python(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class CallPages:
                 yield from self._content(answer.get("content", {}), "Response member")
 
     def _content(self, content: Json, head: str) -> Iterator[str]:
-        body = content.get("application/json")
+        body = content.get("application/json") or content.get("application/x-www-form-urlencoded")
         if body is None:
             return
         for title, schema in self._variants(body["schema"]):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.docs import apis, cards, commands, settings
+from infra.docs import apis, cards, commands, security_profile, settings
 from infra.openapi import bank, tpp
 from infra.openapi.document import ROOT
 
@@ -38,6 +38,14 @@ PAGES: Mapping[str, Page] = {
         )
         for version in VERSIONS.values()
     },
+    "security-profile": Page(
+        "FAPI 2.0 Security Profile",
+        "The clauses of the [FAPI 2.0 Security Profile](https://openid.net/specs/fapi-security-profile-2_0-final.html) "
+        "(final, February 2025) for authorization servers and resource servers, in our own words. They hold for "
+        "clients with the [profile `fapi2`](../concepts/client-security.md#the-profile-fapi2). Clauses are numbered as "
+        "in the specification: 5.3.2.1-9 is item 9 of the list in section 5.3.2.1.",
+        security_profile.render,
+    ),
     "card-actions": Page(
         "Card actions",
         "Every action is a `POST` to `/api`, or to `/simulator` for simulator actions; the `action` field names "

@@ -26,11 +26,20 @@ TARGET = ROOT / "chalicelib" / "website" / "docs"
 ADDRESS = "{{docs}}"
 """Placeholder in rendered pages for the URL of ``/docs``, which depends on the stage."""
 MENU: Mapping[str, Sequence[str]] = {
-    "Guides": ("guides/tpp", "guides/bank", "guides/programme-manager", "guides/operator", "web-interface", "sandbox"),
+    "Guides": (
+        "guides/tpp",
+        "guides/tpp-fapi",
+        "guides/bank",
+        "guides/programme-manager",
+        "guides/operator",
+        "web-interface",
+        "sandbox",
+    ),
     "Concepts": (
         "concepts/versions",
         "concepts/requests",
         "concepts/consents-and-tokens",
+        "concepts/client-security",
         "concepts/payments",
         "concepts/deferred-calls",
         "concepts/delivery",
@@ -44,6 +53,7 @@ MENU: Mapping[str, Sequence[str]] = {
     ),
     "Reference": (
         "reference/tpp-api",
+        "reference/security-profile",
         "reference/bank-api-v1",
         "reference/bank-api-v2",
         "reference/card-actions",

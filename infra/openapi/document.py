@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from infra.openapi.meanings import OWN_ADDRESS
+from infra.openapi.metadata_meanings import OWN_ADDRESS
 from infra.openapi.schemas import Json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,6 +68,12 @@ def json_content(schema: Json, examples: Mapping[str, tuple[str, Json]]) -> Json
     """JSON content with titled examples."""
     shown = {name: {"summary": title, "value": value} for name, (title, value) in examples.items()}
     return {"application/json": {"schema": schema, "examples": shown}}
+
+
+def form_content(schema: Json, examples: Mapping[str, tuple[str, Json]]) -> Json:
+    """Form content with titled examples, given as objects."""
+    (content,) = json_content(schema, examples).values()
+    return {"application/x-www-form-urlencoded": content}
 
 
 ANY_REQUEST_ID = header(

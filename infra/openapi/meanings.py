@@ -11,12 +11,11 @@ from typing import Any
 
 from pydantic.alias_generators import to_snake
 
+from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, REQUEST_URI
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
-
-OWN_ADDRESS = "http://127.0.0.1:8000"
-"""The service's URL in examples, replaced with the actual one when the documents are served."""
+from infra.openapi.metadata_meanings import METADATA, OWN_ADDRESS, Meaning
 
 _CONSENT, _REQUEST = "5f8d0c1e9b7a463f2d1c0b", "b81f6e03d29c4a57e6f1d8"
 _STATE = "lVZ1uF2wC8mJr0d6oKxq3A"
@@ -26,6 +25,12 @@ _ACCESS = f"5f8d0c1e9b7a463f2d1c0b~a41b22c63d84e5f607182a~DEMODEF1XXX.{_RANDOM}"
 _REFRESH = f"5f8d0c1e9b7a463f2d1c0b~c93d1e5f708192a3b4c5d6.{_RANDOM}"
 _BANK_TOKEN = f"7a3e9c1d5b20f8e6a4c2d1.{_RANDOM}"
 _CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+_THUMBPRINT = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"
+_ASSERTION = "eyJhbGciOiJFUzI1NiIsImtpZCI6IjIwMjYtMTEifQ.eyJpc3MiOiI0ZjFjMmI3YSJ9.MEUCIQDx"
+NONCE = "29920890.k3Xb0Qm7yT2rUe5oLwPzVcAhJfNdSgIi8t1B4x6R9sM"
+"""A DPoP nonce, in examples."""
+PROOF = "eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVTMjU2IiwiandrIjp7fX0.eyJodG0iOiJHRVQifQ.MEQCIFx"
+"""A DPoP proof, in examples, shortened."""
 _VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 _CALLBACK = "https://tpp.example.com/callback"
 _REQUEST_URL = (
@@ -35,8 +40,6 @@ _REQUEST_URL = (
 _GB_IBAN, _DE_IBAN = "GB10DEMO04000431926801", "DE61100999000004711001"
 _GB_ACCOUNT, _DE_ACCOUNT = "1031926801", "65e1d84d-bbff-5020-8a18-fa562a050c8d"
 _IN_CURRENCY = "The amount; it must not have more decimals than its currency, not counting trailing zeros"
-
-Meaning = tuple[str, Any]
 
 MEANINGS: Mapping[str, Meaning] = {
     # accounts
@@ -185,12 +188,22 @@ MEANINGS: Mapping[str, Meaning] = {
     "code_challenge_method": ("PKCE: the method that produced the challenge", "S256"),
     "code_verifier": ("PKCE: the verifier; required if, and only if, the request had a challenge", _VERIFIER),
     "client_id": ("The Client ID, if no header contains it", "4f1c2b7a9d8e6f503a1b2c"),
-    "client_secret": ("The client's secret, if it has one", _RANDOM),
+    "client_secret": ("The client's secret, if its method is a secret", _RANDOM),
+    "client_assertion": ("A signed assertion, if the client's method is `private_key_jwt` (RFC 7523)", _ASSERTION),
+    "client_assertion_type": ("Mandatory with `client_assertion`: its only value", ASSERTION_TYPE),
+    "dpop_jkt": (
+        "The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP proof",
+        _THUMBPRINT,
+    ),
+    "request_uri": ("The `request_uri` of a pushed request; valid for 60 seconds", f"{REQUEST_URI}{_CODE}"),
     "consent_type": ("Whether the consent is reusable; `one_time` is allowed with payment scopes only", "reusable"),
     "grant_type": ("The type of grant; inferred when absent", "authorization_code"),
     "redirect_uri": ("Must equal one of the client's Callback URLs, character for character", _CALLBACK),
     "refresh_token": ("The latest refresh token, which is exchanged for a new pair of tokens", _REFRESH),
     "response_type": ("Always `code`", "code"),
+    "own_calls.FrontDoorQuery.response_type": ("Always `code`; mandatory without `request_uri`", "code"),
+    "own_calls.FrontDoorQuery.bic": ("The bank's BIC; mandatory without `request_uri`", "DEMODEF1"),
+    "own_calls.FrontDoorQuery.scope": ("The scopes, separated by spaces; mandatory without `request_uri`", "accounts"),
     "scope": ("The scopes, separated by spaces", "accounts accounts.balances"),
     "own_answers.BankScope.scope": ("The scope's name", "accounts"),
     "tpp_calls.TokenRequest.scope": ("Accepted but ignored: tokens have the scopes of their consent", "accounts"),
@@ -208,12 +221,23 @@ MEANINGS: Mapping[str, Meaning] = {
     "expires_in": ("The lifetime of the access token in seconds", 3600),
     "own_answers.AuthorizeAnswer.expires_in": ("The seconds that the PSU has to decide", 1800),
     "access_token": ("The access token, to be sent as a bearer", _ACCESS),
+    "own_answers.TokenAnswer.access_token": ("The access token, to be sent in the scheme `token_type`", _ACCESS),
     "own_answers.SaveConsentAnswer.access_token": (
         "The token of this consent, which webhooks carry in X-Auth-Token",
         _BANK_TOKEN,
     ),
     "bank_calls.access_token": ("The token of the consent, as issued to the bank", _BANK_TOKEN),
-    "token_type": ("Always `Bearer`", "Bearer"),
+    "own_answers.PushedAnswer.expires_in": ("The seconds within which the PSU's browser must open it", 60),
+    "token_type": ("The scheme in which to send the access token; `DPoP` if it is bound to a DPoP key", "Bearer"),
+    "active": ("Whether the token is valid now", True),
+    "exp": ("The end of the token, in Unix seconds", 1795257000),
+    "iss": ("The issuer of the token", OWN_ADDRESS),
+    "own_answers.IntrospectionAnswer.client_id": ("The client that has the token", "4f1c2b7a9d8e6f503a1b2c"),
+    "own_answers.IntrospectionAnswer.token_type": ("The scheme of an access token; absent for a refresh token", "DPoP"),
+    "cnf": (
+        "The key to which the access token is bound: `jkt` (RFC 9449) or `x5t#S256` (RFC 8705); absent if to none",
+        {"jkt": _THUMBPRINT},
+    ),
     "consent_id": ("The consent's identifier", _CONSENT),
     "valid_until": ("The end of the consent and of all its tokens", "2027-05-20T09:30:00+00:00"),
     "own_answers.ConsentAnswer.status": (
@@ -275,6 +299,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "own_calls.error_description": ("The reason why no consent was given, for people", "The customer declined"),
     "own_calls.scope": ("The scopes, separated by spaces", "accounts"),
     "own_calls.client_id": ("The Client ID", "4f1c2b7a9d8e6f503a1b2c"),
+    "own_calls.PushedMembers.client_id": ("The Client ID, if no header contains it", "4f1c2b7a9d8e6f503a1b2c"),
     # deferred calls
     "own_answers.Accepted.request_id": ("The identifier for retrieving the outcome", _REQUEST),
     "own_answers.Accepted.state": ("Always `queued`", "queued"),
@@ -302,37 +327,11 @@ MEANINGS: Mapping[str, Meaning] = {
     "tpp_events.payment_status": ("The payment's status at a version 1 bank", 4),
     "tpp_events.transaction_status": ("The payment's status at a version 2 bank", "ACSC"),
     "tpp_events.message": ("A message", "This is a test."),
-    # metadata and keys
-    "issuer": ("The issuer of the tokens, and the `iss` in callbacks", OWN_ADDRESS),
-    "authorization_endpoint": ("The URL where authorizations begin", f"{OWN_ADDRESS}/oauth/authorize"),
-    "token_endpoint": ("The URL where codes and refresh tokens are exchanged", f"{OWN_ADDRESS}/tpp/token"),
-    "revocation_endpoint": ("The URL where consents are ended", f"{OWN_ADDRESS}/tpp/token/revoke"),
-    "jwks_uri": ("The URL of the public keys", f"{OWN_ADDRESS}/.well-known/jwks.json"),
-    "scopes_supported": ("The scopes of both versions", ["accounts", "payments.single"]),
-    "response_types_supported": ("Always `code`", ["code"]),
-    "response_modes_supported": ("Always `query`", ["query"]),
-    "grant_types_supported": ("The supported grant types", ["authorization_code", "refresh_token"]),
-    "token_endpoint_auth_methods_supported": (
-        "The supported methods of client authentication",
-        ["client_secret_basic", "none"],
-    ),
-    "revocation_endpoint_auth_methods_supported": (
-        "The supported methods of client authentication",
-        ["client_secret_basic", "none"],
-    ),
-    "code_challenge_methods_supported": ("The supported PKCE methods", ["S256"]),
-    "authorization_response_iss_parameter_supported": ("Whether callbacks carry `iss` (RFC 9207)", True),
-    "request_parameter_supported": ("Whether `request` is supported (RFC 9101)", False),
-    "request_uri_parameter_supported": ("Whether `request_uri` is supported (RFC 9101)", False),
-    "keys": ("The keys, newest first", None),
-    "kty": ("The key type", "RSA"),
-    "use": ("The intended use", "sig"),
-    "alg": ("The signature algorithm", "RS256"),
-    "kid": ("The key's identifier", "lqTeqB0kHh7pVY3VqPzvC0kqPpRr1XvF0Jb6VhX2yQk"),
-    "n": ("The modulus", "sXchX6M2q9hC4m0D5cQ1"),
-    "e": ("The exponent", "AQAB"),
+    **METADATA,
 }
 
+_CREDENTIALS = ("client_id", "client_secret", "client_assertion_type", "client_assertion")
+_CHOSEN = ("redirect_uri", "state", "code_challenge", "code_challenge_method", "dpop_jkt")
 LEFT_OUT: Mapping[str, frozenset[str]] = {
     "v1.AccountRequest": frozenset({"iban"}),
     "v1.PaymentsRequest": frozenset({"iban"}),
@@ -349,13 +348,15 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "v2.DirectPayment": frozenset({"remittance_information_structured"}),
     "v2.SinglePayment": frozenset({"remittance_information_structured", "creditor_bank"}),
     "v2.TransactionsRequest": frozenset({"page_key"}),
-    "tpp_calls.AuthorizeRequest": frozenset({"redirect_uri", "state", "code_challenge", "code_challenge_method"}),
+    "tpp_calls.AuthorizeRequest": frozenset(_CHOSEN),
     "tpp_calls.TokenRequest": frozenset(
-        {"code", "refresh_token", "redirect_uri", "code_verifier", "client_id", "client_secret", "scope"}
+        {*_CREDENTIALS, "code", "refresh_token", "redirect_uri", "code_verifier", "scope"}
     ),
-    "tpp_calls.RevokeRequest": frozenset({"client_id", "client_secret", "token_type_hint"}),
+    "tpp_calls.RevokeRequest": frozenset({*_CREDENTIALS, "token_type_hint"}),
+    "tpp_calls.IntrospectionRequest": frozenset({*_CREDENTIALS, "token_type_hint"}),
+    "own_calls.PushedMembers": frozenset({*_CREDENTIALS, *_CHOSEN} - {"client_id"}),
     "tpp_calls.PaymentStatusQuery": frozenset({"bic"}),
-    "own_calls.FrontDoorQuery": frozenset({"redirect_uri", "code_challenge", "code_challenge_method"}),
+    "own_calls.FrontDoorQuery": frozenset({*_CHOSEN, "request_uri"} - {"state"}),
 }
 """Members omitted from a model's example: alternatives and rarely used ones."""
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, create_model
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.openbanking.protocol.own_answers import Success
 from infra.openapi import meanings
+from infra.openapi.metadata_meanings import Meaning
 
 Model = type[BaseModel]
 _OPEN = frozenset({Success})
@@ -85,7 +86,7 @@ def is_list(annotation: Any) -> bool:
     return any(get_origin(each) is list or each is list for each in (annotation, *get_args(annotation)))
 
 
-def meaning(model: Model, member: str) -> meanings.Meaning:
+def meaning(model: Model, member: str) -> Meaning:
     """A member's meaning and example. Raises: LookupError, if it has none."""
     found = meanings.find(meanings.MEANINGS, module_of(model), names_of(model), member)
     if found is None:

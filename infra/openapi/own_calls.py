@@ -16,8 +16,10 @@ from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessa
 from chalicelib.openbanking.api import oauth_api, tpp_api
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow, describe_authorization
 from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
+from chalicelib.openbanking.flows.introspection import Introspection
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
 from chalicelib.openbanking.flows.performance_reports import PerformanceReports
+from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.protocol import tpp_events
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
@@ -25,7 +27,9 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
     BanksQuery,
+    ClientMembers,
     ConsentType,
+    IntrospectionRequest,
     RevokeRequest,
     ScopeQuery,
     TokenRequest,
@@ -38,6 +42,9 @@ from infra.openapi.models import model_of
 
 Caller = Literal["client", "consent", "consent or client", "token client", "anybody"]
 """The credentials that a call requires; ``token client`` means those of the token endpoints."""
+
+
+Encoding = Literal["json", "form"]
 
 
 class RequestPlace(Message):
@@ -54,6 +61,9 @@ class OwnCall:
         answered_by: the function that returns the response.
         query, body: the request models.
         place: the model of the path parameters.
+        encodings: how the body may be encoded.
+        status: the HTTP status of a success.
+        takes_proof: whether the call verifies a DPoP proof.
     """
 
     method: Literal["GET", "POST"]
@@ -63,6 +73,9 @@ class OwnCall:
     query: type[Message] | None = None
     body: type[Message] | None = None
     place: type[Message] | None = None
+    encodings: tuple[Encoding, ...] = ("json",)
+    status: int = 200
+    takes_proof: bool = False
 
     @property
     def answer(self) -> type[Message]:
@@ -76,25 +89,26 @@ def returned_by(function: Callable[..., object]) -> type[Any]:
     return found
 
 
-ACCEPTED_REQUEST = "/tpp/requests/{request_id}"
-OWN_CALLS: tuple[OwnCall, ...] = (
-    OwnCall("POST", "/tpp/authorize", "client", describe_authorization, body=AuthorizeRequest),
-    OwnCall("POST", "/tpp/token", "token client", TokenFlow.redeem, body=TokenRequest),
-    OwnCall("POST", "/tpp/token/revoke", "token client", TokenFlow.revoke_by_tpp, body=RevokeRequest),
-    OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
-    OwnCall("GET", "/tpp/banks", "client", tpp_api.page_of_banks, query=BanksQuery),
-    OwnCall("GET", "/tpp/consent", "consent", describe_consent),
-    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace),
-    OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
-    OwnCall("GET", "/.well-known/jwks.json", "anybody", oauth_api.key_set),
-)
-
-
 class FrontDoorQuery(Message):
-    """``GET /oauth/authorize``: the RFC 6749 parameters."""
+    """``GET /oauth/authorize``: the RFC 6749 parameters, or a pushed request's `request_uri` (RFC 9126)."""
+
+    client_id: AN[64]
+    request_uri: AN[512] | None = None
+    response_type: Literal["code"] | None = None
+    bic: Bic | None = None
+    scope: AN[4096] | None = None
+    redirect_uri: AN[2048] | None = None
+    state: AN[512] | None = None
+    code_challenge: AN[128] | None = None
+    code_challenge_method: Literal["S256"] | None = None
+    consent_type: ConsentType = "reusable"
+    dpop_jkt: AN[43] | None = None
+
+
+class PushedMembers(ClientMembers):
+    """``POST /oauth/par``: the parameters of an authorization request, and the client's credentials."""
 
     response_type: Literal["code"]
-    client_id: AN[64]
     bic: Bic
     scope: AN[4096]
     redirect_uri: AN[2048] | None = None
@@ -102,6 +116,45 @@ class FrontDoorQuery(Message):
     code_challenge: AN[128] | None = None
     code_challenge_method: Literal["S256"] | None = None
     consent_type: ConsentType = "reusable"
+    dpop_jkt: AN[43] | None = None
+
+
+ACCEPTED_REQUEST = "/tpp/requests/{request_id}"
+_EITHER: tuple[Encoding, ...] = ("json", "form")
+OWN_CALLS: tuple[OwnCall, ...] = (
+    OwnCall("POST", "/tpp/authorize", "client", describe_authorization, body=AuthorizeRequest, takes_proof=True),
+    OwnCall(
+        "POST",
+        "/oauth/par",
+        "token client",
+        PushedAuthorization.push,
+        body=PushedMembers,
+        encodings=("form",),
+        status=201,
+        takes_proof=True,
+    ),
+    OwnCall(
+        "POST", "/tpp/token", "token client", TokenFlow.redeem, body=TokenRequest, encodings=_EITHER, takes_proof=True
+    ),
+    OwnCall(
+        "POST",
+        "/oauth/introspect",
+        "token client",
+        Introspection.describe,
+        body=IntrospectionRequest,
+        encodings=_EITHER,
+    ),
+    OwnCall(
+        "POST", "/tpp/token/revoke", "token client", TokenFlow.revoke_by_tpp, body=RevokeRequest, encodings=_EITHER
+    ),
+    OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
+    OwnCall("GET", "/tpp/banks", "client", tpp_api.page_of_banks, query=BanksQuery),
+    OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
+    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
+    OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
+    OwnCall("GET", "/.well-known/oauth-protected-resource", "anybody", oauth_api.describe_resource),
+    OwnCall("GET", "/.well-known/jwks.json", "anybody", oauth_api.key_set),
+)
 
 
 class CancelQuery(Message):

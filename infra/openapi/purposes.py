@@ -28,15 +28,30 @@ TPP_CALLS: Mapping[str, Purpose] = {
         "ignored. An invalid request redirects to the Callback URL with `error`, `error_description`, `state` and "
         "`iss`. For an unknown client or an unregistered `redirect_uri`, the browser gets an error page instead, "
         "because that URL cannot be trusted. While the request is open, opening the same URL again redirects to "
-        "the bank again.",
+        "the bank again. A client that has pushed its request sends `client_id` and `request_uri` only; other "
+        "parameters are ignored beside it.",
+    ),
+    "/oauth/par": Purpose(
+        "Push an authorization request (RFC 9126)",
+        "Takes a form with the parameters of `GET /oauth/authorize` and the client's credentials, and returns a "
+        "`request_uri`, valid for 60 seconds. Send the PSU's browser to `GET /oauth/authorize` with `client_id` and "
+        "`request_uri`. A DPoP proof, or `dpop_jkt`, binds the code to the key. Mandatory for clients with the profile "
+        "`fapi2`, which must send `redirect_uri` and a code challenge.",
+    ),
+    "/oauth/introspect": Purpose(
+        "Describe a token (RFC 7662)",
+        "Accepts JSON or a form. Describes an access or refresh token of the calling client. A token that is not "
+        'valid, or is another client\'s, is `{"active": false}`.',
     ),
     "/tpp/token": Purpose(
         "Exchange a code or a refresh token for tokens",
         "Accepts JSON or a form. A code can be used once, within one minute (ten in the local stage); a second "
         "use revokes the tokens issued for the first. Refresh tokens rotate: each use returns a new pair, and a "
-        "repeat within a minute returns the same pair. The client authenticates with X-Api-Key, HTTP Basic (user: "
-        "Client ID, password: client secret), or `client_id` and `client_secret` in the body. Contradictory "
-        "credentials are refused.",
+        "repeat within a minute returns the same pair; a client with the profile `fapi2` keeps its refresh token. The "
+        "client authenticates by its method: HTTP Basic (user: Client ID, password: client secret), `client_id` and "
+        "`client_secret`, or `client_assertion` in the body, or the certificate of the connection. Contradictory "
+        "credentials are refused. With a DPoP proof, the tokens are bound to its key; a client's record can demand "
+        "that, or tokens that are bound to its certificate.",
     ),
     "/tpp/token/revoke": Purpose(
         "End a consent (RFC 7009)",
@@ -109,6 +124,10 @@ TPP_CALLS: Mapping[str, Purpose] = {
     ),
     "/.well-known/oauth-authorization-server": Purpose(
         "Read the authorization server's metadata (RFC 8414)", "For off-the-shelf OAuth clients."
+    ),
+    "/.well-known/oauth-protected-resource": Purpose(
+        "Read the API's metadata as a protected resource (RFC 9728)",
+        "Names the authorization server and the ways of sending tokens.",
     ),
     "/.well-known/jwks.json": Purpose(
         "Read the service's public keys (RFC 7517)",

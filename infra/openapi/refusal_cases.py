@@ -96,12 +96,45 @@ CASES = _by_name(
         "The client secret is missing or wrong, or was sent for a client without a secret",
         refusals.SECRET_WRONG(),
     ),
+    Case(
+        "certificate_wrong",
+        "The client certificate that the client's record demands is missing, expired, revoked, of an unknown authority "
+        "or another client's, or lacks the PSD2 role for the scopes",
+        refusals.TPP_CERTIFICATE_WRONG(),
+    ),
+    Case(
+        "assertion_wrong",
+        "The client assertion is missing, expired, used before, wrongly signed or not for this service, or was sent "
+        "for a client with another method",
+        refusals.ASSERTION_WRONG(),
+    ),
     Case("bearer_missing", "No bearer", refusals.BEARER_MISSING()),
     Case("bearer_spent", "The bearer's one-time consent has been used for a payment", refusals.BEARER_SPENT()),
     Case(
         "bearer_invalid",
-        "The bearer is unknown, expired, revoked or spent, or belongs to another client",
+        "The bearer is unknown, expired, revoked or spent, belongs to another client, or is bound to a key of which "
+        "the request has no proof",
         refusals.BEARER_INVALID(),
+    ),
+    Case(
+        "proof_wrong",
+        "The DPoP proof is missing, too old, used before, wrongly signed, or for another request or token",
+        refusals.PROOF_WRONG(),
+    ),
+    Case(
+        "nonce_needed",
+        "The DPoP proof needs a nonce, or a newer one: repeat the request with that of the header DPoP-Nonce",
+        refusals.NONCE_NEEDED(),
+    ),
+    Case(
+        "proof_wrong_for_token",
+        "The DPoP proof is missing, too old, used before, wrongly signed, or for another request",
+        refusals.PROOF_WRONG_FOR_TOKEN(),
+    ),
+    Case(
+        "nonce_needed_for_token",
+        "The DPoP proof needs a nonce, or a newer one: repeat the request with that of the header DPoP-Nonce",
+        refusals.NONCE_NEEDED_FOR_TOKEN(),
     ),
     Case("parameter_wrong", "A query parameter is missing or wrong", _query(ScopeQuery, {"bic": "bank"})),
     Case(
@@ -160,10 +193,36 @@ CASES = _by_name(
         "scopes is empty, contains a duplicate, or contains a scope that the bank does not provide",
         refusals.SCOPES_EMPTY(),
     ),
+    Case(
+        "response_type",
+        "response_type is not `code`",
+        refusals.RESPONSE_TYPE_WRONG(oauth_error="unsupported_response_type"),
+    ),
+    Case(
+        "parameter_not_supported",
+        "`request`, `request_uri` or `registration` was sent",
+        refusals.PARAMETER_NOT_SUPPORTED(parameter="request_uri", oauth_error="request_uri_not_supported"),
+    ),
+    Case("not_pushed", "The client must push its authorization requests (RFC 9126)", refusals.REQUEST_NOT_PUSHED()),
+    Case("jkt_other", "dpop_jkt is not the thumbprint of the DPoP proof's key", refusals.DPOP_JKT_OTHER()),
+    Case(
+        "redirect_uri_missing",
+        "redirect_uri is missing, which a client with the profile `fapi2` must send",
+        refusals.REDIRECT_URI_MISSING(),
+    ),
+    Case(
+        "redirect_uri_foreign", "redirect_uri is not one of the client's Callback URLs", refusals.REDIRECT_URI_FOREIGN()
+    ),
+    Case(
+        "challenge_missing",
+        "code_challenge is missing: it is mandatory in production, and for a client with the profile `fapi2`",
+        refusals.CODE_CHALLENGE_MISSING(),
+    ),
     Case("state_used", "The client has used this state before", refusals.STATE_USED()),
     Case(
         "grant_invalid",
-        "The code or refresh token is unknown, expired, used or revoked, or belongs to another client",
+        "The code or refresh token is unknown, expired, used or revoked, belongs to another client, or is bound to "
+        "another key",
         refusals.CODE_EXPIRED(),
     ),
     Case(

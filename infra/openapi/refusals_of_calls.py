@@ -10,8 +10,11 @@ from infra.openapi.refusal_cases import CASES, Case
 
 _BODY = ("not_json", "too_large", "member_wrong", "member_unknown", "content_type")
 _QUERY = ("parameter_wrong", "parameter_unknown", "parameter_repeated")
-_CLIENT = ("client_missing", "client_unknown", "secret_wrong", "request_id")
-_CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid", "bearer_spent")
+_CLIENT = ("client_missing", "client_unknown", "secret_wrong", "certificate_wrong", "assertion_wrong", "request_id")
+_PROOF = ("proof_wrong", "nonce_needed")
+_PROOF_FOR_TOKEN = ("proof_wrong_for_token", "nonce_needed_for_token")
+_CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid", *_PROOF, "bearer_spent")
+_REQUEST = ("redirect_uri_foreign", "scopes_wrong", "challenge_missing")
 _BANK_FAILS = ("bank_gone", "bank_failed", "bank_not_asked", "bank_token")
 _KEYS = ("key_wrong", "key_used", "still_running", "never_ended")
 _PAYMENT = (
@@ -23,13 +26,23 @@ _OURS = ("failed", "storage")
 _TOKEN_CLIENT = (*_CLIENT, *_BODY, "not_a_form")
 
 _OWN: Mapping[str, tuple[str, ...]] = {
-    "/tpp/authorize": (*_CLIENT, *_BODY, "scopes_missing", "scopes_wrong", "state_used", "bank_unknown"),
-    "/tpp/token": (*_TOKEN_CLIENT, "grant_type", "grant_invalid"),
+    "/tpp/authorize": (
+        *(*_CLIENT, *_PROOF_FOR_TOKEN, *_BODY, "scopes_missing", "jkt_other", "bank_unknown", "not_pushed"),
+        *(*_REQUEST, "state_used"),
+    ),
+    "/oauth/par": (
+        *(*_CLIENT, *_PROOF_FOR_TOKEN, "too_large", "content_type", "not_a_form", "parameter_not_supported"),
+        *("response_type", "member_wrong", "jkt_other", "bank_unknown", "redirect_uri_missing", *_REQUEST),
+    ),
+    "/oauth/introspect": _TOKEN_CLIENT,
+    "/tpp/token": (*_TOKEN_CLIENT, *_PROOF_FOR_TOKEN, "redirect_uri_missing", "grant_type", "grant_invalid"),
     "/tpp/token/revoke": _TOKEN_CLIENT,
     "/tpp/scope": (*_CLIENT, *_QUERY, "bank_unknown"),
     "/tpp/banks": (*_CLIENT, *_QUERY),
     "/tpp/consent": (*_CONSENT, "parameters_none"),
-    ACCEPTED_REQUEST: (*_CLIENT, "bearer_of_request", "bearer_invalid", "parameters_none", "request_unknown"),
+    ACCEPTED_REQUEST: (
+        *(*_CLIENT, "bearer_of_request", "bearer_invalid", *_PROOF, "parameters_none", "request_unknown"),
+    ),
 }
 _GATE = (
     *("bank_key_missing", "bank_key_wrong", "other_version", "certificate", "request_id", "signature"),

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.protocol import errors, own_answers, v1
 from chalicelib.openbanking.protocol.versions import error_form
+from infra.openapi.meanings import NONCE
 from infra.openapi.models import meaning, model_of
 from infra.openapi.refusal_cases import Case
 from infra.openapi.schemas import Json, Schemas
 
 _TIME = 1795253400  # 2026-11-21T09:30:00+00:00
 _EXAMPLE_ID = meaning(model_of(errors.Error), "request_id")[1]
-_TOKEN_ROUTES = ("/tpp/token", "/tpp/token/revoke")
+_TOKEN_ROUTES = ("/tpp/token", "/tpp/token/revoke", "/oauth/par", "/oauth/introspect")
 _STATUS_WORDS = {
     400: "The request is invalid.",
     401: "Authentication failed, or the call does not exist.",
@@ -48,6 +49,11 @@ HEADERS: Mapping[str, Json] = {
         "description": "The missing or invalid credential, if that caused the refusal",
         "schema": {"type": "string"},
         "example": 'Bearer realm="causeway", error="invalid_token"',
+    },
+    "DPoP-Nonce": {
+        "description": "A nonce for the next DPoP proof, on every response to a request with `DPoP` (RFC 9449)",
+        "schema": {"type": "string"},
+        "example": NONCE,
     },
     "Retry-After": {
         "description": "Seconds after which the same request may succeed; present only if it may",
@@ -85,13 +91,13 @@ class Responses:
     examples: dict[str, Json] = field(default_factory=dict)
     headers: dict[str, Json] = field(default_factory=dict)
 
-    def refusals(self, route: str, cases: Iterable[Case]) -> Json:
-        """The error responses, by HTTP status."""
+    def refusals(self, route: str, cases: Iterable[Case], *headers: str) -> Json:
+        """The error responses, by HTTP status; ``headers`` are those that every response may have."""
         answered: defaultdict[int, list[tuple[Case, Json, Mapping[str, Any]]]] = defaultdict(list)
         for case in cases:
             answer = answers.refusal_answer(route, case.refusal, _EXAMPLE_ID, _TIME)
             answered[answer.status_code].append((case, json.loads(answer.body), answer.headers))
-        return {str(status): self._refusal(route, status, found) for status, found in sorted(answered.items())}
+        return {str(status): self._refusal(route, status, found, headers) for status, found in sorted(answered.items())}
 
     def success(self, route: str, schema: Json, examples: Mapping[str, Json], description: str, *extra: str) -> Json:
         """A success response."""
@@ -120,7 +126,9 @@ class Responses:
 
     # -- inside
 
-    def _refusal(self, route: str, status: int, found: list[tuple[Case, Json, Mapping[str, Any]]]) -> Json:
+    def _refusal(
+        self, route: str, status: int, found: list[tuple[Case, Json, Mapping[str, Any]]], headers: Sequence[str]
+    ) -> Json:
         member = "error_code" if _uses_version_1_errors(route) else "code"
         shape: type[Any] = errors.ErrorV1 if member == "error_code" else errors.Error
         model = model_of(errors.TokenError if route in _TOKEN_ROUTES else shape)
@@ -131,7 +139,7 @@ class Responses:
         examples = {case.name: self._example(route, case, body) for case, body, _ in found}
         return {
             "description": "\n".join([_STATUS_WORDS[status], "", *dict.fromkeys(lines)]),
-            "headers": self._headers(route, *extra),
+            "headers": self._headers(route, *extra, *headers),
             "content": {"application/json": {"schema": schema, "examples": examples}},
         }
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
 from chalicelib.foundation.fields.field_types import LETTERS_ONLY, PRINTABLE_TEXT, OpenMessage
+from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.openapi.models import Model, alias, example, meaning, module_of, names_of, nested_models, table
@@ -57,9 +58,16 @@ _RULES_OF_OBJECTS: Mapping[str, Mapping[str, Any]] = {
 }
 """Conditions that span several members of a model, such as alternatives of which one is mandatory."""
 
+_SHA_256: Mapping[str, Any] = {"minLength": 43, "maxLength": 43, "pattern": "^[A-Za-z0-9_-]{43}$"}
 _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
     "tpp_calls.AuthorizeRequest.scopes": _scopes(_EVERY_SCOPE),
-    "tpp_calls.AuthorizeRequest.code_challenge": {"minLength": 43, "maxLength": 43, "pattern": "^[A-Za-z0-9_-]{43}$"},
+    "tpp_calls.AuthorizeRequest.code_challenge": _SHA_256,
+    "tpp_calls.AuthorizeRequest.dpop_jkt": _SHA_256,
+    "own_calls.FrontDoorQuery.dpop_jkt": _SHA_256,
+    "own_calls.PushedMembers.code_challenge": _SHA_256,
+    "own_calls.PushedMembers.dpop_jkt": _SHA_256,
+    "own_calls.PushedMembers.client_assertion_type": {"const": ASSERTION_TYPE},
+    "tpp_calls.ClientMembers.client_assertion_type": {"const": ASSERTION_TYPE},
     "bank_calls.SaveConsentV2.scopes": _scopes(list(VERSIONS[2].scopes)),
     "bank_calls.SaveConsent.scopes": _scopes(list(VERSIONS[1].scopes)),
 }

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.openbanking.protocol import own_answers
-from chalicelib.openbanking.protocol.tpp_calls import (
-    AuthorizeRequest,
-    PaymentStatusQuery,
-    RevokeRequest,
-    ScopeQuery,
-    TokenRequest,
-)
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, PaymentStatusQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.tpp_events import EventType
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import (
@@ -25,17 +19,21 @@ from chalicelib.openbanking.protocol.webhooks import (
     RelayedCall,
     Webhook,
 )
-from infra.openapi import introduction, refusals_of_calls, webhooks
-from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
+from infra.openapi import introduction, refusals_of_calls, security, webhooks
+from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, form_content, header, json_content
+from infra.openapi.meanings import PROOF
 from infra.openapi.models import Model, example, meaning, model_of
 from infra.openapi.own_calls import (
     EVENTS,
     FRONT_DOOR,
     OWN_CALLS,
     AskedStatus,
+    Caller,
+    Encoding,
     EventDescription,
     FrontDoorQuery,
     OwnCall,
+    PushedMembers,
     webhooks_of,
 )
 from infra.openapi.purposes import TPP_CALLS
@@ -51,8 +49,13 @@ _TAGS = (
 )
 _INTRODUCTION = """\
 The API for third-party providers (TPPs). Every call identifies the client by its Client ID in `X-Api-Key`; calls for a
-PSU's data also carry the access token. A client with a secret must send it on every call without an access token, using
-HTTP Basic (Client ID and secret), which can replace `X-Api-Key`.
+PSU's data also carry the access token. Every call without an access token authenticates the client by its method: a
+secret in HTTP Basic, which can replace `X-Api-Key`; a signed assertion (`private_key_jwt`) in `X-Client-Assertion` or,
+at the OAuth endpoints, in the body; or the certificate of the connection (`tls_client_auth`).
+
+An access token that is bound to a key is worth nothing without it. A DPoP-bound token is sent as `Authorization: DPoP`
+with a proof in `DPoP` (RFC 9449), a certificate-bound token as `Authorization: Bearer` over a connection with that
+certificate (RFC 8705).
 
 Each bank uses version 1 or version 2 of the bank protocol (`api_version` in `GET /tpp/banks`). The version determines
 the scopes and the message formats; where they differ, both are documented. Bank responses are passed on as received,
@@ -73,23 +76,6 @@ _FORMS: Mapping[EventType, Mapping[str, tuple[str, frozenset[str]]]] = {
     }
 }
 """Events with several forms, and the members that each form omits."""
-_NEVER_GIVEN = "SSL_CREDENTIALS_NOT_FOUND"
-_SECURITY: Mapping[str, list[Json]] = {
-    "client": [{"clientId": []}, {"clientSecret": []}],
-    "consent": [{"clientId": [], "bearer": []}],
-    "consent or client": [{"clientId": [], "bearer": []}, {"clientId": []}, {"clientSecret": []}],
-    "token client": [{"clientId": []}, {"clientSecret": []}, {}],
-    "anybody": [],
-}
-_SECURITY_SCHEMES: Mapping[str, Json] = {
-    "clientId": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "The Client ID"},
-    "bearer": {"type": "http", "scheme": "bearer", "description": "The access token of a consent"},
-    "clientSecret": {
-        "type": "http",
-        "scheme": "basic",
-        "description": "Client ID and client secret, for calls without a bearer by clients that have a secret",
-    },
-}
 _PARAMETERS: Mapping[str, Json] = {
     "RequestIdIfAny": ANY_REQUEST_ID,
     "RequestId": header(
@@ -110,6 +96,13 @@ _PARAMETERS: Mapping[str, Json] = {
         "The PSU's IP address, passed to the bank",
         {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
         "203.0.113.7",
+    ),
+    "DpopProof": header(
+        "DPoP",
+        "A proof of possession of the key to which a token is bound, or is to be bound: a JWT signed for this request "
+        "(RFC 9449), used once. Mandatory with `Authorization: DPoP`",
+        {"type": "string"},
+        PROOF,
     ),
     "Prefer": header(
         "Prefer",
@@ -134,8 +127,29 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
             },
         ),
     },
+    PushedMembers: {
+        "version_1": (
+            "A version 1 bank",
+            {"response_type": "code", "bic": "DEMOGB21", "scope": "account.list account.details"},
+        ),
+        "fapi2": (
+            "A client with the profile `fapi2`",
+            {
+                **example(PushedMembers),
+                **{
+                    name: meaning(PushedMembers, name)[1]
+                    for name in (
+                        *("redirect_uri", "state", "code_challenge", "code_challenge_method", "dpop_jkt"),
+                        *("client_assertion_type", "client_assertion"),
+                    )
+                },
+            },
+        ),
+    },
     TokenRequest: {"refresh": ("A refresh token", {"refresh_token": meaning(TokenRequest, "refresh_token")[1]})},
 }
+_PROOF = "DpopProof"
+_NONCE = ("DPoP-Nonce",)
 _BANKS: Mapping[int, Json] = {1: {"bic": "DEMOGB21"}}
 """The banks used in examples, where they differ from the default."""
 
@@ -154,7 +168,7 @@ def build() -> Json:
         introduction.schemes(*VERSIONS.values()),
         introduction.statuses(*VERSIONS.values()),
         introduction.balance_types(),
-        introduction.codes_of_version_2(_NEVER_GIVEN),
+        introduction.codes_of_version_2(),
     ]
     return document(
         "Causeway: TPP-facing API",
@@ -162,7 +176,7 @@ def build() -> Json:
         tags=_TAGS,
         paths=paths,
         webhooks=event_webhooks(responses.schemas),
-        components={"securitySchemes": _SECURITY_SCHEMES, "parameters": _PARAMETERS, **responses.components()},
+        components={"securitySchemes": security.SCHEMES, "parameters": _PARAMETERS, **responses.components()},
     )
 
 
@@ -177,10 +191,12 @@ class _TppOperations:
         """The operation for a call that the service handles itself."""
         parameters = self._schemas.parameters(call.query) if call.query else []
         parameters += self._schemas.parameters(call.place, "path") if call.place else []
-        refused = self._responses.refusals(call.path, refusals_of_calls.of_own_call(call.path))
-        answer = self._good(call.path, {0: call.answer})
-        made = _operation(call.path, "Authorization", call.caller, parameters, {"200": answer} | refused)
-        return made | ({"requestBody": self._own_body(call.body)} if call.body else {})
+        parameters += [_ref(_PROOF)] if call.takes_proof else []
+        nonce = _NONCE if call.takes_proof else ()
+        refused = self._responses.refusals(call.path, refusals_of_calls.of_own_call(call.path), *nonce)
+        answer = self._good(call.path, {0: call.answer}, *nonce)
+        made = _operation(call.path, "Authorization", call.caller, parameters, {str(call.status): answer} | refused)
+        return made | ({"requestBody": self._own_body(call.body, call.encodings)} if call.body else {})
 
     def front_door(self) -> Json:
         """The operation for the RFC 6749 authorization request, which a browser opens."""
@@ -190,7 +206,10 @@ class _TppOperations:
                 FRONT_DOOR, "Redirect to the bank or, after an invalid request, to the client"
             ),
             "400": self._responses.text(
-                FRONT_DOOR, "An error page: the client or its redirect_uri is invalid", "text/html", page
+                FRONT_DOOR,
+                "An error page: the client, its redirect_uri or the request_uri is invalid",
+                "text/html",
+                page,
             ),
             "500": self._responses.text(FRONT_DOOR, "An error page: the service failed", "text/html", page),
         }
@@ -203,15 +222,15 @@ class _TppOperations:
         models: dict[int, Model] = {version: row.answer for version, row in rows.items()}
         if call.name == "funds_confirmations":
             models = {1: model_of(FundsConfirmation)}
-        answer = self._good(call.path, models)
-        refused = self._responses.refusals(call.path, refusals_of_calls.of_relayed_call(call))
+        answer = self._good(call.path, models, *_NONCE)
+        refused = self._responses.refusals(call.path, refusals_of_calls.of_relayed_call(call), *_NONCE)
         parameters = self._merge_parameters(rows) if call.method == "GET" else []
         made = _operation(
             call.path,
             "Account",
             "consent",
-            [*parameters, _ref("PsuAddress"), _ref("Prefer")],
-            {"200": answer, "202": self._accepted_response(call.path)} | refused,
+            [*parameters, _ref(_PROOF), _ref("PsuAddress"), _ref("Prefer")],
+            {"200": answer, "202": self._accepted_response(call.path, *_NONCE)} | refused,
             _needs(rows),
         )
         return made if call.method == "GET" else made | {"requestBody": self._bodies(rows)}
@@ -220,25 +239,28 @@ class _TppOperations:
         """The operation for a payment initiation."""
         extra = ScopeQuery if call.kind == "direct" else None
         rows = webhooks_of(call)
-        answer = self._good(call.path, {version: row.answer for version, row in rows.items()})
-        refused = self._responses.refusals(call.path, refusals_of_calls.of_payment_call(call))
-        caller = "client" if call.kind == "direct" else "consent"
-        parameters = [_ref("IdempotencyKey"), _ref("PsuAddress"), _ref("Prefer")]
-        responses = {"200": answer, "202": self._accepted_response(call.path)} | refused
+        is_direct = call.kind == "direct"
+        nonce = () if is_direct else _NONCE
+        answer = self._good(call.path, {version: row.answer for version, row in rows.items()}, *nonce)
+        refused = self._responses.refusals(call.path, refusals_of_calls.of_payment_call(call), *nonce)
+        caller: Caller = "client" if is_direct else "consent"
+        proof = [] if is_direct else [_ref(_PROOF)]
+        parameters = [*proof, _ref("IdempotencyKey"), _ref("PsuAddress"), _ref("Prefer")]
+        responses = {"200": answer, "202": self._accepted_response(call.path, *nonce)} | refused
         made = _operation(call.path, "Payments", caller, parameters, responses, _needs(rows))
         return made | {"requestBody": self._bodies(rows, extra)}
 
     def payment_status(self) -> Json:
         """The operation for the payment status call."""
-        answer = self._good(STATUS_PATH, {1: model_of(own_answers.ReportedStatus), 2: AskedStatus})
-        refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status())
-        parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref("PsuAddress"), _ref("Prefer")]
-        responses = {"200": answer, "202": self._accepted_response(STATUS_PATH)} | refused
+        answer = self._good(STATUS_PATH, {1: model_of(own_answers.ReportedStatus), 2: AskedStatus}, *_NONCE)
+        refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status(), *_NONCE)
+        parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref(_PROOF), _ref("PsuAddress"), _ref("Prefer")]
+        responses = {"200": answer, "202": self._accepted_response(STATUS_PATH, *_NONCE)} | refused
         return _operation(STATUS_PATH, "Payments", "consent or client", parameters, responses)
 
     # -- inside
 
-    def _good(self, path: str, models: Mapping[Any, Model]) -> Json:
+    def _good(self, path: str, models: Mapping[Any, Model], *headers: str) -> Json:
         schema = _any_of([self._schemas.ref(model) for model in models.values()])
         shown = {
             f"version_{version}" if len(models) > 1 else "success": {
@@ -247,23 +269,22 @@ class _TppOperations:
             }
             for version, model in models.items()
         }
-        return self._responses.success(path, schema, shown, "Success.")
+        return self._responses.success(path, schema, shown, "Success.", *headers)
 
-    def _accepted_response(self, path: str) -> Json:
+    def _accepted_response(self, path: str, *more: str) -> Json:
         """The response to a deferred call."""
         shown = {"accepted": {"summary": "Accepted", "value": example(model_of(own_answers.Accepted))}}
         text = "Accepted: with `Prefer: respond-async`, the call is carried out later."
-        headers = ("Accepted-At", "Preference-Applied")
+        headers = ("Accepted-At", "Preference-Applied", *more)
         return self._responses.success(path, self._schemas.ref(model_of(own_answers.Accepted)), shown, text, *headers)
 
-    def _own_body(self, model: Model) -> Json:
+    def _own_body(self, model: Model, encodings: Sequence[Encoding]) -> Json:
         examples = {"usual": ("Usual", example(model)), **_MORE_EXAMPLES.get(model, {})}
-        content = json_content(self._schemas.ref(model), examples)
-        if model in (TokenRequest, RevokeRequest):
-            content["application/x-www-form-urlencoded"] = {
-                "schema": self._schemas.form_ref(model),
-                "example": example(model),
-            }
+        content = json_content(self._schemas.ref(model), examples) if "json" in encodings else {}
+        if encodings == ("form",):
+            content |= form_content(self._schemas.form_ref(model), examples)
+        elif "form" in encodings:
+            content |= form_content(self._schemas.form_ref(model), {"usual": examples["usual"]})
         return body(content)
 
     def _bodies(self, webhooks: Mapping[int, Webhook], extra: Model | None = None) -> Json:
@@ -305,14 +326,14 @@ def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
     return united
 
 
-def _operation(path: str, tag: str, caller: str, parameters: list[Json], responses: Json, needs: str = "") -> Json:
+def _operation(path: str, tag: str, caller: Caller, parameters: list[Json], responses: Json, needs: str = "") -> Json:
     purpose = TPP_CALLS[path]
     return {
         "operationId": re.sub("[^a-z0-9]+", "_", path.partition("/{")[0].rpartition("/tpp/")[2]).strip("_"),
         "tags": [tag],
         "summary": purpose.title,
         "description": "\n\n".join(text for text in (purpose.text, needs) if text),
-        "security": _SECURITY[caller],
+        "security": security.REQUIREMENTS[caller],
         "parameters": [*parameters, _ref("RequestIdIfAny" if caller == "anybody" else "RequestId")],
         "responses": responses,
     }

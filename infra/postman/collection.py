@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.foundation.identifiers import new_uuid
@@ -18,7 +19,7 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
-from infra.openapi.meanings import OWN_ADDRESS
+from infra.openapi.metadata_meanings import OWN_ADDRESS
 from infra.openapi.models import example, meaning
 from infra.openapi.own_calls import FRONT_DOOR, OWN_CALLS, PUBLIC_KEY
 from infra.postman import cards
@@ -26,6 +27,8 @@ from infra.postman.fixtures import BankFixtures
 from infra.postman.request import Json, PostmanRequest
 
 _FORMAT = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+_AUTHORIZING = ("/tpp/authorize", "/oauth/par")
+_FORM = "application/x-www-form-urlencoded"
 _REVOKE = "/tpp/token/revoke"
 _HEADERS: Mapping[str, str] = {
     "X-Request-Id": "{{$guid}}",
@@ -109,7 +112,7 @@ class _TppRequests:
         for call in OWN_CALLS:
             if call.caller != "anybody" and call.path != _REVOKE:
                 shown = example(call.query) if call.query else {}
-                body = ("version_1" if version == 1 and call.path == "/tpp/authorize" else "usual") if call.body else ""
+                body = ("version_1" if version == 1 and call.path in _AUTHORIZING else "usual") if call.body else ""
                 yield self._request(call.method, call.path, shown, body)
         yield self._request("POST", "/tpp/token", {}, "refresh", name="Refresh the tokens")
         yield self._front_door()
@@ -137,7 +140,7 @@ class _TppRequests:
         named = {each["name"] for each in parameters if each["in"] == "header"}
         headers |= {name: value for name, value in _HEADERS.items() if name in named}
         if body:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = next(iter(operation["requestBody"]["content"]))
         asked = {key: self._real(value) for key, value in query.items()}
         others = [each["name"] for each in parameters if each["in"] == "query" and each["name"] not in asked]
         content = self._body(operation, body) if body else None
@@ -154,9 +157,12 @@ class _TppRequests:
         return PostmanRequest(operation, "GET", FRONT_DOOR, {}, query | {"bic": self._bank.bic})
 
     def _body(self, operation: Json, name: str) -> str:
-        shown = operation["requestBody"]["content"]["application/json"]["examples"][name]["value"]
+        kind, content = next(iter(operation["requestBody"]["content"].items()))
+        shown = content["examples"][name]["value"]
         if "bic" in shown:
             shown = shown | {"bic": f"{{{{bic_{self._bank.version}}}}}"}
+        if kind == _FORM:
+            return "&".join(f"{key}={self._real(quote(value, safe='{}'))}" for key, value in shown.items())
         return str(self._real(json.dumps(shown, indent=2, ensure_ascii=False)))
 
     def _real(self, value: Any) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from infra.local import stackfile
 from tests import warm_python
 from tests.documents import ROOT
-from tests.guides import Reading, Shell, ports_of, steps, translated
+from tests.guides import PythonSession, Reading, Shell, ports_of, steps, translated
 
 pytestmark = pytest.mark.e2e
 
@@ -30,22 +31,22 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def shell(stack: dict[str, Any], warm: Path, tmp_path: Path) -> Iterator[Shell]:
-    """A shell in a folder that has of the repository what guides name, and works on the running stack."""
+def sessions(stack: dict[str, Any], warm: Path, tmp_path: Path) -> Iterator[Mapping[str, Shell]]:
+    """A shell and a Python, in a folder that has of the repository what guides name, on the running stack."""
     stackfile.write(tmp_path / ".local" / "stack.json", stack)
     (tmp_path / ".venv").symlink_to(warm / ".venv")
     stack_file = {stackfile.VARIABLE: str(tmp_path / ".local" / "stack.json")}
     environ = {**os.environ, **stack_file, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"}
-    made = Shell(tmp_path, environ)
-    try:
+    with ExitStack() as ending:
+        made = {"sh": Shell(tmp_path, environ), "python": PythonSession(tmp_path, environ)}
+        for each in made.values():
+            ending.callback(each.end)
         yield made
-    finally:
-        made.end()
 
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_every_command_of_a_guide_prints_what_stands_beside_it(
-    stack: dict[str, Any], shell: Shell, tmp_path: Path, name: str
+    stack: dict[str, Any], sessions: Mapping[str, Shell], tmp_path: Path, name: str
 ) -> None:
     played = steps(GUIDES[name])
     ports = {"8000": stack["base_url"].rpartition(":")[2]} | {port: _free() for port in ports_of(GUIDES[name])}
@@ -55,7 +56,7 @@ def test_every_command_of_a_guide_prints_what_stands_beside_it(
     back = {now: shown for shown, now in ports.items()}
     reading = Reading()
     for step in played:
-        printed, code = shell.run(translated(step.commands, ports))
+        printed, code = sessions[step.language].run(translated(step.commands, ports))
         difference = reading.difference(step.printed.rstrip("\n"), translated(printed, back))
         if difference or code:
             place = f"docs/guides/{name}.md: exit code {code} after"

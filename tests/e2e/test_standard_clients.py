@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 import requests
 
+from chalicelib import bootstrap
 from infra.tour.browser import Browser, approve_consent
 
 pytestmark = pytest.mark.e2e
@@ -72,3 +74,76 @@ def test_requests_oauthlib_completes_the_flow(stack: dict[str, Any], metadata: A
 
     assert first.status_code == second.status_code == 200
     assert first.json() == second.json()
+
+
+def test_authlib_completes_the_flow_with_a_private_key_and_a_pushed_request(
+    stack: dict[str, Any], operator: bootstrap.Hub, metadata: Any
+) -> None:
+    from authlib.common.security import generate_token
+    from authlib.integrations.requests_client import OAuth2Session
+    from authlib.oauth2.rfc7523 import PrivateKeyJWT
+    from authlib.oauth2.rfc7636 import create_s256_code_challenge
+    from joserfc.jwk import ECKey
+
+    key = ECKey.generate_key("P-256")
+    callback, client_id = stack["client"]["callback_url"], register(operator, stack, key.as_dict(private=False))
+    verifier, accounts = generate_token(64), f"{stack['base_url']}/tpp/accounts"
+
+    def sign_assertion(*request: Any) -> Any:
+        """Authlib keeps the jti of a method that was given claims, so each request gets a new one."""
+        method = PrivateKeyJWT(metadata["issuer"], claims={"exp": int(time.time()) + 60}, alg="ES256")
+        return method(*request)
+
+    with OAuth2Session(
+        client_id,
+        key,
+        redirect_uri=callback,
+        scope="accounts",
+        token_endpoint_auth_method=sign_assertion,
+        revocation_endpoint_auth_method=sign_assertion,
+    ) as session:
+        asked = {
+            "response_type": "code",
+            "bic": "DEMODEF1",
+            "scope": "accounts",
+            "redirect_uri": callback,
+            "code_challenge": create_s256_code_challenge(verifier),
+            "code_challenge_method": "S256",
+        }
+        pushed = requests.post(
+            metadata["pushed_authorization_request_endpoint"],
+            data=asked,
+            auth=session.client_auth(sign_assertion),
+            timeout=10,
+        )
+        url, _ = session.create_authorization_url(
+            metadata["authorization_endpoint"], request_uri=pushed.json()["request_uri"]
+        )
+        token = session.fetch_token(
+            metadata["token_endpoint"], authorization_response=psu(stack, url), code_verifier=verifier
+        )
+        first = session.get(accounts, headers={"X-Api-Key": client_id})
+        refreshed = session.refresh_token(metadata["token_endpoint"], token["refresh_token"])
+        second = session.get(accounts, headers={"X-Api-Key": client_id})
+        revoked = session.revoke_token(metadata["revocation_endpoint"], token=refreshed["access_token"])
+        third = session.get(accounts, headers={"X-Api-Key": client_id})
+
+    assert pushed.status_code == 201
+    assert first.json()["accounts"] == second.json()["accounts"]
+    assert (revoked.status_code, third.status_code) == (200, 401)
+
+
+def register(operator: bootstrap.Hub, stack: dict[str, Any], public_key: Any) -> str:
+    """A client that authenticates with a key and must push its requests; answers its Client ID."""
+    security = {
+        "auth_method": "private_key_jwt",
+        "jwks": {"keys": [public_key]},
+        "require_pushed_authorization_requests": True,
+    }
+    made = operator.openbanking.clients.create(
+        owner=stack["user"]["email"],
+        title="Budget Friend",
+        callback_urls=[stack["client"]["callback_url"]],
+        security=security,
+    )
+    return made.client.client_id

@@ -30,6 +30,7 @@ from infra.openapi.__main__ import PLACE, main
 from infra.openapi.models import model_of
 from infra.openapi.own_calls import ACCEPTED_REQUEST, EVENTS, OWN_CALLS, answer_to_bank, webhooks_of
 
+ENCODINGS = {"json": "application/json", "form": "application/x-www-form-urlencoded"}
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -147,10 +148,11 @@ def test_the_examples_of_tpp_calls_are_read_by_their_models() -> None:
     document = documents()["tpp"]
     for own in OWN_CALLS:
         operation = document["paths"][own.path][own.method.lower()]
-        for example in of_content(document, operation["requestBody"]) if own.body else ():
-            assert own.body is not None
-            read(own.body, example)
-        for example in of_content(document, operation["responses"]["200"]):
+        for encoding in own.encodings if own.body else ():
+            for example in of_content(document, operation["requestBody"], ENCODINGS[encoding]):
+                assert own.body is not None
+                read(own.body, example)
+        for example in of_content(document, operation["responses"][str(own.status)]):
             read(own.answer, example)
     for rows, requests, responses in relayed(document):
         for (version, row), request, response in zip(rows.items(), requests, responses, strict=True):
@@ -302,7 +304,7 @@ def test_every_error_of_version_2_occurs_where_it_can() -> None:
     for_banks_only -= {"AUTHORIZATION_SCOPE_DOES_NOT_EXIST", "AUTHORIZATION_SCOPE_NOT_CORRECT"}
     of_relaying = {"ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC", "PAYMENT_SCHEME_INVALID", "PARAMETER_NOT_CONSISTENT"}
 
-    assert tpp == (VERSION_2.keys() | ADDITIONAL.keys()) - for_banks_only - {"SSL_CREDENTIALS_NOT_FOUND"}
+    assert tpp == (VERSION_2.keys() | ADDITIONAL.keys()) - for_banks_only
     assert bank >= (VERSION_2.keys() | ADDITIONAL.keys()) - of_relaying - {"API_ACTION_DOES_NOT_EXIST"}
 
 
@@ -311,9 +313,8 @@ def test_the_introduction_has_every_code(name: str) -> None:
     text = documents()[name]["info"]["description"]
     version_2 = VERSION_2.keys() | ADDITIONAL.keys()
     table: Any = {"bank-v1": VERSION_1, "cards": list(map(int, Status))}.get(name, version_2)
-    never = {"SSL_CREDENTIALS_NOT_FOUND"} if name == "tpp" else set()
 
-    assert [code for code in table if f"`{code}`" not in text and code not in never] == []
+    assert [code for code in table if f"`{code}`" not in text] == []
 
 
 def test_what_the_service_always_fills_in_is_required_at_banks_and_optional_for_tpps() -> None:
@@ -345,8 +346,7 @@ def test_banks_may_write_identifiers_as_numbers_and_tpps_get_them_as_text() -> N
 
 @pytest.mark.parametrize("path", [STATUS_PATH, ACCEPTED_REQUEST])
 def test_what_belongs_to_a_direct_payment_is_asked_for_without_a_bearer(path: str) -> None:
-    assert documents()["tpp"]["paths"][path]["get"]["security"] == [
-        {"clientId": [], "bearer": []},
-        {"clientId": []},
-        {"clientSecret": []},
-    ]
+    ways = documents()["tpp"]["paths"][path]["get"]["security"]
+
+    assert [way for way in ways if {"bearer", "dpop"} & way.keys()] == ways[:3]
+    assert ways[3:] == documents()["tpp"]["paths"]["/tpp/banks"]["get"]["security"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 from chalice.app import Response
 
@@ -13,7 +12,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import Challenge, Fault, FrontDoorError, OauthError, Refusal, TokenError
+from chalicelib.openbanking.protocol.errors import AnyOauthError, Challenge, Fault, Refusal, TokenError
 from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, error_form
 
@@ -53,11 +52,11 @@ def _oauth_status(status: int) -> int:
 
 def token_error(refusal: Refusal, request_id: str, now: int) -> TokenError:
     """The error body for a token request, including the RFC 6749 members."""
-    error = cast("OauthError", oauth_error(refusal))  # front door errors never get here
-    return {**TPP_ERRORS.body(refusal, request_id, now), "error": error, "error_description": refusal.message}
+    body = TPP_ERRORS.body(refusal, request_id, now)
+    return {**body, "error": oauth_error(refusal), "error_description": refusal.message}
 
 
-def oauth_error(refusal: Refusal) -> OauthError | FrontDoorError:
+def oauth_error(refusal: Refusal) -> AnyOauthError:
     """The RFC 6749 §5.2 error code: the refusal's own ``oauth_error``, or one derived from its fault."""
     if refusal.oauth_error is not None:
         return refusal.oauth_error

@@ -59,7 +59,7 @@ VERSION_2: Mapping[str, CodeRow] = {
     "WRONG_CREDENTIALS": CodeRow(401, "Wrong credentials"),
     "AUTHENTICATION_REQUIRED": CodeRow(401, "Authentication required"),
     "API_ACTION_DOES_NOT_EXIST": CodeRow(401, "This API action does not exist"),
-    "SSL_CREDENTIALS_NOT_FOUND": CodeRow(401, "The client certificate is missing or is not the bank's"),
+    "SSL_CREDENTIALS_NOT_FOUND": CodeRow(401, "The client certificate is missing or not accepted"),
     "REQUEST_ID_NOT_UUID": CodeRow(401, "Header X-Request-Id is not a UUID"),
 }
 
@@ -148,6 +148,7 @@ FrontDoorError = Literal[
     "unsupported_response_type", "request_not_supported", "request_uri_not_supported", "registration_not_supported"
 ]
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
+AnyOauthError = Literal[OauthError, FrontDoorError]
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope", "invalid_dpop_proof", "use_dpop_nonce"]
 """What a refusal asks for: a client secret, or an access token, possibly with an error (RFC 6750 §3.1, RFC 9449 §7)."""
 
@@ -254,7 +255,7 @@ class Error(TypedDict):
 class TokenError(Error):
     """The reason why a token request was refused, including the RFC 6749 members."""
 
-    error: OauthError
+    error: AnyOauthError
     error_description: AN[2048]
 
 
