@@ -103,8 +103,8 @@ class WebTppFlow:
     def receive_callback(self, owner: str, query: Mapping[str, str]) -> Journey | None:
         """Handle the return from the bank. Returns ``None`` if ``state`` does not belong to a journey of this user.
 
-        A code is exchanged immediately, unless the client has a secret or a key, which only the user has. Reloading the page
-        does not exchange it again.
+        A code is exchanged immediately, unless the client has a secret or a key, which only the user has. Reloading the
+        page does not exchange it again.
 
         Raises: Refusal (the code was not exchanged).
         """
