@@ -26,7 +26,8 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 TABLE = "authorizations"
 LIFETIME = 30 * 60
 KEPT = 400 * 24 * 3600
-"""Seconds for which a used state is remembered; longer than any consent lasts."""
+"""Seconds for which the state of an approved request is remembered; longer than any consent lasts."""
+KEPT_UNAPPROVED = 24 * 3600
 
 Status = Literal["open", "approved", "cancelled"]
 
@@ -179,7 +180,7 @@ class AuthorizationRequests:
             "valid_until": now + LIFETIME,
             "cancel_digest": cancel_digest,
             "cancel_sealed": self._vault.seal(cancel, _context(authorization_id)),
-            "expires_at": now + KEPT,
+            "expires_at": now + KEPT_UNAPPROVED,
         }
         try:
             self._store.put(TABLE, item, absent("authorization_id"))
@@ -194,11 +195,12 @@ class AuthorizationRequests:
 
     def update_to_approve(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
         """The conditional write that approves an open request, for the transaction that saves the consent."""
+        now = self._clock.time()
         return Update(
             TABLE,
             {"authorization_id": authorization.authorization_id},
-            set={"status": "approved", "consent_id": consent_id},
-            condition=Attr("status").eq("open") & Attr("valid_until").gt(self._clock.time()),
+            set={"status": "approved", "consent_id": consent_id, "expires_at": now + KEPT},
+            condition=Attr("status").eq("open") & Attr("valid_until").gt(now),
         )
 
     def update_to_cancel(

@@ -455,3 +455,14 @@ def test_the_metadata_document_names_the_endpoints(world: World) -> None:
     assert body["token_endpoint"] == "http://127.0.0.1:8000/tpp/token"
     assert body["revocation_endpoint"] == "http://127.0.0.1:8000/tpp/token/revoke"
     assert body["code_challenge_methods_supported"] == ["S256"]
+
+
+@VERSIONS
+def test_a_request_without_a_consent_is_forgotten_after_a_day(world: World, version: int) -> None:
+    """A state with a consent stays used for longer than the consent lasts."""
+    world.authorize(version, state="open")
+    world.approve(version, state="approved")
+
+    kept = {item["state"]: item["expires_at"] - world.clock.time() for item in world.hub.store.scan("authorizations")}
+
+    assert kept == {"open": 24 * 3600, "approved": 400 * 24 * 3600}
