@@ -124,10 +124,16 @@ def _calls_of_scope(version: Version, scope: Scope) -> str:
 def _curl_command(visit: Visit, client: Client, body: object) -> str:
     """The request as a curl command, with user input quoted for the shell."""
     quoted = json.dumps(body, indent=2).replace("'", "'\\''")
-    who = f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"
     return (
         f"curl -s {visit.website.shared.settings.public_url}/tpp/authorize \\\n"
-        f"  {who} \\\n"
+        f"  {_curl_credentials(client)} \\\n"
         f"  -H 'Content-Type: application/json' \\\n"
         f"  -d '{quoted}'"
     )
+
+
+def _curl_credentials(client: Client) -> str:
+    """The options of curl by which the client proves itself."""
+    if client.security.auth_method == "private_key_jwt":
+        return '-H "X-Client-Assertion: $CLIENT_ASSERTION"'
+    return f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"

@@ -103,8 +103,8 @@ class WebTppFlow:
     def receive_callback(self, owner: str, query: Mapping[str, str]) -> Journey | None:
         """Handle the return from the bank. Returns ``None`` if ``state`` does not belong to a journey of this user.
 
-        A code is exchanged immediately, unless the client has a secret, which only the user knows. Reloading the page
-        does not exchange it again.
+        A code is exchanged immediately, unless the client has a secret or a key, which only the user has. Reloading the
+        page does not exchange it again.
 
         Raises: Refusal (the code was not exchanged).
         """
@@ -115,7 +115,8 @@ class WebTppFlow:
         try:
             if code and journey.exchanging_since is None:
                 journey = self.journeys.record_code(journey, code)
-                if not self.clients.get(journey.client_id).has_secret:
+                client = self.clients.get(journey.client_id)
+                if not client.has_secret and not client.security.needs_key:
                     return self.exchange_code(journey, None)
             elif query.get("error") and journey.exchanging_since is None:
                 description = query.get("error_description", "")

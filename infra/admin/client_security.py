@@ -13,6 +13,7 @@ from chalicelib.foundation.crypto.signed_jwts import import_key, thumbprint
 from chalicelib.openbanking.protocol.oauth_security import AuthMethod
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.client_security import ClientSecurity
+from infra.admin.output import CommandRefused
 
 Binding = Literal["dpop", "certificate", "none"]
 Profile = Literal["fapi2", "none"]
@@ -66,7 +67,7 @@ def read_changes(
     subject: str | None,
     organization: str | None,
 ) -> dict[str, Any]:
-    """The members of ``ClientSecurity`` that the given options change. Raises: typer.BadParameter."""
+    """The members of ``ClientSecurity`` that the given options change. Raises: CommandRefused."""
     given: Mapping[str, Any] = {
         "auth_method": method,
         "require_pushed_authorization_requests": pushed,
@@ -100,15 +101,15 @@ def _key_id(key: Mapping[str, Any]) -> str:
 
 
 def _read_jwks(place: str) -> dict[str, Any]:
-    """Keys from a file, or the address where the service fetches them. Raises: typer.BadParameter."""
+    """Keys from a file, or the address where the service fetches them. Raises: CommandRefused."""
     if place.startswith(("https://", "http://")):
         return {"jwks_uri": place}
     try:
         members = jsontext.loads(Path(place).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
-        raise typer.BadParameter(f"--jwks: {place} cannot be read") from None
+        raise CommandRefused(f"{place} cannot be read") from None
     except jsontext.InvalidJson as error:
-        raise typer.BadParameter(f"--jwks: {place} is not JSON: {error}") from None
+        raise CommandRefused(f"{place} is not JSON: {error}") from None
     if not isinstance(members, dict):
-        raise typer.BadParameter(f"--jwks: {place} is not a JSON Web Key Set")
+        raise CommandRefused(f"{place} is not a JSON Web Key Set")
     return {"jwks": members}

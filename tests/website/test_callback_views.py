@@ -6,11 +6,13 @@ import base64
 import hashlib
 import html
 import re
+from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
 from chalicelib.foundation.http.outbound import TimedOut
+from tests.openbanking.key_holder import KeyHolder
 from tests.openbanking.payer import Payer
 from tests.website.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
 from tests.website.person import Person
@@ -206,6 +208,36 @@ def test_a_client_with_a_secret_is_asked_for_it(world: World, user: Person, secr
         assert user.post("/authorize/callback", state=state, action=action, client_secret=secret).status == 303
         user.follow()
     assert "The consent has ended" in user.text
+
+
+@pytest.mark.parametrize(
+    "security",
+    [{"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}, {"dpop_bound_access_tokens": True}],
+    ids=["a key", "bound tokens"],
+)
+def test_a_code_of_a_client_with_a_key_is_shown_for_its_application(
+    world: World, user: Person, client_id: str, security: dict[str, Any]
+) -> None:
+    world.hub.openbanking.clients.update(client_id, security=security)
+
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+
+    assert "which only your application has" in user.text
+    assert "Callback parameters" in user.text
+    assert 'value="exchange"' not in user.text
+
+
+def test_a_client_with_a_key_gets_no_secret(world: World, user: Person, client_id: str) -> None:
+    world.hub.openbanking.clients.update(
+        client_id, security={"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}
+    )
+
+    user.get(f"/clients/{client_id}")
+
+    assert "private_key_jwt" in user.text
+    assert 'value="rotate-secret"' not in user.text
 
 
 def test_the_token_is_offered_to_the_api_screens(world: World, user: Person, client_id: str) -> None:

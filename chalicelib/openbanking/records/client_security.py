@@ -98,6 +98,11 @@ class ClientSecurity:
         return self.dpop_bound_access_tokens or (self.is_fapi2 and not self.tls_client_certificate_bound_access_tokens)
 
     @property
+    def needs_key(self) -> bool:
+        """Whether tokens cannot be had without a private key of the client, which only its application has."""
+        return self.uses_key or self.needs_certificate or self.requires_bound_tokens
+
+    @property
     def requires_bound_tokens(self) -> bool:
         return self.requires_proof or self.tls_client_certificate_bound_access_tokens
 

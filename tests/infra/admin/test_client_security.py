@@ -84,7 +84,7 @@ def test_settings_are_changed_one_by_one(owner: str, jwks: str) -> None:
         assert done("clients", "update", client_id, *options)["client"].get(member) == value
     changes = done("clients", "show", client_id)["history"]
     assert len(changes) == 9
-    assert "key-1" in run("clients", "show", client_id).stdout
+    assert "security profile: fapi2" in run("clients", "show", client_id).stdout
 
 
 def test_a_method_with_a_secret_prints_it_once(owner: str, jwks: str) -> None:
