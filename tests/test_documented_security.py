@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+import requests
+from urllib3 import HTTPResponse
 
 from chalicelib.openbanking.oauth import key_sets
 from chalicelib.openbanking.protocol import oauth_security
@@ -14,7 +17,7 @@ from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.psd2_certificates import ROLES_BY_SERVICE
 from chalicelib.openbanking.records.authorization_requests import LIFETIME
 from infra.docs.fapi_clauses import PARTS, Clause
-from tests.documents import CLIENT_SECURITY, DOCUMENTS, ROOT, named, rows, section
+from tests.documents import CLIENT_SECURITY, DOCUMENTS, ROOT, blocks, named, rows, section
 
 CLAUSES = [clause for part in PARTS for clause in part.clauses]
 ALL = " ".join(CLIENT_SECURITY.split())
@@ -48,7 +51,7 @@ def test_every_clause_for_servers_is_listed() -> None:
     "words",
     [
         f"At most {oauth_security.ASSERTION_SECONDS} s ahead, and at most {oauth_security.PAST_SECONDS} s past",
-        f"at most {oauth_security.PROOF_SECONDS} s old",
+        f"Less than {oauth_security.PROOF_SECONDS} s old",
         f"{oauth_security.FUTURE_SECONDS} s are accepted",
         f"`request_uri` | {oauth_security.REQUEST_URI_SECONDS} s until",
         f"{oauth_security.CODE_SECONDS} s in every stage",
@@ -60,6 +63,18 @@ def test_every_clause_for_servers_is_listed() -> None:
 )
 def test_the_numbers_of_client_security_are_the_codes(words: str) -> None:
     assert words in ALL
+
+
+def test_a_client_that_renames_the_challenge_back_finds_it() -> None:
+    (example,) = blocks(CLIENT_SECURITY, "python")
+    names: dict[str, Any] = {}
+    exec(compile(example, "docs/concepts/client-security.md", "exec"), names)  # noqa: S102 - our own document
+    request = requests.Request("GET", "https://causeway.example/tpp/consent").prepare()
+    renamed = {"x-amzn-remapped-www-authenticate": 'DPoP error="use_dpop_nonce"'}
+
+    response = names["RestoredChallenge"]().build_response(request, HTTPResponse(headers=renamed, status=401))
+
+    assert response.headers["WWW-Authenticate"] == 'DPoP error="use_dpop_nonce"'
 
 
 def test_the_roles_of_psd2_certificates_are_the_codes() -> None:
