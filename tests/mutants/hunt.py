@@ -12,7 +12,7 @@ from pathlib import Path
 from infra.local.stackfile import ROOT
 from tests.mutants.drawing import Mutant
 
-UNIT = "not faults and not pages and not rehearsal and not e2e and not dynamodb"
+UNIT = "not faults and not pages and not rehearsal and not e2e"
 SECONDS = 1200
 """A mutant on which the tests take longer has made something endless: it was noticed."""
 
