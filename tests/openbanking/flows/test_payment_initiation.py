@@ -17,6 +17,7 @@ from chalicelib.foundation.http.outbound import (
     ResponseTooLarge,
     TimedOut,
 )
+from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.payer import KINDS, PATHS, REFUSAL, VERSIONS, WEBHOOKS, Payer, order, taken
 from tests.world import World
 
@@ -587,3 +588,10 @@ def test_a_request_id_reaches_the_bank(world: World) -> None:
     )
 
     assert payer.side.received[0].headers["X-Request-Id"] == request_id
+
+
+@pytest.mark.parametrize("kind", ["single", "direct"])
+def test_a_payment_that_is_answered_later_is_queued_at_once(world: World, kind: str) -> None:
+    request_id = LaterPayer(world, 1, kind).order()
+
+    assert world.queued() == [request_id]
