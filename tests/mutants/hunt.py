@@ -64,7 +64,7 @@ class Hunt:
         if result.returncode in (0, _NONE_COLLECTED):
             return None
         found = _FAILED.search(result.stdout)
-        return found[1] if found else result.stdout.strip().rpartition("\n")[2]
+        return found[1] if found else result.stdout.strip().rpartition("\n")[2] or "the tests could not be collected"
 
     def _write(self, file: Path, code: str) -> None:
         """Write a module and forget its compiled form, whose age and size could be those of another mutant."""
