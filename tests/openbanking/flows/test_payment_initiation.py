@@ -17,6 +17,7 @@ from chalicelib.foundation.http.outbound import (
     ResponseTooLarge,
     TimedOut,
 )
+from chalicelib.openbanking.records.consents import consent_key
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.payer import KINDS, PATHS, REFUSAL, VERSIONS, WEBHOOKS, Payer, order, taken
 from tests.world import World
@@ -443,6 +444,20 @@ def test_a_payment_goes_on_when_its_beginning_was_written_and_only_then(
     assert first.status == (200 if applied else 500)
     assert payer.pay(key).status == (401 if applied and key is None else 200)
     assert payer.calls == 1
+
+
+@pytest.mark.parametrize("other", ["0", "~"])
+def test_a_payment_does_not_go_on_when_another_attempt_spent_the_consent(world: World, other: str) -> None:
+    """``other`` is the other attempt, whose name comes before or after all that are drawn."""
+    payer = Payer(world, 1, consent_type="one_time")
+    key = consent_key(world.tpp("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"])
+
+    def spend() -> None:
+        world.hub.store.update(*key, set={"status": "spent", "spent_by": other})
+
+    with world.answer_lost("transact", applied=False), world.meanwhile("get", spend):
+        assert payer.pay().status == 500
+    assert payer.calls == 0
 
 
 def test_an_outcome_that_cannot_be_sealed_does_not_lose_the_payment(
