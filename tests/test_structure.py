@@ -50,6 +50,13 @@ ROOMS_BELOW = {
 """The rooms, and which others each may import."""
 
 
+COLLECTING = {
+    *("Histogram", "CallCounts", "Latencies", "HourlyCounters", "CurrentCall", "_Times", "CounterBuffer"),
+    *("_Run", "LedgerReader", "_Queue", "RequestContext", "_Circuit", "CapturedHeaders", "_Cached"),
+}
+"""The dataclasses that change: they count, cache or collect."""
+
+
 def layer(module: str) -> int:
     """How high a module stands: it imports nothing that stands higher."""
     if matches(module, FOUNDATION):
@@ -235,6 +242,23 @@ def test_what_is_deployed_generates_the_methods_of_dataclasses_lazily() -> None:
     found = [path for path in (ROOT / "chalicelib").rglob("*.py") if eager.search(path.read_text(encoding="utf-8"))]
 
     assert [path.stem for path in found] == ["lazy_dataclasses"]
+
+
+def test_no_other_dataclass_can_be_changed_than_those_that_collect_something() -> None:
+    """Caches hand the same records and decisions to many requests."""
+    found = {
+        each.name
+        for module in MODULES
+        for each in ast.walk(tree(module))
+        if isinstance(each, ast.ClassDef) and any(map(leaves_open, each.decorator_list))
+    }
+
+    assert found == COLLECTING
+
+
+def leaves_open(decorator: ast.expr) -> bool:
+    """Whether a decorator makes a dataclass that can be changed."""
+    return "dataclass" in ast.unparse(decorator) and "frozen=True" not in ast.unparse(decorator)
 
 
 def test_what_is_deployed_does_not_need_what_is_not() -> None:

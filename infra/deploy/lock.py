@@ -7,8 +7,10 @@ This command updates them.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,13 +63,26 @@ def _pins(text: str) -> Iterator[Pin]:
 
 
 def write(folder: Path = ROOT) -> None:
-    """Write both locks with the newest versions that the ``.in`` files allow. Raises: LockFailed."""
-    _compile(folder, RUNTIME)
-    _compile(folder, DEVELOPMENT, "--constraints", f"{RUNTIME}.txt")
+    """Write both locks with the newest versions that the ``.in`` files allow, or none of them.
+
+    The development lock comes first, because its requirements include those of the service: a version that satisfies
+    the tools is then deployed as it was tested.
+
+    Raises:
+        LockFailed: uv found no solution; both locks stay as they were.
+    """
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".lock-") as name:
+        place = Path(name)
+        for each in (RUNTIME, DEVELOPMENT):
+            shutil.copy(folder / f"{each}.in", place)
+        _compile(place, DEVELOPMENT)
+        _compile(place, RUNTIME, "--constraints", f"{DEVELOPMENT}.txt")
+        for each in (RUNTIME, DEVELOPMENT):
+            (place / f"{each}.txt").replace(folder / f"{each}.txt")
 
 
 def _compile(folder: Path, name: str, *options: str) -> None:
-    target = ["--output-file", f"{name}.txt", "--custom-compile-command", "make lock", "--upgrade", "--quiet"]
+    target = ["--output-file", f"{name}.txt", "--custom-compile-command", "make lock", "--quiet"]
     rules = ["--generate-hashes", "--universal", "--python-version", OLDEST]
     done = subprocess.run(
         [sys.executable, "-m", "uv", "pip", "compile", *rules, *target, *options, f"{name}.in"],

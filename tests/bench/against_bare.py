@@ -125,20 +125,20 @@ class Speed:
         return f"{self.ours:5.1f} a second, {self.ratio:.2f} of the bare script's {self.bare:5.1f}"
 
 
-def speed(ours: Make, bare: Make, places: Sequence[int], clients: int, rounds: int = ROUNDS) -> Speed:
-    """Both in turns, so that the machine's moods hit both."""
-    pairs = [(_made(bare, places, clients), _made(ours, places, clients)) for _ in range(rounds)]
-    each_took = SECONDS * rounds
+def speed(ours: Make, bare: Make, places: Sequence[int], clients: int, seconds: float = SECONDS) -> Speed:
+    """Both in turns of so many seconds, so that the machine's moods hit both."""
+    pairs = [(_made(bare, places, clients, seconds), _made(ours, places, clients, seconds)) for _ in range(ROUNDS)]
+    each_took = seconds * ROUNDS
     return Speed(sum(first for first, _ in pairs) / each_took, sum(second for _, second in pairs) / each_took)
 
 
-def _made(make: Make, places: Sequence[int], clients: int) -> int:
+def _made(make: Make, places: Sequence[int], clients: int, seconds: float) -> int:
     """How many requests were answered in time, by clients that go from record to record."""
     barrier = threading.Barrier(clients)
 
     def play(client: int) -> int:
         barrier.wait()
-        made, until = 0, time.perf_counter() + SECONDS
+        made, until = 0, time.perf_counter() + seconds
         for place in itertools.count(client, clients):
             came_about = make(places[place % len(places)])
             if time.perf_counter() > until:

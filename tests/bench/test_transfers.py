@@ -31,6 +31,6 @@ def test_transfers_have_at_least_0_7_times_the_bare_scripts_speed(world: World) 
     ours = Transfers(world.hub, world.card_credentials)
     script, places = bare(BareTransfer, world.hub), [ours.address() for _ in range(8)]
 
-    measured = (speed(ours, script, places, clients=1) for _ in range(8))  # another program's moods are no reason
+    measured = (speed(ours, script, places, 1, seconds=1) for _ in range(8))  # another program's moods are no reason
 
     assert any(each.ratio >= GOAL for each in measured)

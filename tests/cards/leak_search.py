@@ -30,6 +30,7 @@ _SAID = re.compile(
 _SHORT = re.compile(r"(?<![0-9A-Za-z])(?<![0-9]\.)[0-9]{3,6}(?![0-9A-Za-z])(?!\.[0-9])")
 _ISO_1 = re.compile("(?<![0-9A-F])14([0-9]{4})[0-9A-F]{10}(?![0-9A-F])")
 _ISO_3 = re.compile("(?=(34[0-9A-F]{14}))")
+_FILLING = frozenset("ABCDEF")
 _LENGTHS_OF = {"pin": 4, "cvc2": 3, "validation_value": 6}
 _SEPARATOR = re.compile("(?<=[0-9])[ -](?=[0-9])")
 _TYPES = frozenset({"S", "N", "B", "BOOL", "M", "L", "SS", "NS", "BS", "NULL"})
@@ -203,15 +204,23 @@ def _said(written: Written, seen: Seen) -> Iterator[Leak]:
 
 def _random_blocks(written: Written, seen: Seen) -> Iterator[Leak]:
     """PIN blocks of the formats 1 and 3 of ISO 9564, which are filled with random digits."""
-    pins, pairs = seen.fields["pin"], list(seen.pairs())
+    pins = seen.fields["pin"]
     if not pins:
         return
-    found = {match for match in _ISO_3.findall(written.whole["upper"]) if _is_iso_3(match, pairs)}
+    found = set(_iso_3_blocks(written.whole["upper"], seen.pairs()))
     if len(pins) <= FEW:
         found |= {match[0] for match in _ISO_1.finditer(written.whole["upper"]) if match[1] in pins}
     yield from (Leak("PIN block", place) for place, text in written.pieces for block in found if block in text.upper())
 
 
-def _is_iso_3(block: str, pairs: list[tuple[str, str]]) -> bool:
-    number = int(block, 16)
-    return any(re.fullmatch(f"34{pin}[A-F]{{10}}", f"{number ^ account_part(pan):X}") for pan, pin in pairs)
+def _iso_3_blocks(text: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The blocks of format 3 in a text, which begin with the first half of a PIN in clear."""
+    cards: dict[str, list[tuple[int, str]]] = {}
+    for pan, pin in pairs:
+        cards.setdefault(f"34{pin[:2]}", []).append((account_part(pan), pin[2:]))
+    for block in set(_ISO_3.findall(text)):
+        number = int(block[4:], 16)
+        for part, rest in cards.get(block[:4], ()):
+            clear = f"{number ^ part:012X}"
+            if clear.startswith(rest) and _FILLING.issuperset(clear[2:]):
+                yield block

@@ -21,6 +21,12 @@ def name() -> str:
     return f"bank#{new_id()}"
 
 
+@pytest.fixture
+def without_sleep(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits for a slot take no time."""
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+
+
 def fill(world: World, worker: Worker, name: str) -> None:
     """Have as many attempts under way as the receiver may have."""
     for _ in range(SLOTS):
@@ -48,7 +54,7 @@ def test_other_receivers_are_not_concerned(world: World, worker: Worker, receive
     assert world.delivery(other).state == "delivered"
 
 
-@pytest.mark.usefixtures("exact")
+@pytest.mark.usefixtures("exact", "without_sleep")
 def test_a_busy_receivers_delivery_is_put_off_without_counting_and_comes_in_the_end(
     world: World, worker: Worker, receiver: Receiver, name: str
 ) -> None:
@@ -67,7 +73,7 @@ def test_a_busy_receivers_delivery_is_put_off_without_counting_and_comes_in_the_
     assert (world.delivery(waiting).state, world.delivery(waiting).attempts) == ("delivered", 1)
 
 
-@pytest.mark.usefixtures("exact")
+@pytest.mark.usefixtures("exact", "without_sleep")
 def test_the_longer_a_delivery_waits_for_a_busy_receiver_the_more_seldom_it_tries(
     world: World, worker: Worker, name: str
 ) -> None:

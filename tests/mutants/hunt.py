@@ -12,9 +12,10 @@ from pathlib import Path
 from infra.local.stackfile import ROOT
 from tests.mutants.drawing import Mutant
 
-UNIT = "not faults and not pages and not rehearsal and not e2e and not dynamodb"
+UNIT = "not faults and not pages and not rehearsal and not e2e"
 SECONDS = 1200
-"""A mutant on which the tests take longer has made something endless: it was noticed."""
+OWN_SECONDS = 300
+"""A mutant on which all tests, or those of its module, take longer has made something endless: it was noticed."""
 
 _LEFT_OUT = shutil.ignore_patterns(".git", ".local", ".venv", "build", "*_cache", ".hypothesis", "__pycache__")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -52,17 +53,18 @@ class Hunt:
 
     def _failure(self, tests: list[str]) -> str | None:
         """The first test that fails; ``None`` if all pass."""
+        seconds = OWN_SECONDS if all(test.endswith(".py") for test in tests) else SECONDS
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", UNIT, *tests]
         try:
             result = subprocess.run(
-                command, cwd=self._root, capture_output=True, text=True, check=False, timeout=SECONDS
+                command, cwd=self._root, capture_output=True, text=True, check=False, timeout=seconds
             )
         except subprocess.TimeoutExpired:
             return "it never ended"
         if result.returncode in (0, _NONE_COLLECTED):
             return None
         found = _FAILED.search(result.stdout)
-        return found[1] if found else result.stdout.strip().rpartition("\n")[2]
+        return found[1] if found else result.stdout.strip().rpartition("\n")[2] or "the tests could not be collected"
 
     def _write(self, file: Path, code: str) -> None:
         """Write a module and forget its compiled form, whose age and size could be those of another mutant."""

@@ -154,7 +154,7 @@ def _choose_price(
         raise Refused(Status.CURRENCY_NOT_SUPPORTED, "there is no exchange rate to the account's currency") from None
     if price is None:
         raise refused_field("amount", "required", "is required: the fee code has no fixed price")
-    if price.holder_amount <= 0:
+    if not price.holder_amount:
         raise refused_field("amount", "value", "must not convert to zero in the account's currency")
     return price
 

@@ -123,7 +123,7 @@ def count_movement(
     currency: int,
     now: int,
     *,
-    forced: bool = False,
+    forced: bool,
     further: int | None = None,
 ) -> tuple[Windows, list[WindowUsage]]:
     """Count a movement of ``amount`` in ``currency``. Returns the updated windows and the movement's counts.

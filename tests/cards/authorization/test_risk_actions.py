@@ -81,6 +81,19 @@ def test_an_action_has_its_effect_and_no_other(issuer: Scene, mcc: str, action: 
     assert authorizes(user) == ([answer["authorize_id"]] if approved else [])
 
 
+def test_a_transaction_says_what_fired_when_it_was_authorized(issuer: Scene) -> None:
+    user = watched(issuer)
+    mcc = next(mcc for mcc, action in OF_MCC.items() if action == SUSPICIOUS)
+    authorized = user.asked(10_00, mcc=mcc)
+
+    user.clears(authorized["trans_link"], 10_00)
+
+    [row] = user.shown()
+    assert flagged({"risk_actions": [row["network"]["risk_actions"]]}) == [SUSPICIOUS]
+    assert row["network"]["suspicious"] == 1
+    assert row["network"]["risk_rule_ids"] == messages(user)[0]["risk_rule_ids"]
+
+
 def test_what_has_put_a_card_at_risk_or_suspended_an_account_holds_for_the_next(issuer: Scene) -> None:
     card, account = watched(issuer), watched(issuer)
 

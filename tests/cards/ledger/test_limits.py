@@ -327,7 +327,7 @@ def test_money_in_is_counted_apart_from_money_out() -> None:
 def test_without_a_group_nothing_is_limited() -> None:
     owner = Owner()
 
-    assert count_movement(owner.catalogue, None, {}, PURCHASE, LARGE, EUR, NOON) == ({}, [])
+    assert count_movement(owner.catalogue, None, {}, PURCHASE, LARGE, EUR, NOON, forced=False) == ({}, [])
     assert list_left(None, {}, NOON) == []
 
 

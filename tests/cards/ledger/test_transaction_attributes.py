@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.ledger.posting_context import PostingContext
 from chalicelib.cards.ledger.transaction_attributes import (
     TransactionAttributes,
     in_category,
@@ -251,3 +254,17 @@ def test_money_that_comes_in_is_no_debit_of_any_class(transaction_type: int) -> 
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
 def test_a_fee_or_a_rule_for_any_type_is_for_money_that_comes_in_too(matches: Any, transaction_type: int) -> None:
     assert matches(replace(FACTS, transaction_type=transaction_type), transaction_type=ANY_TYPE)
+
+
+@pytest.mark.parametrize("country", [FR, None])
+def test_the_attributes_of_an_external_payment_name_the_holders_country(country: int | None) -> None:
+    common: dict[str, Any] = {"id": 7, "manager_id": 3, "access_level": 500}
+    details = {} if country is None else {"country_ison": country}
+    groups: dict[str, Any] = {"program_id": 501, "fee_group_id": 301, "risk_group_id": 401}
+    account = Account(updated_at=1, holder_id=7, status="A", currency=EUR, **groups, **common)
+    context = PostingContext(CATALOGUE, account, Holder(holder_type=1, details=details, **common), None, ())
+
+    facts = context.attributes(70, EUR, DE)
+
+    assert (facts.country, facts.holder_country) == (DE, country)
+    assert replace(context, holder=None).attributes(70, EUR, DE).holder_country is None

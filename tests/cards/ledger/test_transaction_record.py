@@ -55,6 +55,12 @@ def test_a_transaction_is_a_row_of_its_account_and_an_item_of_its_own() -> None:
     }
 
 
+def test_without_a_conversion_both_rates_are_one() -> None:
+    row, _ = put_transaction(fee(), account(), AT, "W1")
+
+    assert (row.item["base_rate"], row.item["holder_rate"]) == (1, 1)
+
+
 def test_in_a_cards_lists_it_is_the_same_row_by_card_and_by_card_and_account() -> None:
     row, *copies, pointer = put_transaction(fee(card_id=5, authorization_id=17), account(), AT, "W1", by_card=True)
 

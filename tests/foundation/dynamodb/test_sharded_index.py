@@ -61,6 +61,16 @@ def test_rows_come_in_order_of_time_from_all_shards(world: World, owner: str) ->
     assert len({found["delivery_id"] for found in rows}) == COUNT
 
 
+def test_stored_rows_are_found_in_each_of_the_eight_shards(world: World) -> None:
+    """The number of shards is in stored items: with fewer, some would never be found again."""
+    owner, client = new_id(), world.hub.store._client
+    for shard in range(8):
+        stored = row({"id": new_id(), "owner": owner, "time": shard}) | {INDEX.partition: {"S": f"{owner}#{shard}"}}
+        client.put_item(TableName=f"{world.hub.settings.prefix}-{INDEX.table}", Item=stored)
+
+    assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT)) == list(range(8))
+
+
 def test_a_time_span_has_both_its_ends(world: World, owner: str) -> None:
     assert times(INDEX.rows(world.hub.store, owner=owner, since=3, until=7)) == [3, 4, 5, 6, 7]
 

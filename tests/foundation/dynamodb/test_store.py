@@ -672,7 +672,9 @@ def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
     found = {item["email"] for item in Store(Pages(), PREFIX).scan("users")}
 
     assert ids <= found
-    assert len([name for name, _ in client.calls if name == "scan"]) >= 3
+    scans = [request for name, request in client.calls if name == "scan"]
+    assert len(scans) >= 3
+    assert all(request["ConsistentRead"] for request in scans)
 
 
 def test_all_rows_of_a_partition_come_page_after_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -66,9 +69,85 @@ def test_of_two_versions_the_one_for_this_python_is_read(tmp_path: Path) -> None
     assert lock.read(file)["sample"].version == "1"
 
 
-def test_a_requirement_that_cannot_be_locked_is_told(tmp_path: Path) -> None:
-    (tmp_path / f"{lock.RUNTIME}.in").write_text("a package\n", "utf-8")
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All distributions that uv finds: ``service`` 1, which needs ``shared``, and two versions of ``shared``."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    for name, version, needs in (("service", 1, "Requires-Dist: shared\n"), ("shared", 1, ""), ("shared", 2, "")):
+        metadata = f"{name}-{version}.dist-info"
+        with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(f"{metadata}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
+            wheel.writestr(f"{metadata}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{metadata}/RECORD", "")
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
 
-    with pytest.raises(LockFailed, match=r"uv could not lock requirements\.in"):
-        lock.write(tmp_path)
-    assert not (tmp_path / f"{lock.RUNTIME}.txt").exists()
+
+def requirements(folder: Path, runtime: str, development: str) -> Path:
+    """A project with these requirements, in ``folder``."""
+    project = folder / "project"
+    project.mkdir()
+    (project / f"{lock.RUNTIME}.in").write_text(f"{runtime}\n", "utf-8")
+    (project / f"{lock.DEVELOPMENT}.in").write_text(f"-r {lock.RUNTIME}.in\n{development}\n", "utf-8")
+    return project
+
+
+@pytest.mark.usefixtures("index")
+def test_a_version_that_development_requires_is_deployed_too(tmp_path: Path) -> None:
+    project = requirements(tmp_path, "service==1", "shared==1")
+
+    lock.write(project)
+
+    runtime, development = (lock.read(project / f"{name}.txt") for name in LOCKS)
+    assert {name: pin.version for name, pin in runtime.items()} == {"service": "1", "shared": "1"}
+    assert development == runtime
+
+
+@pytest.mark.usefixtures("index")
+def test_versions_are_the_newest_that_the_requirements_allow(tmp_path: Path) -> None:
+    project = requirements(tmp_path, "service==1", "")
+    lock.write(project)
+    (project / f"{lock.RUNTIME}.txt").write_text("shared==1\n", "utf-8")
+    (project / f"{lock.DEVELOPMENT}.txt").write_text("shared==1\n", "utf-8")
+
+    lock.write(project)
+
+    assert [lock.read(project / f"{name}.txt")["shared"].version for name in LOCKS] == ["2", "2"]
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.parametrize(
+    ("runtime", "development"), [("service==1", "shared==3"), ("service==1\nunknown==1", ""), ("a package", "")]
+)
+def test_both_locks_stay_as_they_were_if_requirements_have_no_solution(
+    tmp_path: Path, runtime: str, development: str
+) -> None:
+    project = requirements(tmp_path, runtime, development)
+    for name in LOCKS:
+        (project / f"{name}.txt").write_text("as it was\n", "utf-8")
+
+    with pytest.raises(LockFailed, match=r"uv could not lock requirements-dev\.in"):
+        lock.write(project)
+
+    assert [(project / f"{name}.txt").read_text("utf-8") for name in LOCKS] == ["as it was\n"] * 2
+
+
+@pytest.mark.usefixtures("index")
+def test_both_locks_stay_as_they_were_if_only_the_second_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = requirements(tmp_path, "service==1", "shared==1")
+    for name in LOCKS:
+        (project / f"{name}.txt").write_text("as it was\n", "utf-8")
+    runs, run = [], subprocess.run
+
+    def stop_second(*arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]:
+        runs.append(arguments)
+        return (
+            run(*arguments, **options) if len(runs) == 1 else subprocess.CompletedProcess([], 1, "", "uv was stopped")
+        )
+
+    monkeypatch.setattr(subprocess, "run", stop_second)
+    with pytest.raises(LockFailed, match="uv was stopped"):
+        lock.write(project)
+
+    assert [(project / f"{name}.txt").read_text("utf-8") for name in LOCKS] == ["as it was\n"] * 2

@@ -17,6 +17,8 @@ from chalicelib.foundation.http.outbound import (
     ResponseTooLarge,
     TimedOut,
 )
+from chalicelib.openbanking.records.consents import consent_key
+from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.payer import KINDS, PATHS, REFUSAL, VERSIONS, WEBHOOKS, Payer, order, taken
 from tests.world import World
 
@@ -354,12 +356,15 @@ def test_a_consent_that_was_revoked_meanwhile_is_not_given_back(world: World) ->
     assert payer.pay("key-2").status == 401
 
 
-def test_an_answer_too_long_to_keep_is_a_failure_of_the_bank(world: World) -> None:
+@pytest.mark.parametrize(("length", "status"), [(300_000, 200), (300_001, 502)])
+def test_an_answer_too_long_to_keep_is_a_failure_of_the_bank(world: World, length: int, status: int) -> None:
     payer = Payer(world, 1)
-    payer.bank_does(taken(1) | {"extra": "x" * 300_001})
+    answer = {"payment_id": "P-1", "confirmation_url": "https://bank.example/confirm", "extra": ""}
+    answer["extra"] = "x" * (length - len(jsontext.dumps(answer)))
+    payer.bank_does(answer | {"status": "success"})
 
-    assert payer.pay("key-1").status == 502
-    assert payer.pay("key-1").status == 502
+    assert payer.pay("key-1").status == status
+    assert payer.pay("key-1").status == status
     assert payer.calls == 1
 
 
@@ -439,6 +444,20 @@ def test_a_payment_goes_on_when_its_beginning_was_written_and_only_then(
     assert first.status == (200 if applied else 500)
     assert payer.pay(key).status == (401 if applied and key is None else 200)
     assert payer.calls == 1
+
+
+@pytest.mark.parametrize("other", ["0", "~"])
+def test_a_payment_does_not_go_on_when_another_attempt_spent_the_consent(world: World, other: str) -> None:
+    """``other`` is the other attempt, whose name comes before or after all that are drawn."""
+    payer = Payer(world, 1, consent_type="one_time")
+    key = consent_key(world.tpp("GET", "/tpp/consent", bearer=payer.bearer).body["consent_id"])
+
+    def spend() -> None:
+        world.hub.store.update(*key, set={"status": "spent", "spent_by": other})
+
+    with world.answer_lost("transact", applied=False), world.meanwhile("get", spend):
+        assert payer.pay().status == 500
+    assert payer.calls == 0
 
 
 def test_an_outcome_that_cannot_be_sealed_does_not_lose_the_payment(
@@ -587,3 +606,10 @@ def test_a_request_id_reaches_the_bank(world: World) -> None:
     )
 
     assert payer.side.received[0].headers["X-Request-Id"] == request_id
+
+
+@pytest.mark.parametrize("kind", ["single", "direct"])
+def test_a_payment_that_is_answered_later_is_queued_at_once(world: World, kind: str) -> None:
+    request_id = LaterPayer(world, 1, kind).order()
+
+    assert world.queued() == [request_id]

@@ -228,6 +228,18 @@ def test_a_report_that_says_nothing_new_leaves_no_trace(world: World) -> None:
     assert [entry.status for entry in recorded(payer).history] == [1, 0]
 
 
+@VERSIONS
+def test_the_event_of_a_reported_status_is_queued_at_once(world: World, version: int) -> None:
+    world.wants_events()
+    payer = Payer(world, version, "direct")
+    payer.pay()
+    world.queued()
+
+    payer.report(4)
+
+    assert world.queued() == [event.delivery_id for event in world.recorded("event")] != []
+
+
 def test_a_repeated_report_gets_its_answer_again(world: World) -> None:
     payer = Payer(world, 1)
     payer.pay()
@@ -251,6 +263,17 @@ def test_two_reports_at_once_are_both_kept(world: World) -> None:
         assert payer.report("ACTC").status == 200
 
     assert [entry.status for entry in recorded(payer).history] == ["RCVD", "ACSP", "ACTC"]
+
+
+@VERSIONS
+def test_the_event_of_an_early_report_is_queued_with_the_banks_answer(world: World, version: int) -> None:
+    world.wants_events()
+    payer = Payer(world, version, "direct")
+    payer.report(4)
+
+    payer.pay()
+
+    assert world.queued() == [event.delivery_id for event in world.recorded("event")] != []
 
 
 @VERSIONS

@@ -132,6 +132,16 @@ def test_another_clients_code_is_refused_and_not_burnt(world: World) -> None:
     assert world.tpp("POST", "/tpp/token", {"code": code}).status == 200
 
 
+def test_another_clients_refresh_token_is_refused_and_still_refreshes(world: World) -> None:
+    refresh = {"refresh_token": world.tokens(1)["refresh_token"]}
+    other = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+
+    stolen = world.tpp("POST", "/tpp/token", refresh, client_id=other.client_id)
+
+    assert (stolen.status, stolen.body["error"]) == (400, "invalid_grant")
+    assert world.tpp("POST", "/tpp/token", refresh).status == 200
+
+
 @VERSIONS
 def test_a_refresh_token_rotates(world: World, version: int) -> None:
     first = world.tokens(version)
