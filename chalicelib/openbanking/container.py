@@ -105,10 +105,11 @@ class OpenBankingContainer:
         from chalicelib.openbanking.oauth.private_key_jwt import ClientAssertions
         from chalicelib.openbanking.records.single_use import SingleUses
 
-        clock = self.shared.clock
+        clock, settings = self.shared.clock, self.shared.settings
+        token_endpoints = [f"{base}/tpp/token" for base in (settings.public_url, settings.mtls_url) if base]
         key_sets = KeySets(self.shared.outbound, clock)
         return CredentialChecks(
-            ClientAssertions(key_sets, clock, self.shared.settings.public_url),
+            ClientAssertions(key_sets, clock, settings.public_url, token_endpoints),
             DpopProofs(self.dpop_nonces, clock),
             SingleUses(self.shared.store),
             lambda: self.shared.tpp_authorities,

@@ -147,7 +147,7 @@ PARTS: Sequence[Part] = (
                 "`aud` of an assertion is the issuer, as one string",
                 "Neither a list nor the endpoint's address is accepted",
                 (
-                    f"{_JWT}::test_the_called_endpoint_is_an_audience_outside_the_profile_only",
+                    f"{_JWT}::test_called_and_token_endpoint_are_audiences_outside_the_profile_only",
                     f"{_JWT}::test_an_assertion_with_a_wrong_claim_is_refused",
                 ),
             ),

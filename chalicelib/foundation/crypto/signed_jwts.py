@@ -34,6 +34,10 @@ class InvalidKeySet(ValueError):
     """A key set that cannot be used; the message gives the reason."""
 
 
+class PrivateKeyPublished(InvalidKeySet):
+    """A key set has a private key, which is public from then on."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnverifiedJwt:
     """A token's header and claims; nothing proves yet who made them."""
@@ -95,13 +99,14 @@ def import_key(members: Mapping[str, Any]) -> Key:
     if kind not in ("RSA", *_CURVES):
         raise InvalidKeySet("a key must be of type RSA, EC or OKP")
     if "d" in members:
-        raise InvalidKeySet("a key is private: pass public keys only")
+        raise PrivateKeyPublished("a key is private: pass public keys only")
     if kind in _CURVES and members.get("crv") != _CURVES[kind]:
         raise InvalidKeySet(f"a key of type {kind} must be on the curve {_CURVES[kind]}")
     if kind == "RSA" and _count_bits(members.get("n")) < _RSA_BITS:
         raise InvalidKeySet(f"an RSA key must have at least {_RSA_BITS} bits")
+    named = {name: value for name, value in members.items() if name != "alg" or kind != "OKP"}
     try:
-        key = jwk.import_key(dict(members))
+        key = jwk.import_key(named)  # Ed25519 has two names as an algorithm: EdDSA and, since RFC 9864, Ed25519
         key.thumbprint()  # parses the key
     except (JoseError, ValueError, TypeError, KeyError):
         raise InvalidKeySet("a key is not a JSON Web Key") from None
@@ -109,20 +114,35 @@ def import_key(members: Mapping[str, Any]) -> Key:
 
 
 def import_key_set(members: object) -> list[Key]:
-    """The public keys of a JSON Web Key Set that verify signatures; others, such as those for encryption, are left out.
+    """The public keys of a JSON Web Key Set that verify signatures. Keys of other types or uses are left out.
+
+    A client may publish them for others (RFC 7517 §5).
 
     Raises:
-        InvalidKeySet: it has no usable key, or a key that must not be used.
+        InvalidKeySet: it has no usable key, or a private one.
     """
     listed = members.get("keys") if isinstance(members, dict) else None
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         raise InvalidKeySet("a key set is an object with the member keys, a list of keys")
     if len(listed) > MOST_KEYS:
         raise InvalidKeySet(f"a key set must not have more than {MOST_KEYS} keys")
-    keys = [import_key(each) for each in listed if each.get("use", "sig") == "sig"]
+    keys, reasons = _import_usable([each for each in listed if each.get("use", "sig") == "sig"])
     if not keys:
-        raise InvalidKeySet("a key set must have a key that verifies signatures")
+        raise InvalidKeySet(reasons[0] if reasons else "a key set must have a key that verifies signatures")
     return keys
+
+
+def _import_usable(listed: Sequence[Mapping[str, Any]]) -> tuple[list[Key], list[str]]:
+    """The usable keys, and why the others are not. Raises: PrivateKeyPublished."""
+    keys, reasons = [], []
+    for members in listed:
+        try:
+            keys.append(import_key(members))
+        except PrivateKeyPublished:
+            raise
+        except InvalidKeySet as error:
+            reasons.append(str(error))
+    return keys, reasons
 
 
 def thumbprint(key: Key) -> str:

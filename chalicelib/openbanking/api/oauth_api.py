@@ -127,6 +127,8 @@ def _read_request(query: Mapping[str, Any]) -> AuthorizeRequest:
     for name, fault in NOT_SUPPORTED.items():
         if name in query:
             raise refusals.PARAMETER_NOT_SUPPORTED(parameter=name, oauth_error=fault)
+    if query.get("response_mode", "query") != "query":
+        raise refusals.PARAMETER_NOT_SUPPORTED(parameter="this response_mode")
     if query.get("response_type") != "code":
         is_there = "response_type" in query
         raise refusals.RESPONSE_TYPE_WRONG(oauth_error="unsupported_response_type" if is_there else None)

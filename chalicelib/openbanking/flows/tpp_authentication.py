@@ -16,6 +16,7 @@ from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.oauth_security import Confirmation
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.records.client_record import CLIENT_ID_LENGTH, Client, client_key
@@ -160,7 +161,7 @@ class TppAuthentication:
         access = found.items[1] or {}
         uses = [*uses, *self._check_confirmation(found, credentials, access)]
         self._use_up(client, uses)
-        self.check_roles(client, found.presented, consent.services)
+        self._check_token_roles(client, found.presented, consent)
         if consent.status == "spent" and not or_spent:
             raise refusals.BEARER_SPENT()
         log.bind(consent_id=consent.consent_id)
@@ -174,6 +175,14 @@ class TppAuthentication:
             self._checks().check_roles(client, self._checks().check_certificate(client, presented), services)
 
     # -- inside
+
+    def _check_token_roles(self, client: Client, presented: PresentedCertificate | None, consent: Consent) -> None:
+        """Check the PSD2 certificate beside a token, which is not valid without it (RFC 8705 §3). Raises: Refusal."""
+        try:
+            self.check_roles(client, presented, consent.services)
+        except Refusal as refusal:
+            refusal.challenge = "invalid_token"
+            raise
 
     def _read(self, credentials: TppCredentials, keys: Sequence[Key]) -> _Found:
         client_id = require_client_id(credentials.client_id)

@@ -131,7 +131,7 @@ def access_token_hash(token: str) -> str:
 def _read_key(proof: UnverifiedJwt) -> Key:
     """The key in a proof's header. A ``kid`` beside it means nothing. Raises: InvalidJwt."""
     members = proof.header.get("jwk")
-    if proof.header.get("typ") != "dpop+jwt" or not isinstance(members, dict):
+    if str(proof.header.get("typ")).lower() != "dpop+jwt" or not isinstance(members, dict):
         raise InvalidJwt("it has not the type dpop+jwt, or no jwk")
     try:
         return import_key({name: value for name, value in members.items() if name != "kid"})

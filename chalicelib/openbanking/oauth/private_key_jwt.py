@@ -25,17 +25,22 @@ _LONGEST_JTI = 256
 
 
 class ClientAssertions:
-    """Verifies assertions. ``issuer`` is this service's identifier, its public URL."""
+    """Verifies assertions. ``issuer`` is this service's identifier, its public URL.
 
-    def __init__(self, key_sets: KeySets, clock: Clock, issuer: str) -> None:
+    ``token_endpoints`` are the addresses of the token endpoint.
+    """
+
+    def __init__(self, key_sets: KeySets, clock: Clock, issuer: str, token_endpoints: Collection[str]) -> None:
         self._key_sets = key_sets
         self._clock = clock
         self._issuer = issuer
+        self._token_endpoints = token_endpoints
 
     def verify(self, client: Client, assertion: str, endpoints: Collection[str]) -> SingleUse:
         """Verify an assertion of ``client``; its identifier must then be used up.
 
-        ``endpoints`` are the addresses of the called endpoint, which ``aud`` may name outside the profile ``fapi2``.
+        Outside the profile ``fapi2``, ``aud`` may also name the token endpoint, or the called endpoint, whose addresses
+        are ``endpoints`` (RFC 7523 §3, RFC 9126 §2).
 
         Raises:
             InvalidJwt.
@@ -50,7 +55,8 @@ class ClientAssertions:
     def _check_claims(self, client: Client, claims: Mapping[str, Any], endpoints: Collection[str]) -> None:
         if claims.get("iss") != client.client_id or claims.get("sub") != client.client_id:
             raise InvalidJwt("iss and sub must be the Client ID")
-        audiences = {self._issuer} if client.security.is_fapi2 else {self._issuer, *endpoints}
+        others = () if client.security.is_fapi2 else (*self._token_endpoints, *endpoints)
+        audiences = {self._issuer, *others}
         if not isinstance(claims.get("aud"), str) or claims["aud"] not in audiences:
             raise InvalidJwt("aud must be one string, this service's issuer")
         jti = claims.get("jti")

@@ -91,7 +91,7 @@ ACTION_UNKNOWN = RefusalRow(Fault.NO_SUCH_ACTION, "this action does not exist")
 
 CLIENT_MISSING = RefusalRow(
     Fault.NOT_AUTHENTICATED,
-    "header X-Api-Key with the Client ID is required",
+    "the Client ID is required: in the header X-Api-Key or, in OAuth's calls, as client_id",
     oauth_error="invalid_client",
     challenge="basic",
 )
@@ -99,7 +99,9 @@ CLIENT_UNKNOWN = _client("no active client has this Client ID")
 CLIENT_CONTRADICTORY = _client("the request contains two different values for the {part}")
 BASIC_MALFORMED = _client("header Authorization must use HTTP Basic with the Client ID and the client secret")
 SECRET_WRONG = _client("the client secret is missing or wrong")
-ASSERTION_WRONG = _client("the client assertion is missing or not valid")
+ASSERTION_WRONG = RefusalRow(
+    Fault.WRONG_CREDENTIALS, "the client assertion is missing or not valid", oauth_error="invalid_client"
+)
 TPP_CERTIFICATE_WRONG = RefusalRow(
     Fault.NO_CERTIFICATE,
     "the client certificate is missing, is not accepted, or lacks a PSD2 role that the request needs",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, Self
 
+from chalicelib.foundation.crypto.certificates import same_subject
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.oauth_security import AuthMethod, SecurityProfile
 
@@ -13,6 +15,7 @@ SECRET_METHODS: tuple[AuthMethod, ...] = ("client_secret_basic", "client_secret_
 _KEY_SETS = ("jwks", "jwks_uri")
 _OF_METHOD = (*_KEY_SETS, "tls_client_auth_subject_dn")
 """The settings that belong to a method."""
+_ORGANIZATION = re.compile(r"PSD[A-Z]{2}-[A-Z]{2,8}-[!-~]{1,100}")
 _BINDINGS = ("dpop_bound_access_tokens", "tls_client_certificate_bound_access_tokens")
 _KEY_METHODS: tuple[AuthMethod, ...] = ("private_key_jwt", "tls_client_auth")
 
@@ -169,6 +172,7 @@ def _check_certificates(security: ClientSecurity, takes_certificates: bool) -> N
         raise InvalidSecurity(
             "tls_client_auth_subject_dn", "a certificate's subject is of use with the method tls_client_auth only"
         )
+    _check_names(security)
     if by_certificate and security.tls_client_auth_subject_dn is None and security.organization_identifier is None:
         raise InvalidSecurity(
             "tls_client_auth_subject_dn",
@@ -176,6 +180,21 @@ def _check_certificates(security: ClientSecurity, takes_certificates: bool) -> N
         )
     if not takes_certificates and (security.needs_certificate or security.tls_client_certificate_bound_access_tokens):
         raise InvalidSecurity("auth_method", "this stage takes no client certificates: MTLS_URL is not set")
+
+
+def _check_names(security: ClientSecurity) -> None:
+    """Check names that certificates are compared with: a name that none can have would lock the client out."""
+    subject, organization = security.tls_client_auth_subject_dn, security.organization_identifier
+    if subject is not None and not same_subject(subject, subject):
+        raise InvalidSecurity(
+            "tls_client_auth_subject_dn",
+            "the certificate's subject must be a name as RFC 4514 writes it: CN=tpp.example.com,O=TPP,C=GB",
+        )
+    if organization is not None and not _ORGANIZATION.fullmatch(organization):
+        raise InvalidSecurity(
+            "organization_identifier",
+            "the organization identifier must be that of a PSD2 certificate: PSDGB-FCA-123456 (ETSI TS 119 495)",
+        )
 
 
 def _check_binding(security: ClientSecurity) -> None:

@@ -121,6 +121,8 @@ class Clients:
             created_at=now,
         )
         client = with_security(self._settings, client, security or {})
+        if secret and not client.security.allows_secret:
+            raise InvalidClient("secret", f"a client of the method {client.auth_method} has no secret")
         plain = itself.secret if needs_first_secret(client, self._settings, wanted=secret) else None
         if plain:
             client = self._with_secret(client, plain)

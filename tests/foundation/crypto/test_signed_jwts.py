@@ -136,6 +136,26 @@ def test_a_key_set_has_not_too_many_keys() -> None:
         signed_jwts.import_key_set({"keys": [key] * 21})
 
 
+@pytest.mark.parametrize("named", ["EdDSA", "Ed25519", None])
+@pytest.mark.parametrize("algorithm", ["EdDSA", "Ed25519"])
+def test_a_key_on_ed25519_signs_under_both_names_of_its_algorithm(algorithm: str, named: str | None) -> None:
+    holder = KeyHolder(algorithm)
+    keys = signed_jwts.import_key_set({"keys": [holder.public | ({"alg": named} if named else {})]})
+
+    signed_jwts.verify(signed_jwts.parse(holder.sign({})), keys, SIGNING_ALGORITHMS)
+
+
+def test_keys_for_others_do_not_make_a_set_unusable() -> None:
+    holder = KeyHolder()
+    others = [public("EC", "P-384"), {"kty": "oct", "k": "c2VjcmV0"}, {"kty": "AKP", "alg": "ML-DSA-65"}, {}]
+
+    keys = signed_jwts.import_key_set({"keys": [*others, *holder.jwks["keys"]]})
+
+    assert [key.kid for key in keys] == ["key-1"]
+    with pytest.raises(InvalidKeySet, match="private"):
+        signed_jwts.import_key_set({"keys": [*holder.jwks["keys"], holder.key.as_dict(private=True)]})
+
+
 def test_keys_for_encryption_are_left_out() -> None:
     holder = KeyHolder()
     encrypting = public("RSA", 2048, use="enc", kid="for-encryption")

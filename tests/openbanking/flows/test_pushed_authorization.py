@@ -175,6 +175,7 @@ def test_looking_at_the_head_opens_nothing(world: World) -> None:
         ({"code_challenge": "short"}, "invalid_request"),
         ({"consent_type": "one_time"}, "invalid_scope"),
         ({"dpop_jkt": "short"}, "invalid_request"),
+        ({"response_mode": "fragment"}, "invalid_request"),
         ({"request": "e30.e30."}, "request_not_supported"),
         ({"request_uri": "urn:ietf:params:oauth:request_uri:x"}, "request_uri_not_supported"),
     ],

@@ -85,7 +85,7 @@ def test_query_fragment_and_case_of_the_host_do_not_count(
     assert holder.read(world, token, proof=holder.proof(world, "GET", "", token, htu=htu)).status == 200
 
 
-@pytest.mark.parametrize("header", [{"typ": "jwt"}, {"typ": None}, {"jwk": None}, {"jwk": {}}])
+@pytest.mark.parametrize("header", [{"typ": "jwt"}, {"typ": "jwt+dpop"}, {"typ": None}, {"jwk": None}, {"jwk": {}}])
 def test_a_proof_with_a_wrong_header_is_refused(
     world: World, holder: KeyHolder, token: str, header: dict[str, Any]
 ) -> None:

@@ -204,7 +204,9 @@ def test_every_call_of_a_tpp_that_must_identify_itself_needs_its_certificate(
     for wrong in (None, other, banks):
         refreshed = mutual.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}, certificate=wrong)
         assert is_refused(refreshed)
-        assert is_refused(mutual.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=wrong))
+        without = mutual.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=wrong)
+        assert is_refused(without)
+        assert without.headers["www-authenticate"] == 'Bearer realm="causeway", error="invalid_token"'
     assert mutual.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=good).status == 200
     direct = {"bic": mutual.banks[2].bank.bic}
     for wrong in (None, issue(authority, ["PSP_AI"])):

@@ -91,7 +91,6 @@ def test_a_bearer_needs_no_assertion_but_a_wrong_one_is_refused(world: World, ho
         {"aud": [BASE]},
         {"aud": [BASE, "https://other.example.com"]},
         {"aud": f"{BASE}/"},
-        {"aud": f"{BASE}/tpp/token"},
         {"jti": None},
         {"jti": ""},
         {"jti": "x" * 257},
@@ -122,14 +121,16 @@ def test_a_clock_that_is_ahead_by_up_to_60_seconds_is_accepted(
     assert ask(world, holder.assertion(world, **claims)).status == status
 
 
-def test_the_called_endpoint_is_an_audience_outside_the_profile_only(world: World, holder: KeyHolder) -> None:
-    def revoke() -> Answer:
-        form = holder.form(world, {"token": "unknown"}, aud=f"{BASE}/tpp/token/revoke")
+def test_called_and_token_endpoint_are_audiences_outside_the_profile_only(world: World, holder: KeyHolder) -> None:
+    def revoke(audience: str) -> Answer:
+        form = holder.form(world, {"token": "unknown"}, aud=audience)
         return world.tpp("POST", "/tpp/token/revoke", form=form, client_id="")
 
-    assert revoke().status == 200
+    addresses = (f"{BASE}/tpp/token/revoke", f"{BASE}/tpp/token")
+    assert [revoke(address).status for address in addresses] == [200, 200]
+    assert is_refused(revoke(f"{BASE}/oauth/par"))
     secure(world, holder, security_profile="fapi2")
-    assert is_refused(revoke())
+    assert all(is_refused(revoke(address)) for address in addresses)
 
 
 def test_an_assertion_is_used_once(world: World, holder: KeyHolder) -> None:

@@ -113,7 +113,14 @@ def test_settings_that_do_not_fit_are_refused_with_the_reason(
             {"tls_client_certificate_bound_access_tokens": True, "dpop_nonce_required": True},
             "dpop_nonce_required: tokens that are bound to a certificate need no proofs",
         ),
-        ({**BY_CERTIFICATE, "organization_identifier": " "}, "organization_identifier: organization_identifier must"),
+        (
+            {**BY_CERTIFICATE, "organization_identifier": "GB123"},
+            "organization_identifier: the organization identifier",
+        ),
+        (
+            {**BY_CERTIFICATE, "tls_client_auth_subject_dn": "tpp.example.com"},
+            "tls_client_auth_subject_dn: the certificate's subject must be a name",
+        ),
     ],
 )
 def test_settings_of_certificates_that_do_not_fit_are_refused_with_the_reason(
@@ -140,6 +147,8 @@ def test_certificates_serve_as_method_binding_and_psd2_identity(mutual: Clients)
 
 def test_a_key_takes_the_place_of_a_secret(clients: Clients) -> None:
     made = clients.create(owner="a@example.com", title="TPP", secret=True)
+    with pytest.raises(InvalidClient, match="method private_key_jwt has no secret"):
+        clients.create(owner="a@example.com", title="TPP", secret=True, security=BY_KEY)
 
     changed = clients.update(made.client.client_id, security=BY_KEY)
 
