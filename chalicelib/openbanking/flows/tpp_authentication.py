@@ -72,7 +72,7 @@ class TppAuthentication:
     def __init__(self, store: Store, clock: Clock, checks: Callable[[], CredentialChecks]) -> None:
         self._store = store
         self._clock = clock
-        self._checks = checks
+        self._make_checks = checks
 
     def authenticate_client(self, credentials: TppCredentials) -> Client:
         """The calling client, which must be active and prove itself by its method. Raises: Refusal."""
@@ -104,7 +104,7 @@ class TppAuthentication:
         found = self._read(credentials, keys)
         uses, jkt = self._check_client(found, credentials), None
         if credentials.proof is not None:
-            proof = self._checks().check_proof(found.client, credentials)
+            proof = self._credential_checks.check_proof(found.client, credentials)
             uses, jkt = [*uses, (proof.use, refusals.PROOF_WRONG_FOR_TOKEN)], proof.jkt
         self._use_up(found.client, uses)
         _check_request_id(credentials)
@@ -118,7 +118,7 @@ class TppAuthentication:
         """
         security = caller.client.security
         if security.tls_client_certificate_bound_access_tokens:
-            return {"x5t#S256": self._checks().check_certificate(caller.client, caller.presented).thumbprint}
+            return {"x5t#S256": self._credential_checks.check_certificate(caller.client, caller.presented).thumbprint}
         if caller.jkt is None and security.requires_proof:
             raise refusals.PROOF_WRONG_FOR_TOKEN()
         return {"jkt": caller.jkt} if caller.jkt is not None else None
@@ -172,9 +172,15 @@ class TppAuthentication:
     ) -> None:
         """Check that the PSD2 certificate that the client's record demands covers ``services``. Raises: Refusal."""
         if client.security.organization_identifier is not None:
-            self._checks().check_roles(client, self._checks().check_certificate(client, presented), services)
+            self._credential_checks.check_roles(
+                client, self._credential_checks.check_certificate(client, presented), services
+            )
 
     # -- inside
+
+    @property
+    def _credential_checks(self) -> CredentialChecks:
+        return self._make_checks()
 
     def _check_token_roles(self, client: Client, presented: PresentedCertificate | None, consent: Consent) -> None:
         """Check the PSD2 certificate beside a token, which is not valid without it (RFC 8705 §3). Raises: Refusal."""
@@ -204,16 +210,16 @@ class TppAuthentication:
 
     def _use_up(self, client: Client, uses: Sequence[Use]) -> None:
         if uses:
-            self._checks().use_up(client, uses)
+            self._credential_checks.use_up(client, uses)
 
     def _check_client(self, found: _Found, credentials: TppCredentials) -> list[Use]:
         """Check the client's proof by its method. Returns what must then be used up. Raises: Refusal."""
         security = found.client.security
         self._check_secret(found.client, credentials)
         if security.needs_certificate:
-            self._checks().check_certificate(found.client, found.presented)
+            self._credential_checks.check_certificate(found.client, found.presented)
         if security.auth_method == "private_key_jwt":
-            use = self._checks().check_assertion(found.client, credentials)
+            use = self._credential_checks.check_assertion(found.client, credentials)
             return [(use, refusals.ASSERTION_WRONG)]
         if credentials.assertion is not None:
             raise refusals.ASSERTION_WRONG()
@@ -236,7 +242,7 @@ class TppAuthentication:
         if credentials.scheme == "DPoP" or "jkt" in confirmation:
             return [self._check_token_proof(found.client, credentials, confirmation.get("jkt"))]
         if "x5t#S256" in confirmation:
-            is_bound = self._checks().is_trusted(found.presented, confirmation["x5t#S256"])
+            is_bound = self._credential_checks.is_trusted(found.presented, confirmation["x5t#S256"])
         else:
             is_bound = not found.client.security.requires_bound_tokens
         if not is_bound:
@@ -246,7 +252,7 @@ class TppAuthentication:
     def _check_token_proof(self, client: Client, credentials: TppCredentials, jkt: str | None) -> Use:
         if jkt is None or credentials.scheme != "DPoP":
             raise refusals.BEARER_INVALID()
-        proof = self._checks().check_proof(client, credentials)
+        proof = self._credential_checks.check_proof(client, credentials)
         if proof.jkt != jkt:
             raise refusals.BEARER_INVALID()
         return proof.use, refusals.PROOF_WRONG

@@ -1,0 +1,132 @@
+"""Scenes of clients that prove who they are, while the storage fails. A repeat brings a new assertion and proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.certificates import Authority
+from tests.openbanking.faults import Fault, items
+from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
+from tests.openbanking.payment_scenes import scene
+from tests.openbanking.scenes import Run, completed, never_says, parts, refused
+from tests.openbanking.tpp_certificates import issue
+from tests.world import Answer, World
+
+
+def holder_of(world: World) -> KeyHolder:
+    holder = KeyHolder()
+    secure(world, holder, security_profile="fapi2")
+    return holder
+
+
+@scene()
+def push_a_request(world: World) -> Run:
+    holder = holder_of(world)
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, lambda: holder.push(world), 201)
+        assert open_pushed(world, answer.body["request_uri"]).status == 303
+
+    return run
+
+
+@scene(0, 61)
+def open_a_pushed_request(world: World, seconds: int) -> Run:
+    """Within its minute, and again while the request is open."""
+    request_uri = holder_of(world).push(world).body["request_uri"]
+    if seconds:
+        open_pushed(world, request_uri)
+        world.clock.advance(seconds)
+
+    def run(fault: Fault) -> None:
+        with fault:
+            answer = open_pushed(world, request_uri)
+        if answer.status == 500:
+            assert "storage did not respond" in answer.text
+            answer = open_pushed(world, request_uri)
+        (stored,) = [item for item in items(world, "authorizations") if "request_url" in item]
+        assert (answer.status, answer.headers["location"]) == (303, stored["request_url"])
+
+    return run
+
+
+@scene()
+def redeem_a_code_with_assertion_and_proof(world: World) -> Run:
+    holder = holder_of(world)
+    code = holder.code(world)
+
+    def run(fault: Fault) -> None:
+        tokens = completed(fault, lambda: holder.redeem(world, code)).body
+        assert holder.read(world, tokens["access_token"]).status == 200
+        assert len(parts(world, "refresh#")) == 1
+
+    return run
+
+
+@scene()
+def use_assertion_and_proof_up_while_the_storage_never_says_that_it_has_written(world: World) -> Run:
+    holder = holder_of(world)
+    code = holder.code(world)
+
+    def run(fault: Fault) -> None:
+        if fault.lasting:
+            return  # nobody can find out then
+        with never_says(world), fault:
+            answer = holder.redeem(world, code)
+        if refused(answer):
+            answer = holder.redeem(world, code)
+        assert answer.status == 200, answer
+
+    return run
+
+
+@scene()
+def refresh_with_assertion_and_proof(world: World) -> Run:
+    holder = holder_of(world)
+    first = holder.tokens(world)
+
+    def run(fault: Fault) -> None:
+        second = completed(fault, lambda: holder.refresh(world, first["refresh_token"])).body
+        assert second["refresh_token"] == first["refresh_token"]
+        assert holder.read(world, second["access_token"]).status == 200
+
+    return run
+
+
+@scene()
+def read_with_a_bound_token(world: World) -> Run:
+    holder = holder_of(world)
+    token = holder.tokens(world)["access_token"]
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, lambda: holder.read(world, token)).body["status"] == "authorised"
+
+    return run
+
+
+@scene()
+def read_with_a_certificate(world: World) -> Run:
+    """Its entry in the blocklist is read with the client."""
+    tokens: Any = world.tokens(2)
+    certificate = issue(Authority())
+
+    def read() -> Answer:
+        return world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"], certificate=certificate)
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, read).body["status"] == "authorised"
+
+    return run
+
+
+@scene()
+def introspect(world: World) -> Run:
+    tokens: Any = world.tokens(2)
+
+    def ask() -> Answer:
+        return world.tpp("POST", "/oauth/introspect", form={"token": tokens["access_token"]})
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, ask).body["active"] is True
+
+    return run
