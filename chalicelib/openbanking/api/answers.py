@@ -17,6 +17,7 @@ from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, error_form
 
 _RFC_6749 = ("/tpp/token", "/tpp/token/revoke", "/oauth/par", "/oauth/introspect")
+_PROOF_ROUTES = ("/tpp/token", "/oauth/par")
 _ALGORITHMS = f'algs="{" ".join(SIGNING_ALGORITHMS)}"'
 _CHALLENGES: Mapping[Challenge, str] = {
     "basic": 'Basic realm="causeway"',
@@ -88,17 +89,20 @@ def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Respon
 
 
 def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: Response) -> None:
-    """Add a nonce for the next proof to the response for a caller that uses DPoP (RFC 9449 §8)."""
-    if "dpop" in incoming.headers:
+    """Add a nonce for the next proof, where tokens are issued, and for callers that use DPoP (RFC 9449 §8)."""
+    if incoming.route in _PROOF_ROUTES or "dpop" in incoming.headers or _uses_dpop(incoming):
         response.headers["DPoP-Nonce"] = openbanking.dpop_nonces.make()
 
 
 def _in_scheme(challenge: str, incoming: Incoming) -> str:
     """The challenge in the scheme of the request: DPoP for a caller that uses it (RFC 9449 §7.1)."""
-    uses_dpop = incoming.headers.get("authorization", "")[:5].lower() == "dpop "
-    if uses_dpop:
+    if _uses_dpop(incoming):
         challenge = challenge.replace("Bearer ", "DPoP ", 1)
     return f"{challenge}, {_ALGORITHMS}" if challenge.startswith("DPoP ") else challenge
+
+
+def _uses_dpop(incoming: Incoming) -> bool:
+    return incoming.headers.get("authorization", "")[:5].lower() == "dpop "
 
 
 def _headers(refusal: Refusal) -> dict[str, str]:

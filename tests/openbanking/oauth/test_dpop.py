@@ -180,10 +180,16 @@ def test_two_proofs_are_none(world: World, holder: KeyHolder, token: str) -> Non
 
 
 def test_an_answer_to_a_proof_always_has_a_nonce(world: World, holder: KeyHolder, token: str) -> None:
-    good, bad = holder.read(world, token), holder.read(world, token, proof="wrong")
+    good, bad, without = (holder.read(world, token, proof=proof) for proof in ("made", "wrong", None))
 
-    assert all("dpop-nonce" in answer.headers for answer in (good, bad))
+    assert all("dpop-nonce" in answer.headers for answer in (good, bad, without))
     assert "dpop-nonce" not in world.tpp("GET", "/tpp/consent", bearer="x").headers
+
+
+def test_a_nonce_can_be_had_before_the_first_proof(world: World, holder: KeyHolder) -> None:
+    answers = (holder.push(world), holder.redeem(world, "unknown", proof=None))
+
+    assert all(world.hub.openbanking.dpop_nonces.is_valid(answer.headers["dpop-nonce"]) for answer in answers)
 
 
 def test_a_client_may_have_to_use_a_nonce(world: World) -> None:
