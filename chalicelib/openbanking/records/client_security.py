@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, Self
 
-from chalicelib.foundation.crypto.certificates import same_subject
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.oauth_security import AuthMethod, SecurityProfile
 
@@ -184,6 +183,8 @@ def _check_certificates(security: ClientSecurity, takes_certificates: bool) -> N
 
 def _check_names(security: ClientSecurity) -> None:
     """Check names that certificates are compared with: a name that none can have would lock the client out."""
+    from chalicelib.foundation.crypto.certificates import same_subject
+
     subject, organization = security.tls_client_auth_subject_dn, security.organization_identifier
     if subject is not None and not same_subject(subject, subject):
         raise InvalidSecurity(
