@@ -57,8 +57,8 @@ def test_every_clause_for_servers_is_listed() -> None:
         f"{oauth_security.CODE_SECONDS} s in every stage",
         f"Up to {oauth_security.PROOF_SECONDS // 60} minutes",
         f"after {LIFETIME // 60} minutes at the latest",
-        f"at most {key_sets.LARGEST // 1024} KiB within {key_sets.FETCH_SECONDS:.0f} s",
-        f"at most once in {key_sets.BETWEEN_SECONDS} s",
+        f"at most {key_sets.MAX_KEY_SET_BYTES // 1024} KiB within {key_sets.FETCH_SECONDS:.0f} s",
+        f"at most once in {key_sets.MIN_REFETCH_SECONDS} s",
     ],
 )
 def test_the_numbers_of_client_security_are_the_codes(words: str) -> None:

@@ -51,7 +51,16 @@ ROOMS_BELOW = {
 
 
 COLLECTING = {
-    *("Histogram", "CallCounts", "Latencies", "HourlyCounters", "CurrentCall", "_Times", "CounterBuffer"),
+    *(
+        "Histogram",
+        "CallCounts",
+        "Latencies",
+        "HourlyCounters",
+        "CurrentCall",
+        "_Times",
+        "CounterBuffer",
+        "PresentedCertificate",
+    ),
     *("_Run", "LedgerReader", "_Queue", "RequestContext", "_Circuit", "CapturedHeaders", "_Cached"),
 }
 """The dataclasses that change: they count, cache or collect."""

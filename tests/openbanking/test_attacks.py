@@ -47,7 +47,7 @@ def reasons(lines: Lines, message: str) -> list[str]:
 # -- stolen credentials
 
 
-def test_a_stolen_access_token_is_worth_nothing(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
+def test_a_stolen_access_token_is_worth_nothing(world: World, tpp: KeyHolder, thief: KeyHolder, lines: Lines) -> None:
     token = tpp.tokens(world)["access_token"]
 
     attempts = {
@@ -62,6 +62,11 @@ def test_a_stolen_access_token_is_worth_nothing(world: World, tpp: KeyHolder, th
         attempts, True
     )
     assert tpp.read(world, token).status == 200
+    assert reasons(lines, "token refused") == [
+        "it is bound to a key, and sent as a bearer",
+        "the proof is that of another key",
+        "it is bound to a key, and sent as a bearer",
+    ]
 
 
 def test_a_stolen_refresh_token_is_worth_nothing(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
@@ -85,13 +90,16 @@ def test_a_stolen_code_is_worth_nothing(world: World, tpp: KeyHolder, thief: Key
     assert tpp.redeem(world, code).status == 200
 
 
-def test_a_stolen_code_is_worth_nothing_to_another_client(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
+def test_a_stolen_code_is_worth_nothing_to_another_client(
+    world: World, tpp: KeyHolder, thief: KeyHolder, lines: Lines
+) -> None:
     code, victim = tpp.code(world), world.client
     world.client = world.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
     secure(world, thief, security_profile="fapi2")
 
     assert answered(thief.redeem(world, code), refusals.CODE_INVALID)
     assert answered(thief.redeem(world, "unknown"), refusals.CODE_INVALID)
+    assert reasons(lines, "token request refused") == ["the code is another client's"]
     world.client = victim
     assert tpp.redeem(world, code).status == 200
 
@@ -114,13 +122,14 @@ def test_a_replayed_proof_is_refused(world: World, tpp: KeyHolder) -> None:
     assert answered(tpp.read(world, token, proof=proof), refusals.PROOF_WRONG)
 
 
-def test_a_replayed_assertion_is_refused(world: World, tpp: KeyHolder) -> None:
+def test_a_replayed_assertion_is_refused(world: World, tpp: KeyHolder, lines: Lines) -> None:
     headers = {"x-client-assertion": tpp.assertion(world)}
 
     assert world.tpp("GET", "/tpp/banks", headers=headers).status == 200
     assert answered(world.tpp("GET", "/tpp/banks", headers=headers), refusals.ASSERTION_WRONG)
     form = {"token": "x", "client_assertion": headers["x-client-assertion"], "client_assertion_type": _TYPE}
     assert answered(world.tpp("POST", "/oauth/introspect", form=form), refusals.ASSERTION_WRONG)
+    assert reasons(lines, "client assertion refused") == ["its jti was used before"] * 2
 
 
 def test_a_proof_for_another_address_is_refused(world: World, tpp: KeyHolder) -> None:
@@ -245,7 +254,7 @@ def test_a_bad_address_of_keys_opens_nothing(world: World, failure: Exception, l
 # -- pushed requests
 
 
-def test_a_pushed_request_of_another_client_opens_nothing(world: World, tpp: KeyHolder) -> None:
+def test_a_pushed_request_of_another_client_opens_nothing(world: World, tpp: KeyHolder, lines: Lines) -> None:
     request_uri = tpp.push(world).body["request_uri"]
     other = world.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
 
@@ -254,6 +263,7 @@ def test_a_pushed_request_of_another_client_opens_nothing(world: World, tpp: Key
 
     assert (stolen.status, unknown.status) == (400, 400)
     assert stolen.text == unknown.text
+    assert reasons(lines, "request_uri refused") == ["it is another client's", "it is unknown"]
     assert open_pushed(world, request_uri).status == 303
 
 
@@ -290,12 +300,13 @@ def test_an_assertion_for_another_server_opens_nothing(world: World, tpp: KeyHol
     assert answered(world.tpp("GET", "/tpp/banks", headers={"x-client-assertion": assertion}), refusals.ASSERTION_WRONG)
 
 
-def test_a_bound_token_is_not_downgraded(world: World, tpp: KeyHolder) -> None:
+def test_a_bound_token_is_not_downgraded(world: World, tpp: KeyHolder, lines: Lines) -> None:
     tokens = tpp.tokens(world)
 
     without = tpp.refresh(world, tokens["refresh_token"], proof=None)
 
     assert answered(without, refusals.PROOF_WRONG_FOR_TOKEN)
+    assert reasons(lines, "proof refused") == ["there is none"]
     assert tpp.refresh(world, tokens["refresh_token"]).body["token_type"] == "DPoP"
 
 
@@ -305,6 +316,23 @@ def test_tokens_stay_bound_when_the_profile_is_taken_away(world: World, tpp: Key
 
     assert answered(tpp.refresh(world, tokens["refresh_token"], proof=None), refusals.REFRESH_TOKEN_INVALID)
     assert answered(world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]), refusals.BEARER_INVALID)
+
+
+def test_a_request_from_before_the_profile_leads_to_no_consent(world: World) -> None:
+    """It was neither pushed nor protected by a code challenge."""
+    url = world.authorize(2)["redirect_url"]
+    secure(world, KeyHolder(), security_profile="fapi2")
+
+    assert world.bank(2, "/init_authorization", {"requestUrl": url}).status == 400
+    assert world.bank(2, "/consent", world.consent_body(2, url)).status == 400
+
+
+def test_a_code_from_before_the_profile_is_not_redeemed_without_a_challenge(world: World, lines: Lines) -> None:
+    code, holder = world.approve(2).query["code"], KeyHolder()
+    secure(world, holder, security_profile="fapi2")
+
+    assert answered(holder.redeem(world, code, code_verifier=None), refusals.CODE_INVALID)
+    assert reasons(lines, "token request refused") == ["the authorization request had no code_challenge"]
 
 
 def test_pkce_is_not_downgraded(world: World, tpp: KeyHolder) -> None:
@@ -362,9 +390,9 @@ def test_certificates_that_are_not_the_clients_are_refused_alike(
     assert {name: answered(answer, refusals.TPP_CERTIFICATE_WRONG) for name, answer in answers.items()} == (
         dict.fromkeys(attempts, True)
     )
-    assert len(set(reasons(lines, "certificate refused"))) >= 5
+    assert len(set(reasons(lines, "certificate refused"))) == len(attempts) - 1  # two lack one role
     good = mutual.tpp("POST", "/tpp/direct_payment_initiation", body, certificate=issue(authority))
-    assert good.status == 400
+    assert (good.status, good.body["code"]) == (400, "FORMAT_ERROR")
 
 
 _TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"

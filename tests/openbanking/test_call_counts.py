@@ -405,6 +405,11 @@ def test_pushing_a_request_takes_a_read_the_assertion_and_a_put(warm: World, hol
         assert open_pushed(warm, request_uri).status == 303
     assert calls == ["BatchGetItem", "PutItem"]
 
+    warm.clock.advance(60)
+    with counted(warm) as calls:
+        assert open_pushed(warm, request_uri).status == 303
+    assert calls == ["BatchGetItem", "BatchGetItem"]
+
 
 def test_assertion_and_proof_are_used_up_in_one_transaction(warm: World, holder: KeyHolder) -> None:
     code = holder.code(warm)

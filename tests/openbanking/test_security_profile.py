@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.openbanking.protocol import refusals
 from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, open_pushed, secure
-from tests.world import World
+from tests.world import World, basic
 
 
 @pytest.fixture
@@ -146,8 +146,8 @@ def test_redirects_are_303_and_answers_name_the_issuer(world: World, tpp: KeyHol
 def test_a_secret_is_not_enough(world: World, tpp: KeyHolder) -> None:
     with pytest.raises(ValueError, match="fapi2 needs the authentication method"):
         world.hub.openbanking.clients.update(world.client.client_id, security={"auth_method": "client_secret_basic"})
-    answer = world.tpp("GET", "/tpp/banks", headers={"authorization": "Basic eDp5"}, client_id="")
-    assert answer.status == 401
+    answer = world.tpp("GET", "/tpp/banks", headers={"authorization": basic(world.client.client_id, "secret")})
+    assert (answer.status, answer.body["title"]) == (401, refusals.SECRET_WRONG().message)
 
 
 def test_a_token_in_the_query_is_no_token(world: World, tpp: KeyHolder) -> None:
@@ -156,7 +156,7 @@ def test_a_token_in_the_query_is_no_token(world: World, tpp: KeyHolder) -> None:
     assert world.tpp("GET", f"/tpp/consent?access_token={token}").status == 401
 
 
-def test_the_web_interface_says_why_it_cannot_start(world: World, tpp: KeyHolder) -> None:
+def test_a_request_of_the_web_interface_is_refused(world: World, tpp: KeyHolder) -> None:
     from chalicelib.openbanking.protocol.errors import Refusal
     from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 

@@ -65,15 +65,17 @@ def load_certificate(pem: str) -> x509.Certificate:
 def same_subject(first: str, second: str) -> bool:
     """Whether two RFC 4514 strings are the same name.
 
-    They are compared by their attributes in the order given; attribute types are case-insensitive, values are not. An
-    empty name, or one that cannot be parsed, is the same as no other.
+    They are compared by their attributes, in the order of RFC 4514 or in that of certificates, which is the opposite:
+    programs write both. Attribute types are case-insensitive, values are not. An empty name, or one that cannot be
+    parsed, is the same as no other.
     """
-    from chalicelib.foundation.crypto.distinguished_names import InvalidName, normalize_name
+    from chalicelib.foundation.crypto.distinguished_names import InvalidName, split_name
 
     try:
-        return normalize_name(first) == normalize_name(second)
+        one, other = split_name(first), split_name(second)
     except InvalidName:
         return False
+    return one in (other, other[::-1])
 
 
 class TrustedAuthorities:

@@ -55,14 +55,19 @@ def normalize_name(name: str) -> str:
 
     Raises: InvalidName.
     """
+    return ",".join(split_name(name))
+
+
+def split_name(name: str) -> list[str]:
+    """The attributes of a normalised name, in its order. Raises: InvalidName."""
     try:
         parsed = Name.from_rfc4514_string(name, _TYPES)
-        normal = Name([_normalize(part) for part in parsed.rdns]).rfc4514_string()
+        parts = [_normalize(part).rfc4514_string() for part in reversed(parsed.rdns)]
     except (ValueError, TypeError):
-        normal = ""
-    if not normal:
+        parts = []
+    if not parts:
         raise InvalidName(f"{name!r} is not a distinguished name such as CN=TPP,O=Example,C=GB")
-    return normal
+    return parts
 
 
 def _normalize(part: RelativeDistinguishedName) -> RelativeDistinguishedName:

@@ -81,10 +81,17 @@ class Keyring(SecretKeys):
         signs, because other processes may take up to a minute to load the newest. A signature remains valid after
         one rotation.
         """
-        numbers = [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
+        numbers = self._recent_data_keys()
         signing = numbers[-2:][0]
         ordered = [number for number in numbers if number != signing] + [signing]
         return [derived_key(self._unwrap_data_key(number), purpose) for number in ordered]
+
+    def derived_signing_key(self, purpose: str) -> bytes:
+        """The last of ``derived_keys``, without unwrapping the others."""
+        return derived_key(self._unwrap_data_key(self._recent_data_keys()[-2:][0]), purpose)
+
+    def _recent_data_keys(self) -> list[int]:
+        return [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
 
     def _first(self) -> dict[str, Any]:
         return {

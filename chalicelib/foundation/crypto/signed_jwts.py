@@ -24,6 +24,9 @@ MOST_KEYS = 20
 _RSA_BITS = 2048
 _CURVES: Mapping[str, str] = {"EC": "P-256", "OKP": "Ed25519"}
 _LONGEST = 16_384
+_LONGEST_JTI = 256
+_PRIVATE_MEMBERS = {"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
+"""The members of private and symmetric keys (RFC 7518 §6)."""
 
 
 class InvalidJwt(ValueError):
@@ -32,10 +35,6 @@ class InvalidJwt(ValueError):
 
 class InvalidKeySet(ValueError):
     """A key set that cannot be used; the message gives the reason."""
-
-
-class PrivateKeyPublished(InvalidKeySet):
-    """A key set has a private key, which is public from then on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def parse(text: str) -> UnverifiedJwt:
     try:
         found = jws.extract_compact(text.encode(), registry=_registry())
         claims = jsontext.loads(found.payload)
-    except (JoseError, ValueError, jsontext.InvalidJson) as error:
+    except (JoseError, ValueError, RecursionError) as error:  # joserfc reads headers of any depth
         raise InvalidJwt(f"it is not a signed JWT: {type(error).__name__}") from None
     if not isinstance(claims, dict):
         raise InvalidJwt("its claims are not an object")
@@ -90,16 +89,24 @@ def read_time(claims: Mapping[str, Any], name: str) -> int | Decimal | None:
     raise InvalidJwt(f"{name} must be a number")
 
 
+def read_identifier(claims: Mapping[str, Any]) -> str:
+    """The claim ``jti`` (RFC 7519 §4.1.7). Raises: InvalidJwt."""
+    jti = claims.get("jti")
+    if not isinstance(jti, str) or not 1 <= len(jti) <= _LONGEST_JTI:
+        raise InvalidJwt(f"jti must be text of 1 to {_LONGEST_JTI} characters")
+    return jti
+
+
 def import_key(members: Mapping[str, Any]) -> Key:
-    """The public key in a JSON Web Key. Raises: InvalidKeySet."""
+    """The public key in a JSON Web Key. Raises: InvalidKeySet, for a private key as well."""
     from joserfc import jwk
     from joserfc.errors import JoseError
 
     kind = members.get("kty")
     if kind not in ("RSA", *_CURVES):
         raise InvalidKeySet("a key must be of type RSA, EC or OKP")
-    if "d" in members:
-        raise PrivateKeyPublished("a key is private: pass public keys only")
+    if _PRIVATE_MEMBERS & members.keys():
+        raise InvalidKeySet("a key is private: pass public keys only")
     if kind in _CURVES and members.get("crv") != _CURVES[kind]:
         raise InvalidKeySet(f"a key of type {kind} must be on the curve {_CURVES[kind]}")
     if kind == "RSA" and _count_bits(members.get("n")) < _RSA_BITS:
@@ -126,6 +133,8 @@ def import_key_set(members: object) -> list[Key]:
         raise InvalidKeySet("a key set is an object with the member keys, a list of keys")
     if len(listed) > MOST_KEYS:
         raise InvalidKeySet(f"a key set must not have more than {MOST_KEYS} keys")
+    if any(_PRIVATE_MEMBERS & each.keys() for each in listed):
+        raise InvalidKeySet("a key is private: pass public keys only")
     keys, reasons = _import_usable([each for each in listed if each.get("use", "sig") == "sig"])
     if not keys:
         raise InvalidKeySet(reasons[0] if reasons else "a key set must have a key that verifies signatures")
@@ -133,13 +142,11 @@ def import_key_set(members: object) -> list[Key]:
 
 
 def _import_usable(listed: Sequence[Mapping[str, Any]]) -> tuple[list[Key], list[str]]:
-    """The usable keys, and why the others are not. Raises: PrivateKeyPublished."""
+    """The usable keys, and why the others are not."""
     keys, reasons = [], []
     for members in listed:
         try:
             keys.append(import_key(members))
-        except PrivateKeyPublished:
-            raise
         except InvalidKeySet as error:
             reasons.append(str(error))
     return keys, reasons

@@ -7,6 +7,7 @@ unknown exceptions into its own 500 response before middleware sees them, so ``R
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Generic, Self, TypeVar
@@ -143,7 +144,8 @@ class Incoming:
 
 
 def _repeated(headers: Mapping[str, Sequence[str]]) -> frozenset[str]:
-    return frozenset(name.lower() for name, values in headers.items() if len(values) > 1)
+    sent = Counter(name.lower() for name, values in headers.items() for _ in values)
+    return frozenset(name for name, count in sent.items() if count > 1)
 
 
 def _once(pairs: Iterable[tuple[str, str]], repeatable: Collection[str]) -> dict[str, str]:

@@ -13,11 +13,9 @@ from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import AnyOauthError, Challenge, Fault, Refusal, TokenError
-from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
+from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, PROOF_ROUTES, SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, error_form
 
-_RFC_6749 = ("/tpp/token", "/tpp/token/revoke", "/oauth/par", "/oauth/introspect")
-_PROOF_ROUTES = ("/tpp/token", "/oauth/par")
 _ALGORITHMS = f'algs="{" ".join(SIGNING_ALGORITHMS)}"'
 _CHALLENGES: Mapping[Challenge, str] = {
     "basic": 'Basic realm="causeway"',
@@ -41,7 +39,7 @@ def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> R
     """The error response for a refusal, in the format of ``route``'s interface."""
     form = error_form(route)
     asked = refusal.first or (request_id, now)
-    if route in _RFC_6749:
+    if route in ENDPOINTS.values():
         return json_answer(token_error(refusal, *asked), _oauth_status(form.status(refusal)), _headers(refusal))
     return json_answer(form.body(refusal, *asked), form.status(refusal), _headers(refusal))
 
@@ -89,9 +87,16 @@ def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Respon
 
 
 def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: Response) -> None:
-    """Add a nonce for the next proof, where tokens are issued, and for callers that use DPoP (RFC 9449 §8)."""
-    if incoming.route in _PROOF_ROUTES or "dpop" in incoming.headers or _uses_dpop(incoming):
-        response.headers["DPoP-Nonce"] = openbanking.dpop_nonces.make()
+    """Add a nonce for the next proof: for callers that use DPoP, and where a token was refused (RFC 9449 §8).
+
+    A response is never lost for want of a nonce.
+    """
+    refused = incoming.route in PROOF_ROUTES and response.status_code >= 400
+    if refused or "dpop" in incoming.headers or _uses_dpop(incoming):
+        try:
+            response.headers["DPoP-Nonce"] = openbanking.dpop_nonces.make()
+        except Exception:
+            log.exception("nonce not made")
 
 
 def _in_scheme(challenge: str, incoming: Incoming) -> str:

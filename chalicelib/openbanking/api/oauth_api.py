@@ -21,7 +21,7 @@ from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
-from chalicelib.openbanking.protocol.oauth_security import REQUEST_URI, SIGNING_ALGORITHMS, AuthMethod
+from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, REQUEST_URI, SIGNING_ALGORITHMS, AuthMethod
 from chalicelib.openbanking.protocol.own_answers import KeySet, ResourceMetadata, ServerMetadata
 from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest, IntrospectionRequest
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS, services_of
@@ -42,14 +42,6 @@ def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: 
         status=status if status >= 500 else 400,
     )
 
-
-_ENDPOINTS: Mapping[str, str] = {
-    "token_endpoint": "/tpp/token",
-    "revocation_endpoint": "/tpp/token/revoke",
-    "introspection_endpoint": "/oauth/introspect",
-    "pushed_authorization_request_endpoint": "/oauth/par",
-}
-"""The endpoints that clients call themselves, with a certificate below ``MTLS_URL`` (RFC 8705 §5)."""
 
 oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure, completed=answers.add_nonce)
 
@@ -162,14 +154,14 @@ def metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 def describe_server(settings: Settings) -> ServerMetadata:
     """The authorization server metadata."""
     base, methods, algorithms = settings.public_url, _auth_methods(settings), [*SIGNING_ALGORITHMS]
-    aliases = {name: f"{settings.mtls_url}{path}" for name, path in _ENDPOINTS.items()}
+    aliases = {name: f"{settings.mtls_url}{path}" for name, path in ENDPOINTS.items()}
     metadata: ServerMetadata = {
         "issuer": base,
         "authorization_endpoint": f"{base}/oauth/authorize",
-        "token_endpoint": f"{base}{_ENDPOINTS['token_endpoint']}",
-        "revocation_endpoint": f"{base}{_ENDPOINTS['revocation_endpoint']}",
-        "introspection_endpoint": f"{base}{_ENDPOINTS['introspection_endpoint']}",
-        "pushed_authorization_request_endpoint": f"{base}{_ENDPOINTS['pushed_authorization_request_endpoint']}",
+        "token_endpoint": f"{base}{ENDPOINTS['token_endpoint']}",
+        "revocation_endpoint": f"{base}{ENDPOINTS['revocation_endpoint']}",
+        "introspection_endpoint": f"{base}{ENDPOINTS['introspection_endpoint']}",
+        "pushed_authorization_request_endpoint": f"{base}{ENDPOINTS['pushed_authorization_request_endpoint']}",
         "jwks_uri": f"{base}/.well-known/jwks.json",
         "scopes_supported": _scope_names(),
         "response_types_supported": ["code"],

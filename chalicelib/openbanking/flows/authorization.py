@@ -43,7 +43,7 @@ from chalicelib.openbanking.records.consents import Accounts, Consent, Consents
 from chalicelib.statistics import current_call
 
 Channel = Literal["client", "browser", "pushed"]
-"""How a request came: from the client itself, from a browser, or pushed by the client (RFC 9126)."""
+"""How a request arrived: from the client itself, from a browser, or pushed by the client (RFC 9126)."""
 _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {'"', "\\"}
 
 
@@ -90,6 +90,7 @@ class AuthorizationCodeFlow:
             code_challenge=request.code_challenge,
             returns_state=request.state is not None or channel == "client",
             dpop_jkt=request.dpop_jkt,
+            pushed=channel == "pushed",
         )
 
     def open(self, new: NewAuthorizationRequest, *, repeatable: bool) -> AuthorizationRequest:
@@ -229,6 +230,8 @@ class AuthorizationCodeFlow:
             raise refusals.TPP_GONE()
         if stored is None and authorization.redirect_uri not in client.callback_urls:
             raise refusals.CALLBACK_URL_GIVEN_UP()
+        if stored is None and client.security.requires_pushed_requests and not authorization.pushed:
+            raise refusals.REQUEST_URL_INVALID()  # the client's record has demanded it only since then
         return stored, authorization, client
 
     def _write_consent(

@@ -61,7 +61,7 @@ class DeferredCalls:
         """
         keys = [record_key(request_id)] if 0 < len(request_id) <= REQUEST_ID else []
         if credentials.bearer is None:
-            client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys)
+            client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
             consent = None
         else:
             caller = self.tpp_authentication.authenticate_bearer(credentials, keys, or_spent=True)

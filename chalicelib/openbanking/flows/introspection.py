@@ -8,6 +8,7 @@ from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.protocol.oauth_security import token_type
 from chalicelib.openbanking.protocol.own_answers import IntrospectionAnswer
 from chalicelib.openbanking.records.consents import Consent, Grant, consent_key, grant_key, token_key
 
@@ -45,7 +46,7 @@ class Introspection:
     def _describe_access(self, consent: Consent, item: Item) -> IntrospectionAnswer:
         confirmation = item.get("cnf")
         answer = self._describe(consent, item["lasts_until"])
-        answer["token_type"] = "DPoP" if confirmation and "jkt" in confirmation else "Bearer"
+        answer["token_type"] = token_type(confirmation)
         return {**answer, "cnf": confirmation} if confirmation else answer
 
     def _describe_refresh(self, consent: Consent, grant: Grant, refresh_id: str) -> IntrospectionAnswer:

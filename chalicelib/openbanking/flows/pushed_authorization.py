@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
 from chalicelib.openbanking.flows.tpp_authentication import require_active_client, require_client_id
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.oauth_security import REQUEST_URI_SECONDS
 from chalicelib.openbanking.protocol.own_answers import PushedAnswer
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
@@ -49,10 +51,12 @@ class PushedAuthorization:
         client = require_active_client(found[0])
         pushed = PushedRequest.from_item(found[1]) if len(found) > 1 and found[1] else None
         if credential is None or pushed is None or not credential.matches(pushed.digest):
-            raise refusals.REQUEST_URI_INVALID()
+            raise _refuse(client.client_id, "it is unknown")
         request = pushed.request
-        if request.client_id != client.client_id or request.redirect_uri not in client.callback_urls:
-            raise refusals.REQUEST_URI_INVALID()
+        if request.client_id != client.client_id:
+            raise _refuse(client.client_id, "it is another client's")
+        if request.redirect_uri not in client.callback_urls:
+            raise _refuse(client.client_id, "its redirect_uri is no longer registered")
         if self.clock.time() >= pushed.valid_until:
             return self._find_open(request)
         return self.authorization_flow.open(request, repeatable=True)
@@ -61,6 +65,11 @@ class PushedAuthorization:
         """The open authorization request that an expired reference has led to. Raises: Refusal."""
         item = self.store.get(*authorization_key(compute_authorization_id(request.client_id, request.state)))
         opened = AuthorizationRequest.from_item(item) if item else None
-        if opened is None or not opened.is_open(self.clock.time()):
-            raise refusals.REQUEST_URI_INVALID()
-        return self.authorization_flow.open(request, repeatable=True)
+        if opened is None or not opened.is_of(request) or not opened.is_open(self.clock.time()):
+            raise _refuse(request.client_id, "it has expired")
+        return opened
+
+
+def _refuse(client_id: str, reason: str) -> Refusal:
+    log.warning("request_uri refused", client_id=client_id, reason=reason)
+    return refusals.REQUEST_URI_INVALID()

@@ -24,7 +24,7 @@ from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.openbanking.protocol.oauth_security import Confirmation
+from chalicelib.openbanking.protocol.oauth_security import Confirmation, token_type
 from chalicelib.openbanking.protocol.own_answers import ConsentAnswer, RevokeAnswer, Success, TokenAnswer
 from chalicelib.openbanking.protocol.tpp_events import ConsentRevoked, EndedBy
 from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
@@ -71,15 +71,14 @@ class TokenFlow:
         if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
             raise refusals.CODE_INVALID()
         if consent.client_id != caller.client.client_id:
-            raise refusals.CODE_INVALID()
+            raise _refuse(refusals.CODE_INVALID, caller.client, "the code is another client's")
         current_call.record_concern(consent.bic, "authorization")
         self.tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
         confirmation = self.tpp_authentication.require_confirmation(caller)
         if grant.dpop_jkt not in (None, caller.jkt):
-            log.warning("code refused", consent_id=consent.consent_id, reason="it is bound to another DPoP key")
-            raise refusals.CODE_INVALID()
-        if redirect_uri is None and caller.client.security.is_fapi2:
-            raise refusals.REDIRECT_URI_MISSING()
+            raise _refuse(refusals.CODE_INVALID, caller.client, "the code is bound to another DPoP key")
+        if caller.client.security.is_fapi2:
+            _check_fapi2_redemption(caller.client, grant, redirect_uri)
         _check_redemption(grant, redirect_uri, verifier)
         if grant.code_redeemed_at is not None:
             raise self._end_misused_consent(consent, refusals.CODE_USED)
@@ -115,7 +114,7 @@ class TokenFlow:
         ):
             raise refusals.REFRESH_TOKEN_INVALID()
         if consent.client_id != caller.client.client_id:
-            raise refusals.REFRESH_TOKEN_INVALID()
+            raise _refuse(refusals.REFRESH_TOKEN_INVALID, caller.client, "the refresh token is another client's")
         current_call.record_concern(consent.bic, "authorization")
         if not consent.is_valid(self.clock.time()):
             raise refusals.REFRESH_TOKEN_INVALID()
@@ -229,6 +228,7 @@ class TokenFlow:
         if pair is None:
             raise self._end_misused_consent(consent, refusals.REFRESH_TOKEN_USED)
         if grant.cnf != confirmation:
+            log.warning("token request refused", reason="the stored answer is bound to another key")
             raise refusals.REFRESH_TOKEN_INVALID()
         return self._answer(consent, pair, confirmation)
 
@@ -240,7 +240,7 @@ class TokenFlow:
         log.bind(consent_id=consent.consent_id)
         return {
             "access_token": pair.access_token,
-            "token_type": "DPoP" if confirmation and "jkt" in confirmation else "Bearer",
+            "token_type": token_type(confirmation),
             "expires_in": max(0, pair.access_valid_until - self.clock.time()),
             "refresh_token": pair.refresh_token,
             "scope": " ".join(consent.scopes),
@@ -264,6 +264,20 @@ def describe_consent(consent: Consent) -> ConsentAnswer:
     }
 
 
+def _refuse(row: refusals.RefusalRow, client: Client, reason: str) -> Refusal:
+    """The refusal of what may be an attack; only the log has the reason."""
+    log.warning("token request refused", client_id=client.client_id, reason=reason)
+    return row()
+
+
+def _check_fapi2_redemption(client: Client, grant: Grant, redirect_uri: str | None) -> None:
+    """Check what the profile demands of a redemption, also if it was set after the request. Raises: Refusal."""
+    if redirect_uri is None:
+        raise refusals.REDIRECT_URI_MISSING()
+    if grant.code_challenge is None:
+        raise _refuse(refusals.CODE_INVALID, client, "the authorization request had no code_challenge")
+
+
 def _check_binding(client: Client, grant: Grant, confirmation: Confirmation | None) -> None:
     """Check that a refresh does not loosen the binding of the tokens (RFC 9449 §5, RFC 8705 §4).
 
@@ -278,8 +292,7 @@ def _check_binding(client: Client, grant: Grant, confirmation: Confirmation | No
     same = grant.cnf == confirmation
     same_kind = client.is_confidential and confirmation is not None and confirmation.keys() == grant.cnf.keys()
     if not same and not same_kind:
-        log.warning("refresh refused", consent_id=grant.consent_id, reason="the tokens are bound to another key")
-        raise refusals.REFRESH_TOKEN_INVALID()
+        raise _refuse(refusals.REFRESH_TOKEN_INVALID, client, "the tokens are bound to another key")
 
 
 def _read_consent_and_grant(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:

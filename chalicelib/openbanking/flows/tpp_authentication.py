@@ -120,6 +120,7 @@ class TppAuthentication:
         if security.tls_client_certificate_bound_access_tokens:
             return {"x5t#S256": self._credential_checks.check_certificate(caller.client, caller.presented).thumbprint}
         if caller.jkt is None and security.requires_proof:
+            log.warning("proof refused", client_id=caller.client.client_id, reason="there is none")
             raise refusals.PROOF_WRONG_FOR_TOKEN()
         return {"jkt": caller.jkt} if caller.jkt is not None else None
 
@@ -159,6 +160,8 @@ class TppAuthentication:
         if token is None or consent is None:
             raise refusals.BEARER_INVALID()
         access = found.items[1] or {}
+        if found.presented is not None and found.presented.is_blocked:
+            raise _refuse_token(client, "the certificate of the connection is on the blocklist")
         uses = [*uses, *self._check_confirmation(found, credentials, access)]
         self._use_up(client, uses)
         self._check_token_roles(client, found.presented, consent)
@@ -222,6 +225,8 @@ class TppAuthentication:
             use = self._credential_checks.check_assertion(found.client, credentials)
             return [(use, refusals.ASSERTION_WRONG)]
         if credentials.assertion is not None:
+            reason = "the client does not use private_key_jwt"
+            log.warning("client assertion refused", client_id=found.client.client_id, reason=reason)
             raise refusals.ASSERTION_WRONG()
         return []
 
@@ -242,19 +247,18 @@ class TppAuthentication:
         if credentials.scheme == "DPoP" or "jkt" in confirmation:
             return [self._check_token_proof(found.client, credentials, confirmation.get("jkt"))]
         if "x5t#S256" in confirmation:
-            is_bound = self._credential_checks.is_trusted(found.presented, confirmation["x5t#S256"])
-        else:
-            is_bound = not found.client.security.requires_bound_tokens
-        if not is_bound:
-            raise refusals.BEARER_INVALID()
+            self._credential_checks.check_bound_certificate(found.client, found.presented, confirmation["x5t#S256"])
+        elif found.client.security.requires_bound_tokens:
+            raise _refuse_token(found.client, "it is not bound to a key")
         return []
 
     def _check_token_proof(self, client: Client, credentials: TppCredentials, jkt: str | None) -> Use:
         if jkt is None or credentials.scheme != "DPoP":
-            raise refusals.BEARER_INVALID()
+            reason = "it is not bound to a DPoP key" if jkt is None else "it is bound to a key, and sent as a bearer"
+            raise _refuse_token(client, reason)
         proof = self._credential_checks.check_proof(client, credentials)
         if proof.jkt != jkt:
-            raise refusals.BEARER_INVALID()
+            raise _refuse_token(client, "the proof is that of another key")
         return proof.use, refusals.PROOF_WRONG
 
     def _consent(self, client: Client, token: OpaqueToken, item: Item | None, access: Item | None) -> Consent | None:
@@ -266,6 +270,12 @@ class TppAuthentication:
         if (consent.client_id, consent.bic) != (client.client_id, token.ids[2]):
             return None
         return consent if consent.is_valid(now) or consent.is_spent(now) else None
+
+
+def _refuse_token(client: Client, reason: str) -> Refusal:
+    """The refusal of a token that may be stolen; only the log has the reason."""
+    log.warning("token refused", client_id=client.client_id, reason=reason)
+    return refusals.BEARER_INVALID()
 
 
 def require_client_id(client_id: str | None) -> str:

@@ -28,12 +28,16 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.single_use import SingleUse, SingleUses, UsedBefore
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PresentedCertificate:
-    """The certificate of a connection, and whether the operator has blocked it."""
+    """The certificate of a connection, and whether the operator has blocked it.
+
+    ``is_trusted`` caches that its authority was checked in this request.
+    """
 
     certificate: Certificate
     is_blocked: bool
+    is_trusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class CredentialChecks:
 
     def check_proof(self, client: Client, credentials: TppCredentials) -> Proof:
         """Verify the DPoP proof of a request, which is bound to its access token, if it has one. Raises: Refusal."""
-        for_token = credentials.bearer is None
+        at_token_endpoint = credentials.bearer is None
         try:
             return self.proofs.verify(
                 credentials.proof or "",
@@ -69,10 +73,10 @@ class CredentialChecks:
                 needs_nonce=client.security.dpop_nonce_required,
             )
         except NonceNeeded:
-            raise (refusals.NONCE_NEEDED_FOR_TOKEN if for_token else refusals.NONCE_NEEDED)() from None
+            raise (refusals.NONCE_NEEDED_FOR_TOKEN if at_token_endpoint else refusals.NONCE_NEEDED)() from None
         except InvalidJwt as error:
             log.warning("proof refused", client_id=client.client_id, reason=str(error))
-            raise (refusals.PROOF_WRONG_FOR_TOKEN if for_token else refusals.PROOF_WRONG)() from None
+            raise (refusals.PROOF_WRONG_FOR_TOKEN if at_token_endpoint else refusals.PROOF_WRONG)() from None
 
     def check_certificate(self, client: Client, presented: PresentedCertificate | None) -> Certificate:
         """Check the certificate that the client's record demands. Raises: Refusal."""
@@ -98,27 +102,41 @@ class CredentialChecks:
             raise InvalidCertificate("there is none")
         if presented.is_blocked:
             raise InvalidCertificate("it is on the blocklist")
+        if not presented.is_trusted:
+            self._check_authority(presented.certificate)
+            presented.is_trusted = True
+        return presented.certificate
+
+    def _check_authority(self, certificate: Certificate) -> None:
         authorities = self.authorities()
         if authorities is None:
             raise InvalidCertificate("this stage trusts no authority: TPP_CA_BUNDLE is not set")
-        authorities.check(presented.certificate, self.clock.time())
-        return presented.certificate
+        authorities.check(certificate, self.clock.time())
 
-    def is_trusted(self, presented: PresentedCertificate | None, thumbprint: str) -> bool:
-        """Whether the connection's certificate is trusted now and has this thumbprint (RFC 8705 §3)."""
+    def check_bound_certificate(self, client: Client, presented: PresentedCertificate | None, thumbprint: str) -> None:
+        """Check that the connection has the trusted certificate to which a token is bound (RFC 8705 §3).
+
+        Raises:
+            Refusal.
+        """
         try:
-            return self.require_trusted(presented).thumbprint == thumbprint
+            if self.require_trusted(presented).thumbprint == thumbprint:
+                return
+            reason = "it is not the certificate to which the token is bound"
         except InvalidCertificate as error:
-            log.warning("certificate refused", reason=str(error))
-            return False
+            reason = str(error)
+        log.warning("certificate refused", client_id=client.client_id, reason=reason)
+        raise refusals.BEARER_INVALID()
 
     def use_up(self, client: Client, uses: Sequence[tuple[SingleUse, refusals.RefusalRow]]) -> None:
         """Use up the identifiers of assertions and proofs, all or none. Raises: the refusal of one used before."""
         try:
             self.single_uses.claim([use for use, _ in uses])
         except UsedBefore as error:
-            log.warning("jti used before", client_id=client.client_id)
-            raise uses[error.position][1]() from None
+            row = uses[error.position][1]
+            kind = "client assertion" if row is refusals.ASSERTION_WRONG else "proof"
+            log.warning(f"{kind} refused", client_id=client.client_id, reason="its jti was used before")
+            raise row() from None
 
 
 def parse_certificate(pem: str) -> Certificate | None:
@@ -134,7 +152,7 @@ def _check_owner(client: Client, certificate: Certificate) -> None:
     """Check that a certificate is the client's own. Raises: InvalidCertificate."""
     subject = client.security.tls_client_auth_subject_dn
     if subject is not None and not same_subject(subject, certificate.subject):
-        raise InvalidCertificate("its subject is not that of the client's record")
+        raise InvalidCertificate(f"its subject, {certificate.subject}, is not that of the client's record")
     organization = client.security.organization_identifier
     if organization is not None and certificate.organization_identifier != organization:
         raise InvalidCertificate("its organization identifier is not that of the client's record")

@@ -21,6 +21,7 @@ from chalicelib.foundation.crypto.signed_jwts import (
     UnverifiedJwt,
     import_key,
     parse,
+    read_identifier,
     read_time,
     thumbprint,
     verify,
@@ -32,7 +33,7 @@ from chalicelib.openbanking.records.single_use import SingleUse
 if TYPE_CHECKING:
     from joserfc.jwk import Key
 
-_LONGEST_JTI = 256
+_PURPOSE = "openbanking/dpop-nonce"
 _MINUTE = 60
 _PORTS = {"http": 80, "https": 443}
 
@@ -58,7 +59,7 @@ class DpopNonces:
 
     def make(self) -> str:
         """A nonce for the next proof."""
-        return _nonce(self._keys()[-1], self._clock.time() // _MINUTE)
+        return _nonce(self._keyring.derived_signing_key(_PURPOSE), self._clock.time() // _MINUTE)
 
     def is_valid(self, nonce: object) -> bool:
         if not isinstance(nonce, str) or not nonce.isascii():
@@ -68,10 +69,8 @@ class DpopNonces:
             return False
         if not 0 <= self._clock.time() - int(minute) * _MINUTE < PROOF_SECONDS:
             return False
-        return any(hmac.compare_digest(_nonce(key, int(minute)), nonce) for key in self._keys())
-
-    def _keys(self) -> list[bytes]:
-        return self._keyring.derived_keys("openbanking/dpop-nonce")
+        keys = self._keyring.derived_keys(_PURPOSE)
+        return any(hmac.compare_digest(_nonce(key, int(minute)), nonce) for key in keys)
 
 
 class DpopProofs:
@@ -107,7 +106,7 @@ class DpopProofs:
         if (needs_nonce or "nonce" in claims) and not self._nonces.is_valid(claims.get("nonce")):
             raise NonceNeeded
         jkt = thumbprint(key)
-        return Proof(jkt, SingleUse(jkt, _read_identifier(claims), issued_at + PROOF_SECONDS + FUTURE_SECONDS))
+        return Proof(jkt, SingleUse(jkt, read_identifier(claims), issued_at + PROOF_SECONDS + FUTURE_SECONDS))
 
     def _check_request(self, claims: Mapping[str, Any], method: str, endpoints: Collection[str]) -> None:
         if claims.get("htm") != method:
@@ -132,18 +131,11 @@ def _read_key(proof: UnverifiedJwt) -> Key:
     """The key in a proof's header. A ``kid`` beside it means nothing. Raises: InvalidJwt."""
     members = proof.header.get("jwk")
     if str(proof.header.get("typ")).lower() != "dpop+jwt" or not isinstance(members, dict):
-        raise InvalidJwt("it has not the type dpop+jwt, or no jwk")
+        raise InvalidJwt("typ is not dpop+jwt, or jwk is missing")
     try:
         return import_key({name: value for name, value in members.items() if name != "kid"})
     except InvalidKeySet as error:
         raise InvalidJwt(str(error)) from None
-
-
-def _read_identifier(claims: Mapping[str, Any]) -> str:
-    jti = claims.get("jti")
-    if not isinstance(jti, str) or not 1 <= len(jti) <= _LONGEST_JTI:
-        raise InvalidJwt(f"jti must be text of 1 to {_LONGEST_JTI} characters")
-    return jti
 
 
 def _canonical(address: object) -> tuple[object, ...] | None:

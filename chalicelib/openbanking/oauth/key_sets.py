@@ -7,6 +7,7 @@ can rotate keys. While the address fails, the last set is used for a day.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation import jsontext, log
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from joserfc.jwk import Key
 
 FRESH_SECONDS = 300
-BETWEEN_SECONDS = 30
+MIN_REFETCH_SECONDS = 30
 STALE_SECONDS = 24 * 3600
 FETCH_SECONDS = 5.0
-LARGEST = 65_536
+MAX_KEY_SET_BYTES = 65_536
 """The bytes of a key set that are read."""
 
 
@@ -56,14 +57,15 @@ class KeySets:
         known, now = self._fetched.get(uri, _NOTHING), self._clock.time()
         has_key = kid is None or any(key.kid == kid for key in known.keys)
         is_fresh = now - known.fetched_at < FRESH_SECONDS and has_key
-        if not is_fresh and now - known.tried_at >= BETWEEN_SECONDS:
+        if not is_fresh and now - known.tried_at >= MIN_REFETCH_SECONDS:
+            self._fetched[uri] = replace(known, tried_at=now)  # other threads do not fetch it meanwhile
             known = self._fetched[uri] = self._fetch(uri, known)
         return known.keys if now - known.fetched_at < STALE_SECONDS else ()
 
     def _fetch(self, uri: str, known: _Fetched) -> _Fetched:
         now = self._clock.time()
         try:
-            reply = self._outbound.get(uri, largest=LARGEST, total_seconds=FETCH_SECONDS)
+            reply = self._outbound.get(uri, largest=MAX_KEY_SET_BYTES, total_seconds=FETCH_SECONDS)
             return _Fetched(_read_reply(reply), now, now)
         except (OutboundError, InvalidKeySet, jsontext.InvalidJson) as error:
             log.warning("key set not fetched", jwks_uri=uri, reason=str(error))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto.signed_jwts import InvalidJwt, parse, read_time, verify
+from chalicelib.foundation.crypto.signed_jwts import InvalidJwt, parse, read_identifier, read_time, verify
 from chalicelib.openbanking.oauth.key_sets import KeySets
 from chalicelib.openbanking.protocol.oauth_security import (
     ASSERTION_SECONDS,
@@ -20,8 +20,6 @@ from chalicelib.openbanking.protocol.oauth_security import (
 )
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.single_use import SingleUse
-
-_LONGEST_JTI = 256
 
 
 class ClientAssertions:
@@ -50,7 +48,7 @@ class ClientAssertions:
         kid = token.header.get("kid")
         verify(token, self._key_sets.find(client, kid), SIGNING_ALGORITHMS)
         expiry = int(token.claims["exp"])
-        return SingleUse(client.client_id, token.claims["jti"], expiry + PAST_SECONDS)
+        return SingleUse(client.client_id, read_identifier(token.claims), expiry + PAST_SECONDS)
 
     def _check_claims(self, client: Client, claims: Mapping[str, Any], endpoints: Collection[str]) -> None:
         if claims.get("iss") != client.client_id or claims.get("sub") != client.client_id:
@@ -59,9 +57,6 @@ class ClientAssertions:
         audiences = {self._issuer, *others}
         if not isinstance(claims.get("aud"), str) or claims["aud"] not in audiences:
             raise InvalidJwt("aud must be one string, this service's issuer")
-        jti = claims.get("jti")
-        if not isinstance(jti, str) or not 1 <= len(jti) <= _LONGEST_JTI:
-            raise InvalidJwt(f"jti must be text of 1 to {_LONGEST_JTI} characters")
         _check_times(claims, self._clock.time())
 
 

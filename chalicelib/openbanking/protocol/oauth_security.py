@@ -12,6 +12,18 @@ TokenType = Literal["Bearer", "DPoP"]
 Confirmation = Mapping[str, str]
 """The key to which a token is bound (``cnf``, RFC 7800): ``jkt`` (RFC 9449 §6) or ``x5t#S256`` (RFC 8705 §3.1)."""
 
+ENDPOINTS: Mapping[str, str] = {
+    "token_endpoint": "/tpp/token",
+    "revocation_endpoint": "/tpp/token/revoke",
+    "introspection_endpoint": "/oauth/introspect",
+    "pushed_authorization_request_endpoint": "/oauth/par",
+}
+"""The endpoints that clients call themselves, by their names in the metadata (RFC 8414 §2, RFC 9126 §5).
+
+With mutual TLS they are also below ``MTLS_URL`` (RFC 8705 §5).
+"""
+PROOF_ROUTES = (ENDPOINTS["token_endpoint"], ENDPOINTS["pushed_authorization_request_endpoint"])
+"""The endpoints that bind what they issue to the key of a proof."""
 SIGNING_ALGORITHMS = ("PS256", "ES256", "EdDSA", "Ed25519")
 """Signature algorithms of assertions and proofs (FAPI 2.0 §5.4.1); ``Ed25519`` is the name of RFC 9864."""
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -29,3 +41,8 @@ PAST_SECONDS = 10
 """Seconds by which ``exp`` may be behind this clock, since clocks differ."""
 CODE_SECONDS = 60
 """The lifetime of a ``fapi2`` client's authorization code in every stage (FAPI 2.0 §5.3.2.1)."""
+
+
+def token_type(confirmation: Confirmation | None) -> TokenType:
+    """The type of a token that is bound to a key, or to none."""
+    return "DPoP" if confirmation and "jkt" in confirmation else "Bearer"

@@ -45,7 +45,7 @@ class NewAuthorizationRequest:
     """A TPP's validated request.
 
     ``returns_state`` is false if the state was generated for the bank only; ``dpop_jkt`` is the key to which the code
-    will be bound (RFC 9449 §10).
+    will be bound (RFC 9449 §10). ``pushed`` is true if the client pushed the request (RFC 9126).
     """
 
     client_id: str
@@ -58,6 +58,7 @@ class NewAuthorizationRequest:
     code_challenge: str | None
     returns_state: bool = True
     dpop_jkt: str | None = None
+    pushed: bool = False
 
     @classmethod
     def from_item(cls, item: Item) -> NewAuthorizationRequest:
@@ -99,6 +100,7 @@ class AuthorizationRequest:
     code_challenge: str | None
     returns_state: bool
     dpop_jkt: str | None
+    pushed: bool
     request_url: str
     status: Status
     valid_until: int
@@ -110,7 +112,8 @@ class AuthorizationRequest:
     @classmethod
     def from_item(cls, item: Item) -> AuthorizationRequest:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members | {"scopes": tuple(item["scopes"]), "returns_state": item.get("returns_state", True)})
+        defaults = {"returns_state": item.get("returns_state", True), "pushed": item.get("pushed", False)}
+        return cls(**members | defaults | {"scopes": tuple(item["scopes"])})
 
     @property
     def version(self) -> Version:
@@ -124,6 +127,10 @@ class AuthorizationRequest:
 
     def is_open(self, now: int) -> bool:
         return self.status == "open" and now < self.valid_until
+
+    def is_of(self, new: NewAuthorizationRequest) -> bool:
+        """Whether this request came of ``new``."""
+        return all(getattr(self, name) == getattr(new, name) for name in new.__dataclass_fields__)
 
     def repeats(self, new: NewAuthorizationRequest, authorization_url: str) -> bool:
         """Whether ``new`` is the same request at the same bank."""

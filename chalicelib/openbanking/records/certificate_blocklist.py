@@ -72,13 +72,14 @@ class CertificateBlocklist:
 def blocklist_key(issuer: str, serial_number: str) -> tuple[str, Item]:
     """The table and key of a blocked certificate; a certificate whose key has an item is refused.
 
-    Different spellings of one issuer (RFC 4514) or serial number (hexadecimal) have the same key.
+    Different spellings of one issuer or serial number (hexadecimal) have the same key, and so have an issuer's
+    attributes in another order, since programs write them in both, and in another case (RFC 5280 §7.1).
     """
     try:
         serial = normalize_serial_number(serial_number)
     except InvalidSerialNumber:
         serial = serial_number
-    return TABLE, {"client_id": _PREFIX + digest("\n".join((_normalize_issuer(issuer), serial)))}
+    return TABLE, {"client_id": _PREFIX + digest("\n".join((_order_attributes(issuer), serial)))}
 
 
 def normalize_serial_number(text: str) -> str:
@@ -87,6 +88,16 @@ def normalize_serial_number(text: str) -> str:
     if not re.fullmatch("[0-9a-f]+", digits):
         raise InvalidSerialNumber(f"{text!r} is not a hexadecimal serial number such as 0a:1b:2c")
     return digits.lstrip("0") or "0"
+
+
+def _order_attributes(issuer: str) -> str:
+    """The attributes of an issuer in alphabetical order and lower case, for the key; an odd name as it is."""
+    from chalicelib.foundation.crypto.distinguished_names import InvalidName, split_name
+
+    try:
+        return "\n".join(sorted(split_name(issuer))).casefold()
+    except InvalidName:
+        return issuer
 
 
 def _normalize_issuer(issuer: str) -> str:

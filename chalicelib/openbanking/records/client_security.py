@@ -57,10 +57,11 @@ class ClientSecurity:
 
     @classmethod
     def from_item(cls, item: Mapping[str, Any]) -> Self:
-        return cls(**item)
+        """Build the settings from their item; a setting of a newer release is left out."""
+        return cls(**{name: value for name, value in item.items() if name in cls.__dataclass_fields__})
 
     def as_item(self) -> dict[str, Any]:
-        """The members to store, without those that have their default."""
+        """The members to store, without default values."""
         return {name: value for name, value in asdict(self).items() if value not in (None, False)}
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
@@ -87,7 +88,7 @@ class ClientSecurity:
 
     @property
     def needs_certificate(self) -> bool:
-        """Whether every call needs the client's certificate."""
+        """Whether the client authenticates, or is identified at every call, with its certificate."""
         return self.auth_method == "tls_client_auth" or self.organization_identifier is not None
 
     @property
@@ -151,7 +152,7 @@ def _check_keys(security: ClientSecurity) -> None:
     if security.auth_method == "private_key_jwt" and len(given) != 1:
         raise InvalidSecurity("jwks", "the method private_key_jwt needs a key set, or its address, and not both")
     if security.auth_method != "private_key_jwt" and given:
-        raise InvalidSecurity(given[0], "a key set is of use with the method private_key_jwt only")
+        raise InvalidSecurity(given[0], "a key set can only be used with the method private_key_jwt")
     if security.jwks is not None:
         _check_key_set(security.jwks)
 
@@ -169,7 +170,7 @@ def _check_certificates(security: ClientSecurity, takes_certificates: bool) -> N
     by_certificate = security.auth_method == "tls_client_auth"
     if security.tls_client_auth_subject_dn is not None and not by_certificate:
         raise InvalidSecurity(
-            "tls_client_auth_subject_dn", "a certificate's subject is of use with the method tls_client_auth only"
+            "tls_client_auth_subject_dn", "a certificate's subject can only be used with the method tls_client_auth"
         )
     _check_names(security)
     if by_certificate and security.tls_client_auth_subject_dn is None and security.organization_identifier is None:

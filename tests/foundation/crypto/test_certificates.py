@@ -77,6 +77,7 @@ def test_what_is_no_certificate_is_invalid(text: str) -> None:
         "CN=TPP,organizationIdentifier=PSDGB-FCA-123456,O=Example,C=GB",
         "CN=T\\50P,2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",
         "CN=TPP,2.5.4.97=#0c1050534447422d4643412d313233343536,O=Example,C=GB",
+        "C=GB,O=Example,2.5.4.97=PSDGB-FCA-123456,CN=TPP",
     ],
 )
 def test_a_subject_may_be_spelled_differently(other: str) -> None:
@@ -87,7 +88,7 @@ def test_a_subject_may_be_spelled_differently(other: str) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        "C=GB,O=Example,2.5.4.97=PSDGB-FCA-123456,CN=TPP",
+        "O=Example,C=GB,2.5.4.97=PSDGB-FCA-123456,CN=TPP",
         "CN=tpp,2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",
         "CN=TPP,2.5.4.97=PSDGB-FCA-123456,O=Example",
         "CN=TPP\\,2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",

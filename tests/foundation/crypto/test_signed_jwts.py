@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from decimal import Decimal
 from typing import Any
 
@@ -82,6 +83,13 @@ def test_the_kid_chooses_the_key() -> None:
             signed_jwts.verify(signed_jwts.parse(other.sign({}, {"kid": kid})), keys, SIGNING_ALGORITHMS)
 
 
+def test_a_header_that_is_nested_too_deeply_is_refused() -> None:
+    header = base64.urlsafe_b64encode(b'{"alg":"ES256","jwk":' + b"[" * 6000 + b"]" * 6000 + b"}").decode()
+
+    with pytest.raises(InvalidJwt):
+        signed_jwts.parse(f"{header.rstrip('=')}.e30.e30")
+
+
 @pytest.mark.parametrize("text", ["", "a", "a.b", "a.b.c", "....", "é.é.é", "e30.e30.e30", "x" * 20_000])
 def test_what_is_no_jwt_is_refused(text: str) -> None:
     with pytest.raises(InvalidJwt):
@@ -104,7 +112,8 @@ def test_claims_that_are_no_object_or_ambiguous_are_refused(claims: str) -> None
         (public("EC", "P-384"), "P-256"),
         (public("EC", "secp256k1"), "P-256"),
         (public("OKP", "X25519"), "Ed25519"),
-        ({"kty": "oct", "k": "c2VjcmV0"}, "type RSA, EC or OKP"),
+        ({"kty": "oct", "k": "c2VjcmV0"}, "private"),
+        ({"kty": "AKP", "alg": "ML-DSA-65"}, "type RSA, EC or OKP"),
         ({"kty": "RSA", "n": "!", "e": "AQAB"}, "2048 bits"),
         ({"kty": "RSA", "n": "_" * 350, "e": 5}, "not a JSON Web Key"),
         ({"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"}, "not a JSON Web Key"),
@@ -147,13 +156,20 @@ def test_a_key_on_ed25519_signs_under_both_names_of_its_algorithm(algorithm: str
 
 def test_keys_for_others_do_not_make_a_set_unusable() -> None:
     holder = KeyHolder()
-    others = [public("EC", "P-384"), {"kty": "oct", "k": "c2VjcmV0"}, {"kty": "AKP", "alg": "ML-DSA-65"}, {}]
+    others = [public("EC", "P-384"), {"kty": "AKP", "alg": "ML-DSA-65"}, {}]
 
     keys = signed_jwts.import_key_set({"keys": [*others, *holder.jwks["keys"]]})
 
     assert [key.kid for key in keys] == ["key-1"]
+
+
+@pytest.mark.parametrize("use", ["sig", "enc"])
+@pytest.mark.parametrize(
+    "secret", [KeyHolder().key.as_dict(private=True), {"kty": "oct", "k": "c2VjcmV0"}], ids=["private", "symmetric"]
+)
+def test_a_set_with_a_secret_is_refused_whatever_it_is_for(secret: dict[str, Any], use: str) -> None:
     with pytest.raises(InvalidKeySet, match="private"):
-        signed_jwts.import_key_set({"keys": [*holder.jwks["keys"], holder.key.as_dict(private=True)]})
+        signed_jwts.import_key_set({"keys": [*KeyHolder().jwks["keys"], {**secret, "use": use}]})
 
 
 def test_keys_for_encryption_are_left_out() -> None:

@@ -168,11 +168,13 @@ def test_a_proof_at_the_token_endpoint_is_refused_as_oauth_has_it(world: World, 
     assert holder.redeem(world, code).status == 200
 
 
-def test_two_proofs_are_none(world: World, holder: KeyHolder, token: str) -> None:
+def test_two_proofs_are_refused(world: World, holder: KeyHolder, token: str) -> None:
     proofs = [holder.proof(world, "GET", "/tpp/consent", token) for _ in range(2)]
     headers = {"authorization": f"DPoP {token}", "dpop": proofs[1]}
 
     assert is_refused(world.tpp("GET", "/tpp/consent", headers=headers, several={"dpop": proofs}))
+    spelled = {"DPoP": proofs[:1], "dpop": proofs[1:]}
+    assert is_refused(world.tpp("GET", "/tpp/consent", headers=headers, several=spelled))
     assert world.tpp("GET", "/tpp/consent", headers=headers, several={"dpop": proofs[1:]}).status == 200
 
 
@@ -187,9 +189,30 @@ def test_an_answer_to_a_proof_always_has_a_nonce(world: World, holder: KeyHolder
 
 
 def test_a_nonce_can_be_had_before_the_first_proof(world: World, holder: KeyHolder) -> None:
-    answers = (holder.push(world), holder.redeem(world, "unknown", proof=None))
+    answers = (holder.push(world, scope="unknown"), holder.redeem(world, "unknown", proof=None))
 
     assert all(world.hub.openbanking.dpop_nonces.is_valid(answer.headers["dpop-nonce"]) for answer in answers)
+
+
+def test_a_key_service_that_fails_costs_the_nonce_and_not_the_token(
+    world: World, holder: KeyHolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(purpose: str) -> bytes:
+        raise RuntimeError("KMS cannot be reached")
+
+    code = holder.code(world)
+    monkeypatch.setattr(world.hub.keyring, "derived_signing_key", fail)
+
+    tokens = holder.redeem(world, code)
+
+    assert (tokens.status, "dpop-nonce" in tokens.headers) == (200, False)
+    assert holder.read(world, tokens.body["access_token"]).status == 200
+
+
+def test_answers_to_clients_without_proofs_need_no_nonce(world: World) -> None:
+    answer = world.tpp("POST", "/tpp/token", {"code": world.approve(2).query["code"]})
+
+    assert (answer.status, "dpop-nonce" in answer.headers) == (200, False)
 
 
 def test_a_client_may_have_to_use_a_nonce(world: World) -> None:

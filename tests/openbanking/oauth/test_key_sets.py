@@ -8,7 +8,13 @@ import pytest
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, ResponseTooLarge, TimedOut
-from chalicelib.openbanking.oauth.key_sets import BETWEEN_SECONDS, FETCH_SECONDS, FRESH_SECONDS, LARGEST, STALE_SECONDS
+from chalicelib.openbanking.oauth.key_sets import (
+    FETCH_SECONDS,
+    FRESH_SECONDS,
+    MAX_KEY_SET_BYTES,
+    MIN_REFETCH_SECONDS,
+    STALE_SECONDS,
+)
 from tests.foundation.servers import Connection, serving
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
@@ -29,7 +35,7 @@ class Site:
         self.reply = Reply(status, jsontext.dumps({"keys": keys}).encode(), {}, 0.01)
 
     def get(self, url: str, *, largest: int, total_seconds: float) -> Reply:
-        assert (url, largest, total_seconds) == (URI, LARGEST, FETCH_SECONDS)
+        assert (url, largest, total_seconds) == (URI, MAX_KEY_SET_BYTES, FETCH_SECONDS)
         self.asked += 1
         if isinstance(self.reply, OutboundError):
             raise self.reply
@@ -65,7 +71,7 @@ def test_a_new_key_is_found_when_it_is_first_used(world: World, site: Site) -> N
     site.serve(old)
     assert status(world, old) == 200
 
-    world.clock.advance(BETWEEN_SECONDS)
+    world.clock.advance(MIN_REFETCH_SECONDS)
     site.serve(old, new)
     assert status(world, new) == 200
     assert site.asked == 2
@@ -95,7 +101,7 @@ def test_an_address_that_fails_is_asked_every_30_seconds(world: World, site: Sit
     assert [status(world, holder) for _ in range(5)] == [401] * 5
     assert site.asked == 1
     site.serve(holder)
-    world.clock.advance(BETWEEN_SECONDS)
+    world.clock.advance(MIN_REFETCH_SECONDS)
     assert status(world, holder) == 200
 
 
@@ -110,7 +116,7 @@ def test_known_keys_serve_for_a_day_while_the_address_fails(
     site.reply = failure
     world.clock.advance(STALE_SECONDS - 1)
     assert status(world, holder) == 200
-    world.clock.advance(BETWEEN_SECONDS)
+    world.clock.advance(MIN_REFETCH_SECONDS)
     assert status(world, holder) == 401
     assert any(line["message"] == "key set not fetched" for line in lines.all())
 
@@ -156,7 +162,7 @@ def trickle(connection: Connection) -> None:
 
 
 def get(url: str, *, public_only: bool = False, seconds: float = 5.0) -> Any:
-    return Outbound(public_only=public_only).get(url, largest=LARGEST, total_seconds=seconds)
+    return Outbound(public_only=public_only).get(url, largest=MAX_KEY_SET_BYTES, total_seconds=seconds)
 
 
 def test_a_document_is_fetched() -> None:

@@ -101,6 +101,26 @@ def test_a_blocked_certificate_is_refused_at_once(mutual: World, authority: Auth
     assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
 
 
+def test_a_blocked_certificate_beside_an_unbound_token_is_refused(mutual: World, authority: Authority) -> None:
+    by_certificate(mutual)
+    own = issue(authority)
+    request = {"bic": mutual.banks[2].bank.bic, "scopes": ["accounts"]}
+    code = _code(mutual, mutual.tpp("POST", "/tpp/authorize", request, certificate=own).body["redirect_url"])
+    token = mutual.tpp("POST", "/tpp/token", {"code": code}, certificate=own).body["access_token"]
+    assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 200
+
+    parsed = read_certificate(own)
+    mutual.hub.openbanking.certificate_blocklist.block(parsed.issuer, parsed.serial_number, "key lost")
+
+    assert mutual.tpp("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
+
+
+def test_the_subject_may_be_written_in_the_order_of_the_certificate(mutual: World, authority: Authority) -> None:
+    by_certificate(mutual, tls_client_auth_subject_dn=",".join(reversed(SUBJECT.split(","))))
+
+    assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
+
+
 def test_a_stage_without_authorities_trusts_nobody(mutual: World, authority: Authority) -> None:
     by_certificate(mutual)
     mutual.hub.__dict__["_tpp_ca_bundle"] = None
@@ -212,6 +232,9 @@ def test_every_call_of_a_tpp_that_must_identify_itself_needs_its_certificate(
     for wrong in (None, issue(authority, ["PSP_AI"])):
         assert is_refused(mutual.tpp("POST", "/tpp/direct_payment_initiation", direct, certificate=wrong))
     assert mutual.tpp("POST", "/tpp/direct_payment_initiation", direct, certificate=good).status == 400
+    accounts_only = issue(authority, ["PSP_AI"])
+    assert is_refused(mutual.tpp("GET", "/tpp/requests/abc", certificate=accounts_only))
+    assert mutual.tpp("GET", "/tpp/requests/abc", certificate=good).status == 404
 
 
 def test_a_browser_cannot_start_for_a_tpp_that_must_identify_itself(mutual: World) -> None:

@@ -36,7 +36,14 @@ def test_a_certificate_is_blocked_until_it_is_unblocked(world: World, blocklist:
 
 
 @pytest.mark.parametrize(
-    ("issuer", "serial_number"), [(ISSUER, "0x0a1b"), (ISSUER, "00 0a 1b"), ("cn=Test\\20CA,o=Example,c=GB", "A1B")]
+    ("issuer", "serial_number"),
+    [
+        (ISSUER, "0x0a1b"),
+        (ISSUER, "00 0a 1b"),
+        ("cn=Test\\20CA,o=Example,c=GB", "A1B"),
+        ("C=GB,O=Example,CN=Test CA", "a1b"),
+        ("CN=TEST CA,O=example,C=gb", "a1b"),
+    ],
 )
 def test_the_spelling_does_not_matter(issuer: str, serial_number: str) -> None:
     assert blocklist_key(issuer, serial_number) == blocklist_key(ISSUER, "a1b")
