@@ -113,7 +113,7 @@ class Secrets:
 
 
 class Bucket:
-    """An S3 bucket of the operator's, for reading."""
+    """Reads objects from an S3 bucket."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -55,7 +55,7 @@ def issue(
     days: Annotated[int, typer.Option(min=1, max=825, help="How long it is valid.")] = 90,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files are written.")] = Path(),
 ) -> Report:
-    """Issue a client certificate of the development CA, for trying mutual TLS.
+    """Issue a client certificate of the development CA, to try mutual TLS.
 
     The CA is created on first use, in .local/tls/, and trusted by a stack started with `make run TLS=1`. It is not
     for production. Without a role, the certificate has no PSD2 statement.
@@ -74,7 +74,7 @@ def issue(
     ca = DevelopmentCa(folder(stackfile.location()))
     pem, key = ca.issue_client(subject, days)
     made = _write(out, "bank" if bank else "tpp", pem, key) | {"ca": str(ca.file), "roles": list(subject.roles)}
-    members = made | _certificate_members(pem)
+    members = made | _certificate_members(pem, bank=bank)
     return Report({"certificate": members}, format_members(members))
 
 
@@ -138,7 +138,7 @@ def _check_subject(name: str, identifier: str | None, roles: Sequence[str], bank
     if roles and not identifier:
         raise typer.BadParameter("--role needs --organization-identifier")
     if identifier and not _IDENTIFIER.fullmatch(identifier):
-        raise typer.BadParameter("--organization-identifier must be such as PSDGB-FCA-123456")
+        raise typer.BadParameter("--organization-identifier must have the form PSDGB-FCA-123456")
     return ClientSubject(name, identifier, tuple(cast(Sequence[Role], dict.fromkeys(roles))))
 
 
@@ -153,11 +153,12 @@ def _write(out: Path, name: str, pem: str, key: str) -> dict[str, str]:
     return {member: str(file) for member, file in files.items()}
 
 
-def _certificate_members(pem: str) -> dict[str, Any]:
+def _certificate_members(pem: str, *, bank: bool) -> dict[str, Any]:
+    """A certificate for printing; for a bank with its subject as ``banks change --certificate-subject`` takes it."""
     found, parsed = read_certificate(pem), x509.load_pem_x509_certificate(pem.encode())
     return {
         "subject": found.subject,
-        "certificate_subject": format_name(parsed.subject),
+        **({"certificate_subject": format_name(parsed.subject)} if bank else {}),
         "organization_identifier": found.organization_identifier,
         "issuer": found.issuer,
         "serial_number": found.serial_number,

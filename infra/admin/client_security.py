@@ -50,7 +50,7 @@ OrganizationOption = Annotated[
     typer.Option(
         "--organization-identifier",
         metavar="ID",
-        help="That of its PSD2 certificate (PSDGB-FCA-123456), which every call then needs; empty: none.",
+        help="The identifier in its PSD2 certificate, PSDGB-FCA-123456; every call then needs it. Empty: none.",
     ),
 ]
 
@@ -106,9 +106,9 @@ def _read_jwks(place: str) -> dict[str, Any]:
     try:
         members = jsontext.loads(Path(place).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
-        raise CommandRefused(f"{place} cannot be read") from None
+        raise CommandRefused(f"{place} cannot be read as a file, and is not an http(s) URL") from None
     except jsontext.InvalidJson as error:
-        raise CommandRefused(f"{place} is not JSON: {error}") from None
+        raise CommandRefused(f"{place} is not a JSON Web Key Set: {error}") from None
     if not isinstance(members, dict):
         raise CommandRefused(f"{place} is not a JSON Web Key Set")
     return {"jwks": members}

@@ -72,7 +72,7 @@ PARTS: Sequence[Part] = (
             Clause(
                 "5.2.3-1",
                 "Browsers' connections cannot be downgraded",
-                "Every response of an https stage has `Strict-Transport-Security` for a year",
+                "Every response outside the local stage has `Strict-Transport-Security` for a year",
                 ("test_security_headers.py::test_every_answer_of_an_https_stage_has_browsers_come_by_https_again",),
             ),
             Clause(

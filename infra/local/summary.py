@@ -52,7 +52,7 @@ def _tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
         return []
     file = stackfile.display_path(Path(content["ca_file"]))
     return [
-        ("TLS", f"{file}  the CA to trust, in a browser too; client certificates are taken"),
+        ("TLS", f"{file}  the CA to trust, in a browser too; client certificates are accepted"),
         ("", f"curl --cacert {file} {content['base_url']}/health"),
     ]
 

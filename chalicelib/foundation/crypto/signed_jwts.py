@@ -130,7 +130,7 @@ def import_key_set(members: object) -> list[Key]:
     """
     listed = members.get("keys") if isinstance(members, dict) else None
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-        raise InvalidKeySet("a key set is an object with the member keys, a list of keys")
+        raise InvalidKeySet('a key set is an object with the member "keys", a list of keys; this is not one')
     if len(listed) > MOST_KEYS:
         raise InvalidKeySet(f"a key set must not have more than {MOST_KEYS} keys")
     if any(_PRIVATE_MEMBERS & each.keys() for each in listed):

@@ -186,10 +186,9 @@ class AuthorizationCodeFlow:
     def _check_channel(client: Client, request: AuthorizeRequest, channel: Channel) -> None:
         """Check what the client's record demands of its requests (RFC 9126 §6, FAPI 2.0 §5.3.2.2). Raises: Refusal."""
         security = client.security
-        shows_certificate = channel != "browser"
         if security.requires_pushed_requests and channel != "pushed":
             raise refusals.REQUEST_NOT_PUSHED()
-        if security.organization_identifier is not None and not shows_certificate:
+        if channel == "browser" and not security.starts_in_browser:
             raise refusals.REQUEST_NOT_PUSHED()
         if security.is_fapi2 and request.redirect_uri is None:
             raise refusals.REDIRECT_URI_MISSING()

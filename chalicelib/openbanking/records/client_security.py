@@ -96,6 +96,11 @@ class ClientSecurity:
         return self.require_pushed_authorization_requests or self.is_fapi2
 
     @property
+    def starts_in_browser(self) -> bool:
+        """Whether authorization requests may come from a browser, which has neither key nor certificate."""
+        return not self.requires_pushed_requests and self.organization_identifier is None
+
+    @property
     def requires_proof(self) -> bool:
         """Whether tokens are issued only with a DPoP proof."""
         return self.dpop_bound_access_tokens or (self.is_fapi2 and not self.tls_client_certificate_bound_access_tokens)
@@ -150,7 +155,7 @@ def _check_method(security: ClientSecurity, is_sandbox: bool) -> None:
 def _check_keys(security: ClientSecurity) -> None:
     given = [name for name in _KEY_SETS if getattr(security, name) is not None]
     if security.auth_method == "private_key_jwt" and len(given) != 1:
-        raise InvalidSecurity("jwks", "the method private_key_jwt needs a key set, or its address, and not both")
+        raise InvalidSecurity("jwks", "the method private_key_jwt needs one key set: pass its file or its URL (--jwks)")
     if security.auth_method != "private_key_jwt" and given:
         raise InvalidSecurity(given[0], "a key set can only be used with the method private_key_jwt")
     if security.jwks is not None:
@@ -179,7 +184,10 @@ def _check_certificates(security: ClientSecurity, takes_certificates: bool) -> N
             "the method tls_client_auth needs the certificate's subject or organization identifier",
         )
     if not takes_certificates and (security.needs_certificate or security.tls_client_certificate_bound_access_tokens):
-        raise InvalidSecurity("auth_method", "this stage takes no client certificates: MTLS_URL is not set")
+        raise InvalidSecurity(
+            "auth_method",
+            "this stage takes no client certificates: MTLS_URL is not set (in the local stage: make run TLS=1)",
+        )
 
 
 def _check_names(security: ClientSecurity) -> None:

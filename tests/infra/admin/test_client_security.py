@@ -126,7 +126,7 @@ def test_a_wrong_combination_is_refused_with_the_reason(owner: str, jwks: str, t
     def why(*options: str) -> str:
         return refused("clients", "update", client_id, *options)
 
-    assert why("--auth-method", "private_key_jwt").startswith("the method private_key_jwt needs a key set")
+    assert why("--auth-method", "private_key_jwt").startswith("the method private_key_jwt needs one key set")
     assert why("--jwks", jwks).startswith("a key set can only be used with the method private_key_jwt")
     assert why("--profile", "fapi2").startswith("the profile fapi2 needs the authentication method")
     assert why("--auth-method", "tls_client_auth", "--certificate-subject", SUBJECT).startswith(

@@ -73,8 +73,8 @@ def test_settings_are_kept(clients: Clients) -> None:
 @pytest.mark.parametrize(
     ("security", "reason"),
     [
-        ({"auth_method": "private_key_jwt"}, "jwks: the method private_key_jwt needs a key set"),
-        ({**BY_KEY, "jwks_uri": "https://tpp.example.com/jwks"}, "jwks: the method private_key_jwt needs a key set"),
+        ({"auth_method": "private_key_jwt"}, "jwks: the method private_key_jwt needs one key set"),
+        ({**BY_KEY, "jwks_uri": "https://tpp.example.com/jwks"}, "jwks: the method private_key_jwt needs one key set"),
         ({"jwks": JWKS}, "jwks: a key set can only be used"),
         ({"jwks_uri": "https://tpp.example.com/jwks"}, "jwks_uri: a key set can only be used"),
         ({"auth_method": "private_key_jwt", "jwks": {"keys": []}}, "jwks: a key set must have a key"),
