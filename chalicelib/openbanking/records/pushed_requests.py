@@ -28,7 +28,7 @@ class PushedRequest:
 
 
 def pushed_key(pushed_id: str) -> tuple[str, Item]:
-    """The table and key of a pushed request. Its prefix tells it from authorization requests, whose keys are digests."""
+    """The table and key of a pushed request. Its prefix tells it from authorization requests."""
     return TABLE, {"authorization_id": f"pushed/{pushed_id}"}
 
 

@@ -132,7 +132,7 @@ def test_a_wrong_combination_is_refused_with_the_reason(owner: str, jwks: str, t
     assert why("--auth-method", "tls_client_auth", "--certificate-subject", SUBJECT).startswith(
         "this stage takes no client certificates: MTLS_URL is not set"
     )
-    assert "damaged.json is not JSON" in why(*BY_KEY, str(damaged))
+    assert "damaged.json is not a JSON Web Key Set" in why(*BY_KEY, str(damaged))
     assert "list.json is not a JSON Web Key Set" in why(*BY_KEY, str(listed))
     assert "missing.json cannot be read" in why(*BY_KEY, "missing.json")
     assert done("clients", "show", client_id)["history"] == []
