@@ -207,7 +207,7 @@ def test_rs256_is_refused_even_with_the_clients_own_key(world: World) -> None:
     assert answered(answer, refusals.ASSERTION_WRONG)
 
 
-def test_the_kid_of_another_client_opens_nothing(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
+def test_the_kid_of_another_client_is_refused(world: World, tpp: KeyHolder, thief: KeyHolder) -> None:
     """The thief is a client too, and signs in the victim's name with its own key."""
     victim = world.client
     thief.kid = "thief"
@@ -220,7 +220,7 @@ def test_the_kid_of_another_client_opens_nothing(world: World, tpp: KeyHolder, t
     assert answered(answer, refusals.ASSERTION_WRONG)
 
 
-def test_an_assertion_of_another_client_opens_nothing(world: World, tpp: KeyHolder) -> None:
+def test_an_assertion_of_another_client_is_refused(world: World, tpp: KeyHolder) -> None:
     assertion, victim = tpp.assertion(world), world.client
     world.client = world.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
 
@@ -235,7 +235,7 @@ def test_an_assertion_of_another_client_opens_nothing(world: World, tpp: KeyHold
     [NotReached("the address is not public"), TimedOut("no answer came in time"), ResponseTooLarge("10 MB")],
     ids=["points inside", "trickles", "answers 10 MB"],
 )
-def test_a_bad_address_of_keys_opens_nothing(world: World, failure: Exception, lines: Lines) -> None:
+def test_a_client_whose_keys_cannot_be_fetched_is_refused(world: World, failure: Exception, lines: Lines) -> None:
     """The guarded call itself is tested on sockets, with the key sets."""
 
     def get(url: str, **limits: Any) -> Any:
@@ -254,7 +254,7 @@ def test_a_bad_address_of_keys_opens_nothing(world: World, failure: Exception, l
 # -- pushed requests
 
 
-def test_a_pushed_request_of_another_client_opens_nothing(world: World, tpp: KeyHolder, lines: Lines) -> None:
+def test_a_pushed_request_of_another_client_is_refused(world: World, tpp: KeyHolder, lines: Lines) -> None:
     request_uri = tpp.push(world).body["request_uri"]
     other = world.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
 
@@ -267,7 +267,7 @@ def test_a_pushed_request_of_another_client_opens_nothing(world: World, tpp: Key
     assert open_pushed(world, request_uri).status == 303
 
 
-def test_a_request_uri_opens_nothing_after_use(world: World, tpp: KeyHolder) -> None:
+def test_a_used_request_uri_is_refused(world: World, tpp: KeyHolder) -> None:
     request_uri = tpp.push(world).body["request_uri"]
     approve_pushed(world, request_uri)
 
@@ -293,7 +293,7 @@ def test_a_mix_up_is_noticed_by_the_issuer(world: World, tpp: KeyHolder) -> None
     assert metadata["authorization_response_iss_parameter_supported"] is True
 
 
-def test_an_assertion_for_another_server_opens_nothing(world: World, tpp: KeyHolder) -> None:
+def test_an_assertion_for_another_server_is_refused(world: World, tpp: KeyHolder) -> None:
     """A server in the middle hands on the assertion that it was sent."""
     assertion = tpp.assertion(world, aud="https://evil.example.com")
 

@@ -14,7 +14,7 @@ from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields
-from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, TokenType
+from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, AuthMethod, TokenType
 from chalicelib.openbanking.protocol.tpp_calls import REPEATABLE, AuthorizeRequest
 
 _TOKEN_TYPES: Mapping[str, TokenType] = {"bearer": "Bearer", "dpop": "DPoP"}
@@ -39,7 +39,7 @@ def read_credentials(
     return TppCredentials(
         client_id=client_id or _read_subject(assertion),
         secret=_single_value("client secret", basic_secret, members.get("client_secret")),
-        secret_method="client_secret_basic" if basic_secret else "client_secret_post",
+        secret_method=_secret_method(basic_secret) if members else None,
         assertion=assertion,
         bearer=value.strip() if token_type else None,
         scheme=token_type or "Bearer",
@@ -104,6 +104,11 @@ def bind_code(request: AuthorizeRequest, jkt: str | None) -> AuthorizeRequest:
     if request.dpop_jkt is not None:
         raise refusals.DPOP_JKT_OTHER()
     return request.model_copy(update={"dpop_jkt": jkt})
+
+
+def _secret_method(basic_secret: str | None) -> AuthMethod:
+    """How an OAuth request sends the client secret; all other calls can use HTTP Basic only."""
+    return "client_secret_basic" if basic_secret else "client_secret_post"
 
 
 def _read_assertion(incoming: Incoming, members: Mapping[str, Any]) -> str | None:

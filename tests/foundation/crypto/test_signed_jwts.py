@@ -91,7 +91,7 @@ def test_a_header_that_is_nested_too_deeply_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "a.b", "a.b.c", "....", "é.é.é", "e30.e30.e30", "x" * 20_000])
-def test_what_is_no_jwt_is_refused(text: str) -> None:
+def test_text_that_is_not_a_jwt_is_refused(text: str) -> None:
     with pytest.raises(InvalidJwt):
         signed_jwts.verify(signed_jwts.parse(text), signed_jwts.import_key_set(KeyHolder().jwks), SIGNING_ALGORITHMS)
 
@@ -133,7 +133,7 @@ def test_a_short_rsa_key_is_refused() -> None:
 
 
 @pytest.mark.parametrize("members", [None, [], {}, {"keys": {}}, {"keys": []}, {"keys": ["key"]}, {"keys": [None]}])
-def test_what_is_no_key_set_is_refused(members: object) -> None:
+def test_a_malformed_key_set_is_refused(members: object) -> None:
     with pytest.raises(InvalidKeySet):
         signed_jwts.import_key_set(members)
 

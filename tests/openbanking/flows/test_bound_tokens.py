@@ -140,7 +140,7 @@ def test_a_confidential_clients_lost_answer_is_not_bound_to_a_new_key(world: Wor
     assert holder.refresh(world, first).body["access_token"] == second["access_token"]
 
 
-def test_a_stolen_refresh_token_without_its_key_ends_nothing(world: World) -> None:
+def test_a_stolen_refresh_token_without_its_key_does_not_end_the_consent(world: World) -> None:
     holder = KeyHolder()
     first = redeem(world, holder, world.approve(2).query["code"])["refresh_token"]
     second = refresh(world, first, holder).body

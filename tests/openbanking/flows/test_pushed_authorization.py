@@ -145,14 +145,14 @@ def test_a_callback_url_that_was_dropped_meanwhile_is_not_used(world: World) -> 
     assert is_error_page(open_pushed(world, request_uri))
 
 
-def test_a_client_that_is_no_longer_active_opens_nothing(world: World) -> None:
+def test_a_pushed_request_of_an_inactive_client_is_refused(world: World) -> None:
     request_uri = pushed(world)
     world.hub.openbanking.clients.deactivate(world.client.client_id)
 
     assert open_pushed(world, request_uri).status == 400
 
 
-def test_looking_at_the_head_opens_nothing(world: World) -> None:
+def test_a_head_request_opens_no_authorization(world: World) -> None:
     query = urlencode({"client_id": world.client.client_id, "request_uri": pushed(world)})
 
     answer = world.call("HEAD", f"/oauth/authorize?{query}")
@@ -181,14 +181,14 @@ def test_looking_at_the_head_opens_nothing(world: World) -> None:
     ],
     ids=str,
 )
-def test_what_is_wrong_is_refused_when_it_is_pushed(world: World, members: dict[str, Any], error: str) -> None:
+def test_an_invalid_request_is_refused_when_it_is_pushed(world: World, members: dict[str, Any], error: str) -> None:
     answer = push(world, **members)
 
     assert (answer.status, answer.body["error"]) == (400, error)
     assert [*world.hub.store.scan("authorizations")] == []
 
 
-def test_a_json_body_is_as_good_as_a_form(world: World) -> None:
+def test_a_json_body_is_accepted_like_a_form(world: World) -> None:
     members = {"response_type": "code", "bic": world.banks[2].bank.bic, "scope": "accounts", "unknown": "is ignored"}
 
     assert world.tpp("POST", "/oauth/par", members).status == 201

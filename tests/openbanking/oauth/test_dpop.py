@@ -120,7 +120,7 @@ def test_a_proof_by_rs256_is_refused(world: World, token: str) -> None:
 
 
 @pytest.mark.parametrize("proof", ["", "a", "a.b.c"])
-def test_what_is_no_proof_is_refused(world: World, holder: KeyHolder, token: str, proof: str) -> None:
+def test_a_malformed_proof_is_refused(world: World, holder: KeyHolder, token: str, proof: str) -> None:
     headers = {"authorization": f"DPoP {token}", "dpop": proof}
 
     assert is_refused(world.tpp("GET", "/tpp/consent", headers=headers))
@@ -255,11 +255,11 @@ def test_a_nonce_serves_for_some_minutes_in_every_process(world: World, later: i
 
 
 @pytest.mark.parametrize("nonce", ["", "x", "1.", ".x", "é", "29540700.forged", f"{'9' * 13}.x", 5, None])
-def test_a_nonce_that_was_not_made_here_is_none(world: World, nonce: object) -> None:
+def test_a_nonce_of_somebody_else_is_refused(world: World, nonce: object) -> None:
     assert not world.hub.openbanking.dpop_nonces.is_valid(nonce)
 
 
-def test_a_nonce_from_the_future_is_none(world: World) -> None:
+def test_a_nonce_from_the_future_is_refused(world: World) -> None:
     world.clock.advance(3600)
     nonce = world.hub.openbanking.dpop_nonces.make()
     world.clock.advance(-3600)

@@ -121,7 +121,7 @@ def test_the_subject_may_be_written_in_the_order_of_the_certificate(mutual: Worl
     assert mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)).status == 200
 
 
-def test_a_stage_without_authorities_trusts_nobody(mutual: World, authority: Authority) -> None:
+def test_a_stage_without_authorities_refuses_every_certificate(mutual: World, authority: Authority) -> None:
     by_certificate(mutual)
     mutual.hub.__dict__["_tpp_ca_bundle"] = None
 

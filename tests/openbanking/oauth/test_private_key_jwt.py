@@ -200,6 +200,7 @@ def test_a_client_uses_its_own_secret_method(world: World) -> None:
     world.client_secret = secret
     by_basic = world.tpp("POST", "/tpp/token/revoke", form={"token": "x"})
     assert (by_basic.status, by_basic.body["title"]) == (401, refusals.SECRET_WRONG().message)
+    assert world.tpp("GET", "/tpp/banks").status == 200, "a call without a form has HTTP Basic only"
 
 
 def test_the_log_gives_the_reason_and_the_answer_does_not(world: World, holder: KeyHolder, lines: Lines) -> None:
