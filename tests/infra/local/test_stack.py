@@ -267,7 +267,7 @@ def test_the_summary_says_how_to_trust_a_service_that_speaks_tls() -> None:
     content = {"base_url": "https://127.0.0.1:8000", "ca_file": str(ROOT / ".local/tls/ca.pem")}
 
     assert summary._tls_rows(content) == [
-        ("TLS", ".local/tls/ca.pem  the CA to trust, in a browser too; client certificates are taken"),
+        ("TLS", ".local/tls/ca.pem  the CA to trust, in a browser too; client certificates are accepted"),
         ("", "curl --cacert .local/tls/ca.pem https://127.0.0.1:8000/health"),
     ]
     assert summary._tls_rows({"base_url": "http://127.0.0.1:8000"}) == []
