@@ -96,9 +96,9 @@ const party = {
   // What an operation wants and is not there, in a sentence; nothing if it can be called.
   lacking(operation, held) {
     const ways = (operation.security ?? []).map(Object.keys);
-    const wants = (scheme) => ways.length > 0 && ways.every((way) => way.includes(scheme));
+    const needsToken = ways.length > 0 && ways.every((way) => way.includes("bearer") || way.includes("dpop"));
     if (ways.length > 0 && !held) return "Nothing was sent: enter a Client ID at the top of this page, and lock it.";
-    if (wants("bearer") && !held.token) {
+    if (needsToken && !held.token) {
       return "Nothing was sent: this call is for a person's data, so enter an access token at the top of this page. "
         + "The Authorize page gets one.";
     }
