@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
+from chalicelib.foundation import log
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import FORM, Incoming, UnreadableBody
 from chalicelib.openbanking.container import OpenBankingContainer
@@ -37,7 +38,7 @@ def read_credentials(
     assertion = _read_assertion(incoming, members)
     client_id = _single_value("Client ID", incoming.headers.get("x-api-key"), basic_id, members.get("client_id"))
     return TppCredentials(
-        client_id=client_id or _read_subject(assertion),
+        client_id=_read_subject(assertion) if client_id is None and assertion is not None else client_id,
         secret=_single_value("client secret", basic_secret, members.get("client_secret")),
         secret_method=_secret_method(basic_secret) if members else None,
         assertion=assertion,
@@ -119,12 +120,15 @@ def _read_assertion(incoming: Incoming, members: Mapping[str, Any]) -> str | Non
     return _single_value("client assertion", incoming.headers.get("x-client-assertion"), sent)
 
 
-def _read_subject(assertion: str | None) -> str | None:
-    if not assertion:
-        return None
+def _read_subject(assertion: str) -> str:
+    """The client that an assertion names, not verified yet. Raises: Refusal, if it names none."""
     from chalicelib.openbanking.oauth.private_key_jwt import read_subject
 
-    return read_subject(assertion)
+    subject = read_subject(assertion)
+    if subject is None:
+        log.warning("client assertion refused", reason="it names no client, or its type is wrong")
+        raise refusals.ASSERTION_WRONG()
+    return subject
 
 
 def _read_proof(incoming: Incoming) -> str | None:

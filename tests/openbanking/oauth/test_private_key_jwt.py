@@ -152,6 +152,9 @@ def test_an_identifier_of_one_client_is_free_for_another(world: World, holder: K
 
 def test_an_assertion_of_another_type_is_refused(world: World, holder: KeyHolder) -> None:
     form = holder.form(world, {"token": "x"})
+    without_client = form | {"client_assertion_type": "other"}
+    assert is_refused(world.tpp("POST", "/tpp/token/revoke", form=without_client, client_id=""))
+    assert is_refused(ask(world, "not a JWT"))
 
     for kind in ("", "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"):
         sent = form | {"client_assertion_type": kind, "client_id": world.client.client_id}
