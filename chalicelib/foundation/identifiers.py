@@ -6,6 +6,7 @@ grants access to them. A secret that only needs to be recognised is stored as a 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import re
@@ -75,3 +76,8 @@ def digest(content: str | bytes) -> str:
 def matches(secret: str, stored: str) -> bool:
     """Whether ``stored`` is the digest of ``secret``, compared in constant time."""
     return hmac.compare_digest(digest(secret), stored)
+
+
+def base64url(content: bytes) -> str:
+    """URL-safe Base64 without padding (RFC 4648 §5)."""
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")

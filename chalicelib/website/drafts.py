@@ -6,13 +6,12 @@ shown before they are stored. Users cannot choose derived values.
 
 from __future__ import annotations
 
-import base64
 import hmac
 import re
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
-from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.identifiers import base64url, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _DRAFT = re.compile(r"[0-9a-f]{30}")
@@ -41,8 +40,3 @@ class Drafts:
     def derive_text(self, draft: str, owner: str, purpose: str) -> str:
         """The value of ``derive_bytes`` as 43 URL-safe characters."""
         return base64url(self.derive_bytes(draft, owner, purpose))
-
-
-def base64url(content: bytes) -> str:
-    """URL-safe Base64 without padding (RFC 4648 §5)."""
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

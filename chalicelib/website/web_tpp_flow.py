@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.identifiers import base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
@@ -25,7 +26,7 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import Clients
 from chalicelib.statistics import current_call
-from chalicelib.website.drafts import Drafts, base64url
+from chalicelib.website.drafts import Drafts
 from chalicelib.website.records.journeys import STATE_TIME, Journey, JourneyChanged, Journeys
 
 Step = Literal["exchange", "refresh", "end"]

@@ -5,10 +5,10 @@ The code that parses certificates is imported on first use: most requests have n
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from chalicelib.foundation.identifiers import base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _describe(parsed: x509.Certificate) -> Certificate:
 
 
 def _thumbprint(der: bytes) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode("ascii")
+    return base64url(hashlib.sha256(der).digest())
 
 
 def _organization_identifier(parsed: x509.Certificate) -> str | None:

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
 
+from chalicelib.foundation.identifiers import base64url
+
 MINIMUM_BITS = 2048
 _PADDING = padding.PKCS1v15()
 _HASH = hashes.SHA256()
@@ -121,11 +123,10 @@ def jwk(key: RSAPublicKey) -> PublicKey:
         "use": "sig",
         "alg": "RS256",
         "kid": key_id(key),
-        "n": _base64url(numbers.n),
-        "e": _base64url(numbers.e),
+        "n": _encode_number(numbers.n),
+        "e": _encode_number(numbers.e),
     }
 
 
-def _base64url(number: int) -> str:
-    raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
+def _encode_number(number: int) -> str:
+    return base64url(number.to_bytes((number.bit_length() + 7) // 8, "big"))

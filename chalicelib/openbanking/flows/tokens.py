@@ -6,7 +6,6 @@ and all its tokens are revoked, and the bank is notified.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import re
@@ -15,7 +14,7 @@ from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
-from chalicelib.foundation.identifiers import OpaqueToken
+from chalicelib.foundation.identifiers import OpaqueToken, base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
@@ -314,5 +313,5 @@ def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | No
 def _matches_challenge(verifier: str, challenge: str) -> bool:
     if not _VERIFIER.fullmatch(verifier):
         return False
-    hashed = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
-    return hmac.compare_digest(hashed, challenge.encode())
+    hashed = base64url(hashlib.sha256(verifier.encode()).digest())
+    return hmac.compare_digest(hashed.encode(), challenge.encode())

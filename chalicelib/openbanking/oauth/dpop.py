@@ -6,7 +6,6 @@ were made.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 from collections.abc import Collection, Mapping
@@ -26,6 +25,7 @@ from chalicelib.foundation.crypto.signed_jwts import (
     thumbprint,
     verify,
 )
+from chalicelib.foundation.identifiers import base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.oauth_security import FUTURE_SECONDS, PROOF_SECONDS, SIGNING_ALGORITHMS
 from chalicelib.openbanking.records.single_use import SingleUse
@@ -124,7 +124,7 @@ class DpopProofs:
 
 def access_token_hash(token: str) -> str:
     """The ``ath`` claim for an access token."""
-    return base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).rstrip(b"=").decode()
+    return base64url(hashlib.sha256(token.encode()).digest())
 
 
 def _read_key(proof: UnverifiedJwt) -> Key:
@@ -152,4 +152,4 @@ def _canonical(address: object) -> tuple[object, ...] | None:
 
 def _nonce(key: bytes, minute: int) -> str:
     made = hmac.digest(key, str(minute).encode(), "sha256")
-    return f"{minute}.{base64.urlsafe_b64encode(made).rstrip(b'=').decode()}"
+    return f"{minute}.{base64url(made)}"
