@@ -60,7 +60,7 @@ localstack: environment ## Start LocalStack on port 4566, without an account: Py
 	@exec infra/localstack/start.sh
 
 test-openapi: environment ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
-	@exec $(PYTHON) -m tests.conformance --examples $(EXAMPLES) --seed $(SEED)
+	@exec $(PYTHON) -m tests.fuzzing --examples $(EXAMPLES) --seed $(SEED)
 
 chaos: environment ## Kill workers at random while receivers fail, and check that nothing is lost: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))

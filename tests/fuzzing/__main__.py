@@ -14,18 +14,18 @@ from infra import command
 from infra.local import stackfile
 from infra.local.background import run_stack
 from infra.postman.fixtures import prepare
-from tests.conformance.parties import Parties
-from tests.conformance.runner import Outcome, run
+from tests.fuzzing.parties import Parties
+from tests.fuzzing.runner import Outcome, run
 
 EXAMPLES = 300
 _PARTS = {"tpp": 3, "bank-v1": 1, "bank-v2": 1}
 _PROCESSES = 2
-_LOG = Path("build") / "conformance.log"
+_LOG = Path("build") / "fuzzing.log"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; answers its exit code."""
-    parser = command.parser("tests.conformance", __doc__)
+    parser = command.parser("tests.fuzzing", __doc__)
     parser.add_argument("--examples", type=int, default=EXAMPLES, help="requests per operation")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what the requests are generated from")
     parser.add_argument("--document", choices=DOCUMENTS, action="append", help="only this one")

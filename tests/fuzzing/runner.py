@@ -16,7 +16,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.core.result import Ok
 
-from tests.conformance.parties import BankCredentials, Nobody, Parties, TppCredentials
+from tests.fuzzing.parties import BankCredentials, Nobody, Parties, TppCredentials
 
 CHECKED = (
     "status_code_conformance",
