@@ -13,6 +13,7 @@ from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payment_status import query_bank
 from chalicelib.openbanking.protocol.payment_statuses import Status
+from chalicelib.openbanking.protocol.psu_context import UNATTENDED
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.callback_limits import CallbackLimits
@@ -60,7 +61,7 @@ class CallbackStatus:
         if askable and self._count_query(payment, address):
             token = self.consents.bank_token(consent) if consent else None
             try:
-                answer = query_bank(self.bank_client, bank, payment, token, request_id=new_uuid(), psu_address=None)
+                answer = query_bank(self.bank_client, bank, payment, token, request_id=new_uuid(), psu=UNATTENDED)
             except BankFailed:
                 pass
             else:

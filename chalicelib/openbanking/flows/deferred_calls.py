@@ -22,6 +22,7 @@ from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.own_answers import AcceptedRequest
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
@@ -40,17 +41,17 @@ class DeferredCalls:
     bodies: SealedBodies
     outbox: Outbox
 
-    def accept(self, path: str, relayed: RelayRequest, *, request_id: str, psu_address: str | None) -> DeferredRequest:
+    def accept(self, path: str, relayed: RelayRequest, *, request_id: str, psu: PsuContext) -> DeferredRequest:
         """Accept a relayed call at ``path`` for deferred execution."""
         consent = relayed.consent
-        body = {"request": relayed.request, "psu_address": psu_address}
+        body = {"request": relayed.request, **psu.as_members()}
         return self._accept(path, consent.client_id, consent.bic, consent, body, request_id)
 
     def accept_status(
-        self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
+        self, payment: Payment, consent: Consent | None, *, request_id: str, psu: PsuContext
     ) -> DeferredRequest:
         """Accept a payment status query for deferred execution."""
-        body = {"payment_id": payment.payment_id, "psu_address": psu_address}
+        body = {"payment_id": payment.payment_id, **psu.as_members()}
         return self._accept(STATUS_PATH, payment.client_id, payment.bic, consent, body, request_id)
 
     def look_up(self, credentials: TppCredentials, request_id: str) -> AcceptedRequest:

@@ -25,6 +25,7 @@ from chalicelib.openbanking.flows.relay import Relay, RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from chalicelib.openbanking.records.banks import Banks
@@ -73,7 +74,7 @@ class RelayRequestSender:
 
     def _send(self, delivery: Delivery, members: dict[str, Any]) -> BankAnswer:
         """Repeat the permission checks and send the request. Raises: Refusal."""
-        travelling = {"request_id": delivery.request_id, "psu_address": members["psu_address"]}
+        travelling: dict[str, Any] = {"request_id": delivery.request_id, "psu": PsuContext.from_members(members)}
         of_payment = delivery.topic == STATUS_PATH
         keys = [payment_key(delivery.concerned_bank, members["payment_id"])] if of_payment else []
         client, consent, found = _read_client_and_consent(self.store, self.clock, delivery, keys, or_spent=of_payment)
@@ -113,7 +114,9 @@ class PaymentOrderSender:
         if delivery.abandoned:
             raise self._final_failure(delivery, _unknown_outcome())
         order = self._read_order(delivery, members)
-        outgoing = self.execution.prepare(order, members["request"], delivery.request_id, members["psu_address"])
+        outgoing = self.execution.prepare(
+            order, members["request"], delivery.request_id, PsuContext.from_members(members)
+        )
         try:
             answer = self.execution.send(order, members["request"], outgoing)
         except BankFailed as failure:

@@ -19,6 +19,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import ReportedStatus, StatusEntry, Success
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
@@ -119,9 +120,7 @@ class PaymentStatus:
             raise refusals.PAYMENT_BEARER_MISSING()
         return payment
 
-    def get_status(
-        self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
-    ) -> BankAnswer:
+    def get_status(self, payment: Payment, consent: Consent | None, *, request_id: str, psu: PsuContext) -> BankAnswer:
         """A payment's status, queried from the bank or, in versions without queries, as last reported.
 
         Raises:
@@ -133,7 +132,7 @@ class PaymentStatus:
         if bank is None:
             raise refusals.PAYMENT_BANK_GONE()
         token = self.consents.bank_token(consent) if consent and payment.consent_id else None
-        answer = query_bank(self.bank_client, bank, payment, token, request_id=request_id, psu_address=psu_address)
+        answer = query_bank(self.bank_client, bank, payment, token, request_id=request_id, psu=psu)
         return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
     # -- inside
@@ -173,19 +172,11 @@ class PaymentStatus:
 
 
 def query_bank(
-    bank_client: BankClient,
-    bank: Bank,
-    payment: Payment,
-    token: str | None,
-    *,
-    request_id: str,
-    psu_address: str | None,
+    bank_client: BankClient, bank: Bank, payment: Payment, token: str | None, *, request_id: str, psu: PsuContext
 ) -> BankAnswer:
     """Query a payment's status at its bank. Raises: BankFailed."""
     request, webhook = {"payment_id": payment.payment_id}, payment.version.payment_status[payment.kind]
-    return bank_client.call(
-        bank, payment.version, webhook, request, request_id=request_id, token=token, psu_address=psu_address
-    )
+    return bank_client.call(bank, payment.version, webhook, request, request_id=request_id, token=token, psu=psu)
 
 
 def _was_made_with(item: Item | None, consent: Consent | None) -> bool:

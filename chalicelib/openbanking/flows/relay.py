@@ -13,6 +13,7 @@ from chalicelib.openbanking.flows.consent_permissions import require_bank, requi
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
@@ -63,17 +64,11 @@ class Relay:
         check_accounts(consent, request)
         return RelayRequest(require_bank(self.banks, consent), consent, webhook, request)
 
-    def send(self, relayed: RelayRequest, *, request_id: str, psu_address: str | None) -> BankAnswer:
+    def send(self, relayed: RelayRequest, *, request_id: str, psu: PsuContext) -> BankAnswer:
         """Send the request to the bank and remove accounts that the PSU did not approve. Raises: Refusal."""
         consent, webhook = relayed.consent, relayed.webhook
         token = self.consents.bank_token(consent)
         answer = self.bank_client.call(
-            relayed.bank,
-            consent.version,
-            webhook,
-            relayed.request,
-            request_id=request_id,
-            token=token,
-            psu_address=psu_address,
+            relayed.bank, consent.version, webhook, relayed.request, request_id=request_id, token=token, psu=psu
         )
         return replace(answer, body=withhold_unapproved(consent, webhook, answer.body))
