@@ -17,7 +17,8 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.flows.relay import RelayRequest
+from chalicelib.openbanking.flows.read_limits import CountedRead, ReadLimits
+from chalicelib.openbanking.flows.relay_requests import RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
@@ -40,12 +41,14 @@ class DeferredCalls:
     tpp_authentication: TppAuthentication
     bodies: SealedBodies
     outbox: Outbox
+    read_limits: ReadLimits
 
     def accept(self, path: str, relayed: RelayRequest, *, request_id: str, psu: PsuContext) -> DeferredRequest:
-        """Accept a relayed call at ``path`` for deferred execution."""
-        consent = relayed.consent
+        """Accept a relayed call at ``path`` for deferred execution, and count an unattended read. Raises: Refusal."""
+        consent, read = relayed.consent, self.read_limits.counted_read(relayed, psu)
         body = {"request": relayed.request, **psu.as_members()}
-        return self._accept(path, consent.client_id, consent.bic, consent, body, request_id)
+        body |= read.reservation.as_members() if read else {}
+        return self._accept(path, consent.client_id, consent.bic, consent, body, request_id, read)
 
     def accept_status(
         self, payment: Payment, consent: Consent | None, *, request_id: str, psu: PsuContext
@@ -80,7 +83,14 @@ class DeferredCalls:
     # -- inside
 
     def _accept(
-        self, path: str, client_id: str, bic: str, consent: Consent | None, body: Mapping[str, Any], request_id: str
+        self,
+        path: str,
+        client_id: str,
+        bic: str,
+        consent: Consent | None,
+        body: Mapping[str, Any],
+        request_id: str,
+        read: CountedRead | None = None,
     ) -> DeferredRequest:
         recorded = self.outbox.record(
             "relay",
@@ -92,7 +102,10 @@ class DeferredCalls:
             body=jsontext.dumps(body),
             request_id=request_id,
         )
-        self.store.transact(recorded.operations)
+        if read is None:
+            self.store.transact(recorded.operations)
+        else:
+            self.read_limits.reserve(read, recorded.operations)
         self.outbox.dispatch(recorded)
         return DeferredRequest(recorded.delivery_ids[0])
 
