@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chalicelib.openbanking.protocol.psu_context import LOCATION, METHODS, PORT, PSU_HEADERS, TEXT, PsuHeader
+from chalicelib.openbanking.protocol.psu_context import METHODS, PSU_HEADERS, PsuHeader
 from infra.openapi.document import header
 from infra.openapi.schemas import Json
 
@@ -26,12 +26,11 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
 }
 """Meaning and example of each header."""
 _SCHEMAS: Mapping[str, Json] = {
-    "PSU-IP-Address": {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
-    "PSU-IP-Port": {"type": "string", "pattern": f"^{PORT}$"},
-    "PSU-Http-Method": {"type": "string", "enum": [*METHODS]},
-    "PSU-Device-ID": {"type": "string", "format": "uuid"},
-    "PSU-Geo-Location": {"type": "string", "pattern": f"^{LOCATION}$"},
+    "PSU-IP-Address": {"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
+    "PSU-Http-Method": {"enum": [*METHODS]},
+    "PSU-Device-ID": {"format": "uuid"},
 }
+"""What says more than a pattern."""
 
 
 def references() -> list[Json]:
@@ -46,8 +45,8 @@ def parameters(remark: str) -> dict[str, Json]:
 
 def _parameter(row: PsuHeader, remark: str) -> Json:
     text, example = _MEANINGS[row.name]
-    schema = _SCHEMAS.get(row.name, {"type": "string", "minLength": 1, "pattern": f"^{TEXT}$"})
-    return header(row.name, f"{text}. {remark}", {**schema, "maxLength": row.longest}, example)
+    form = _SCHEMAS.get(row.name, {"pattern": f"^{row.pattern}$"})
+    return header(row.name, f"{text}. {remark}", {"type": "string", "maxLength": row.longest, **form}, example)
 
 
 def _component_name(row: PsuHeader) -> str:

@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field
-from decimal import Decimal
 from typing import Any, Self
 
-from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ADDRESS = "PSU-IP-Address"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-PORT = r"(0|[1-9][0-9]{0,4})"
-TEXT = r"[!-~]([ -~]*[!-~])?"
-_NUMBER = r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?"
-LOCATION = (
-    rf"[Gg][Ee][Oo]:(-?[0-9]{{1,2}}(?:\.[0-9]{{1,9}})?)(?:;|,)(-?[0-9]{{1,3}}(?:\.[0-9]{{1,9}})?)"
-    rf"(?:,{_NUMBER})?(?:;crs=wgs84)?(?:;u={_NUMBER})?"
-)
+_TEXT = r"[!-~]([ -~]*[!-~])?"
+_PORT = r"(0|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+_UUID = r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+_LATITUDE = r"-?(90(\.0{1,9})?|[0-8]?[0-9](\.[0-9]{1,9})?)"
+_LONGITUDE = r"-?(180(\.0{1,9})?|(1[0-7][0-9]|[0-9]{1,2})(\.[0-9]{1,9})?)"
+_NUMBER = r"-?[0-9]{1,9}(\.[0-9]{1,9})?"
+_LOCATION = rf"[Gg][Ee][Oo]:{_LATITUDE}[;,]{_LONGITUDE}(,{_NUMBER})?(;crs=wgs84)?(;u={_NUMBER})?"
 """``GEO:<latitude>;<longitude>`` (Berlin Group) or a geo URI in WGS 84 (RFC 5870)."""
-_PORTS, _NORTH, _EAST = 65_535, 90, 180
 
 
 class InvalidPsuHeaders(ValueError):
@@ -40,13 +37,21 @@ class PsuHeader:
         name: as it is sent to the bank.
         longest: the maximum length of a value.
         form: what a value must be, for people.
-        read: the value to pass on; ``None`` if it has another form.
+        pattern: what a whole value must match; ``None`` for an IP address.
     """
 
     name: str
     longest: int
     form: str
-    read: Callable[[str], str | None]
+    pattern: str | None
+
+    def read(self, value: str) -> str | None:
+        """The value to pass on; ``None`` if it has another form."""
+        if len(value) > self.longest:
+            return None
+        if self.pattern is None:
+            return _read_address(value)
+        return value if re.fullmatch(self.pattern, value) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,8 @@ def read_psu_headers(headers: Mapping[str, str], repeated: Collection[str] = ())
     Raises:
         InvalidPsuHeaders.
     """
-    found = {row.name: _read(row, headers[row.name.lower()]) for row in PSU_HEADERS if row.name.lower() in headers}
+    given = [(row, headers[row.name.lower()]) for row in PSU_HEADERS if row.name.lower() in headers]
+    found = {row.name: row.read(value.strip(" \t")) for row, value in given}
     problems = list(_problems(found, repeated))
     if problems:
         raise InvalidPsuHeaders("; ".join(problems))
@@ -98,57 +104,28 @@ def _problems(found: Mapping[str, str | None], repeated: Collection[str]) -> Ite
             yield f"{row.name} must be {row.form}"
 
 
-def _read(row: PsuHeader, given: str) -> str | None:
-    value = given.strip(" \t")
-    return row.read(value) if len(value) <= row.longest else None
-
-
-def _address(value: str) -> str | None:
+def _read_address(value: str) -> str | None:
+    """An IP address in its normal form; ``None`` for anything else, and for one with a zone, which is free text."""
     try:
         address = ipaddress.ip_address(value)
     except ValueError:
         return None
-    zone = getattr(address, "scope_id", None)  # free text: the name of a network interface
-    return str(address) if zone is None else None
-
-
-def _port(value: str) -> str | None:
-    return value if re.fullmatch(PORT, value) and int(value) <= _PORTS else None
-
-
-def _text(value: str) -> str | None:
-    return value if re.fullmatch(TEXT, value) else None
-
-
-def _method(value: str) -> str | None:
-    return value if value in METHODS else None
-
-
-def _uuid(value: str) -> str | None:
-    return value if is_uuid(value) else None
-
-
-def _location(value: str) -> str | None:
-    found = re.fullmatch(LOCATION, value)
-    is_on_earth = found and abs(Decimal(found[1])) <= _NORTH and abs(Decimal(found[2])) <= _EAST
-    return value if is_on_earth else None
+    return str(address) if getattr(address, "scope_id", None) is None else None
 
 
 def _text_header(name: str, longest: int) -> PsuHeader:
-    return PsuHeader(name, longest, f"1 to {longest} printable ASCII characters", _text)
+    return PsuHeader(name, longest, f"1 to {longest} printable ASCII characters", _TEXT)
 
 
 PSU_HEADERS: tuple[PsuHeader, ...] = (
-    PsuHeader(ADDRESS, 45, "an IP address", _address),
-    PsuHeader("PSU-IP-Port", 5, f"a number from 0 to {_PORTS}", _port),
+    PsuHeader(ADDRESS, 45, "an IP address", None),
+    PsuHeader("PSU-IP-Port", 5, "a number from 0 to 65535", _PORT),
     _text_header("PSU-Accept", 512),
     _text_header("PSU-Accept-Charset", 512),
     _text_header("PSU-Accept-Encoding", 512),
     _text_header("PSU-Accept-Language", 512),
     _text_header("PSU-User-Agent", 1024),
-    PsuHeader("PSU-Http-Method", 6, f"{', '.join(METHODS[:-1])} or {METHODS[-1]}", _method),
-    PsuHeader("PSU-Device-ID", 36, "a UUID", _uuid),
-    PsuHeader(
-        "PSU-Geo-Location", 64, "a location such as GEO:52.506931;13.144558 or geo:52.506931,13.144558", _location
-    ),
+    PsuHeader("PSU-Http-Method", 6, f"{', '.join(METHODS[:-1])} or {METHODS[-1]}", f"({'|'.join(METHODS)})"),
+    PsuHeader("PSU-Device-ID", 36, "a UUID", _UUID),
+    PsuHeader("PSU-Geo-Location", 64, "a location, as GEO:52.506931;13.144558 or geo:52.506931,13.144558", _LOCATION),
 )
