@@ -10,7 +10,7 @@ from typing import Any
 from chalicelib.foundation.http.outbound import NotReached
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
-from tests.openbanking.scenes import LATER, Run, completed, records, refused
+from tests.openbanking.scenes import LATER, Run, completed, never_says, records, refused
 from tests.openbanking.unattended import LIMIT, Reader, limit_reads
 from tests.world import IBAN, World
 
@@ -91,5 +91,23 @@ def have_a_read_without_the_psu_accepted(world: World) -> Run:
         accepted = len(records(world, "relay"))
         assert accepted == 1 or (accepted == 2 and fault.loses_what_was_applied())
         assert reader.counted() == LIMIT - 2 + accepted
+
+    return run
+
+
+@scene()
+def have_a_read_accepted_while_the_storage_never_says_that_it_has_written(world: World) -> Run:
+    reader = reader_of(world)
+
+    def run(fault: Fault) -> None:
+        if fault.lasting:
+            return  # nobody can find out then
+        with never_says(world), fault:
+            answer = reader.read(headers=LATER)
+        if refused(answer):
+            assert reader.counted() == len(records(world, "relay")) == 0
+            answer = reader.read(headers=LATER)
+        assert answer.status == 202
+        assert reader.counted() == len(records(world, "relay")) == 1
 
     return run

@@ -15,7 +15,7 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.dynamodb.store import Store, StoreUnavailable
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.read_limits import CountedRead, ReadLimits
 from chalicelib.openbanking.flows.relay_requests import RelayRequest
@@ -102,10 +102,14 @@ class DeferredCalls:
             body=jsontext.dumps(body),
             request_id=request_id,
         )
-        if read is None:
-            self.store.transact(recorded.operations)
-        else:
-            self.read_limits.reserve(read, recorded.operations)
+        try:
+            if read is None:
+                self.store.transact(recorded.operations)
+            else:
+                self.read_limits.reserve(read, recorded.operations)
+        except StoreUnavailable:  # a repeat would be another call, and another read
+            if self.store.get(*record_key(recorded.delivery_ids[0])) is None:
+                raise
         self.outbox.dispatch(recorded)
         return DeferredRequest(recorded.delivery_ids[0])
 

@@ -355,6 +355,22 @@ def test_a_deferred_read_is_counted_when_it_is_accepted_and_the_fifth_refused(
     assert (reader.counted(), reader.calls) == (LIMIT, LIMIT)
 
 
+def test_a_deferred_read_whose_record_was_written_but_not_confirmed_is_accepted_and_counted_once(
+    world: World, reader: Reader
+) -> None:
+    with world.answer_lost("transact", applied=True):
+        accepted(reader.read(headers=LATER))
+
+    assert reader.counted() == len(world.recorded("relay")) == 1
+
+
+def test_a_deferred_read_that_was_not_written_is_refused_and_not_counted(world: World, reader: Reader) -> None:
+    with world.answer_lost("transact", applied=False):
+        assert reader.read(headers=LATER).status == 500
+
+    assert reader.counted() == len(world.recorded("relay")) == 0
+
+
 def test_reads_at_once_and_later_share_their_limit(reader: Reader) -> None:
     reader.use_up(times=2)
     for _ in range(2):
