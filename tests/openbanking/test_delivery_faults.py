@@ -399,6 +399,26 @@ def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(
     return run
 
 
+@scene("answers", "is late")
+def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(world: World, does: str) -> Run:
+    payer = Payer(world, 2, consent_type="one_time")
+    payer.bank_does(taken(2) | {"confirmation_url": "javascript:1"})
+    payer.pay()
+    payer.side.received.clear()
+
+    def run(fault: Fault) -> None:
+        answers: list[Any] = [TimedOut("late")] if does == "is late" else []
+        status = {"transaction_status": "ACSC"}
+        payer.side.answers["/v2_payment_single_status"] = lambda sent: answers.pop() if answers else status
+        attempted(world, fault, "payment_status")
+        (record,), (payment,) = records(world, "payment_status"), items(world, "payments")
+        assert record["state"] == "delivered"
+        assert (payment["status"], "outcome" in payment) == ("ACSC", False)
+        assert len({sent.headers["X-Request-Id"] for sent in payer.side.received}) == 1
+
+    return run
+
+
 # -- the sweeper
 
 

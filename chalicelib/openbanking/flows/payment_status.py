@@ -32,7 +32,7 @@ from chalicelib.openbanking.records.banks import Banks, spellings
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consent, Consents
 from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
-from chalicelib.openbanking.records.request_ids import RecordedOrder, order_key
+from chalicelib.openbanking.records.request_ids import RecordedOrder, is_order, order_key
 from chalicelib.statistics import current_call
 
 _TRIES = 8
@@ -117,13 +117,13 @@ class PaymentStatus:
             Refusal: the client has no such payment.
         """
         spent = lookup.consent is not None and lookup.consent.status == "spent"
-        if spent and not _was_made_with(lookup.item, lookup.consent):
+        if spent and lookup.order is None and not _was_made_with(lookup.item, lookup.consent):
             raise refusals.BEARER_SPENT()
         try:
             PaymentStatusQuery.read(dict(query))
         except InvalidMessage as error:
             raise refuse_parameters(error) from None
-        if lookup.order is not None and _is_callers_order(lookup, lookup.order):
+        if lookup.order is not None:
             return {"request_id": lookup.order.order.request_id, "outcome": lookup.order.outcome or "unknown"}
         payment = Payment.from_item(lookup.item) if lookup.item and not is_early(lookup.item) else None
         if payment is None or payment.client_id != lookup.client.client_id or not _is_at(payment, query.get("bic")):
@@ -161,12 +161,14 @@ class PaymentStatus:
     # -- inside
 
     def _find_payment(self, lookup: PaymentLookup) -> PaymentLookup:
-        """The lookup with the payment of its order, if it found an order."""
-        order = RecordedOrder.from_item(lookup.item) if lookup.item else None
-        if order is None:
+        """The lookup with the payment of the order that it found, if it is the caller's."""
+        if lookup.item is None or not is_order(lookup.item):
             return lookup
+        order = RecordedOrder.from_item(lookup.item)
+        if order is None or not _is_callers_order(lookup, order):
+            return replace(lookup, item=None)
         if order.payment_id is None:
-            return replace(lookup, order=order)
+            return replace(lookup, item=None, order=order)
         return replace(lookup, item=self.store.get(*payment_key(order.order.bic, order.payment_id)))
 
     def _settle_outcome(self, payment: Payment, answer: BankAnswer) -> None:

@@ -117,8 +117,8 @@ class RecordedOrder:
 
     @classmethod
     def from_item(cls, item: Item) -> RecordedOrder | None:
-        """The order in an item; ``None`` for a payment, or for a claim that an earlier version of the service wrote."""
-        if "claim" not in item or "client_id" not in item:
+        """The order in an item; ``None`` for a claim that an earlier version of the service wrote."""
+        if "client_id" not in item:
             return None
         payment_id = item.get("payment_id") if item.get("payment_of") in (None, item["order_digest"]) else None
         order = Order.from_members(item)
@@ -128,6 +128,11 @@ class RecordedOrder:
 def order_key(bic: str, request_id: str) -> tuple[str, Item]:
     """The table and key of the order under an X-Request-Id at a bank."""
     return TABLE, {"claim": _name(bic, request_id)}
+
+
+def is_order(item: Item) -> bool:
+    """Whether an item is that of an order, not of a payment."""
+    return "claim" in item
 
 
 class RequestIdClaims:
