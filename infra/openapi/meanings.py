@@ -172,6 +172,18 @@ MEANINGS: Mapping[str, Meaning] = {
     "town_name": ("The town", "Berlin"),
     "transaction_status": ("The payment's status", "ACSC"),
     "payment_status": ("The payment's status", 4),
+    "outcome": (
+        "Present while it is not known whether the bank has the payment, or once it is known that it does not",
+        "unknown",
+    ),
+    "tpp_calls.PaymentStatusQuery.request_id": (
+        "The order's X-Request-Id, in place of the payment_id",
+        "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
+    ),
+    "own_answers.UnsettledOrder.request_id": (
+        "The order's X-Request-Id",
+        "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
+    ),
     "bank_calls.PaymentsStatusV2.payment_status": (
         "The payment's status as a code, or as a number, since the protocol's table specifies type N",
         "ACSC",
@@ -288,6 +300,11 @@ MEANINGS: Mapping[str, Meaning] = {
     "own_calls.WebhookError.code": ("The error code", "FORMAT_ERROR"),
     "errors.AdditionalError.code": ("The error code", "INVALID_MODEL_TYPE"),
     "own_calls.WebhookAdditionalError.code": ("The error code", "INVALID_MODEL_TYPE"),
+    "reason_code": (
+        "Why a payment failed: `outcome_unknown` (the bank may have it), `not_sent`, `refused_by_bank`, or `bad_answer` "
+        "(the bank's response cannot be used, and it may have the payment); absent from other errors",
+        "outcome_unknown",
+    ),
     "title": ("A description of the error for people; its wording may change", "currency is required"),
     "details": ("The location of the error, for people; its wording may change", "currency is required"),
     "timestamp": ("When the error occurred", "2026-11-21T09:30:00+00:00"),
@@ -355,7 +372,11 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "tpp_calls.RevokeRequest": frozenset({*_CREDENTIALS, "token_type_hint"}),
     "tpp_calls.IntrospectionRequest": frozenset({*_CREDENTIALS, "token_type_hint"}),
     "own_calls.PushedMembers": frozenset({*_CREDENTIALS, *_CHOSEN} - {"client_id"}),
-    "tpp_calls.PaymentStatusQuery": frozenset({"bic"}),
+    "tpp_calls.PaymentStatusQuery": frozenset({"bic", "request_id"}),
+    "own_answers.ReportedStatus": frozenset({"outcome"}),
+    "own_calls.AskedStatus": frozenset({"outcome"}),
+    "errors.Error": frozenset({"reason_code"}),
+    "errors.TokenError": frozenset({"reason_code"}),
     "own_calls.FrontDoorQuery": frozenset({*_CHOSEN, "request_uri"} - {"state"}),
 }
 """Members omitted from a model's example: alternatives and rarely used ones."""
