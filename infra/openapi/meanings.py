@@ -15,6 +15,7 @@ from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, REQUE
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
+from infra.openapi.error_meanings import ERRORS
 from infra.openapi.metadata_meanings import METADATA, OWN_ADDRESS, Meaning
 
 _CONSENT, _REQUEST = "5f8d0c1e9b7a463f2d1c0b", "b81f6e03d29c4a57e6f1d8"
@@ -180,10 +181,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "The order's X-Request-Id, in place of the payment_id",
         "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
     ),
-    "own_answers.UnsettledOrder.request_id": (
-        "The order's X-Request-Id",
-        "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
-    ),
+    "own_answers.UnsettledOrder.request_id": ("The order's X-Request-Id", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
     "bank_calls.PaymentsStatusV2.payment_status": (
         "The payment's status as a code, or as a number, since the protocol's table specifies type N",
         "ACSC",
@@ -286,33 +284,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "date": ("The day the data is for", "2026-11-20"),
     "consent_duration": ("Average time to confirm a consent, in milliseconds", 42000),
     "payment_duration": ("Average time to complete a payment confirmation, in milliseconds", 31500),
-    # errors
-    "error_code": ("The error code", 4301),
-    "message": (
-        "A description of the error for people",
-        "Parameter request_url not correct: the request URL is unknown",
-    ),
-    "own_calls.WebhookErrorV1.status": ("Always `error`", "error"),
-    "own_calls.WebhookErrorV1.error_code": ("The bank's own code", 5101),
-    "own_calls.WebhookErrorV1.message": ("A description of the error for people", "Insufficient funds in the account"),
-    "errors.Error.code": ("The error code", "FORMAT_ERROR"),
-    "errors.TokenError.code": ("The error code", "FORMAT_ERROR"),
-    "own_calls.WebhookError.code": ("The error code", "FORMAT_ERROR"),
-    "errors.AdditionalError.code": ("The error code", "INVALID_MODEL_TYPE"),
-    "own_calls.WebhookAdditionalError.code": ("The error code", "INVALID_MODEL_TYPE"),
-    "reason_code": (
-        "Why a payment failed: `outcome_unknown` (the bank may have it), `not_sent`, `refused_by_bank`, or `bad_answer` "
-        "(the bank's response cannot be used, and it may have the payment); absent from other errors",
-        "outcome_unknown",
-    ),
-    "title": ("A description of the error for people; its wording may change", "currency is required"),
-    "details": ("The location of the error, for people; its wording may change", "currency is required"),
-    "timestamp": ("When the error occurred", "2026-11-21T09:30:00+00:00"),
-    "request_id": ("The request's X-Request-Id, or a generated one", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
-    "additional_errors": ("The individual errors, at most 50", None),
-    "error": ("The RFC 6749 error code", "invalid_grant"),
+    # authorization endpoints
     "own_calls.error": ("The reason why no consent was given; access_denied when absent", "access_denied"),
-    "error_description": ("A description of the error for people", "the authorization code has expired"),
     "own_calls.error_description": ("The reason why no consent was given, for people", "The customer declined"),
     "own_calls.scope": ("The scopes, separated by spaces", "accounts"),
     "own_calls.client_id": ("The Client ID", "4f1c2b7a9d8e6f503a1b2c"),
@@ -344,6 +317,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "tpp_events.payment_status": ("The payment's status at a version 1 bank", 4),
     "tpp_events.transaction_status": ("The payment's status at a version 2 bank", "ACSC"),
     "tpp_events.message": ("A message", "This is a test."),
+    **ERRORS,
     **METADATA,
 }
 

@@ -9,11 +9,12 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.parallel import pieces
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, is_payment_id
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
-from chalicelib.openbanking.records.request_ids import UNRESOLVED, RecordedOrder, RequestIdClaims, order_key
+from chalicelib.openbanking.records.request_ids import UNRESOLVED, RecordedOrder, RequestIdClaims, claim_key, order_key
 
 _KINDS = {call.path: call.kind for call in PAYMENTS}
 
@@ -34,8 +35,9 @@ class UnresolvedOrders:
     def list_unresolved(self, limit: int) -> list[RecordedOrder]:
         """At most ``limit`` orders that should have an outcome by now, oldest first."""
         rows = UNRESOLVED.rows(self.store, until=self.clock.time(), limit=limit)
-        orders = [RecordedOrder.from_item(row) for row in rows]
-        return [order for order in orders if order is not None]
+        batches = [self.store.batch_get([claim_key(row["claim"]) for row in piece]) for piece in pieces(rows, 100)]
+        orders = [RecordedOrder.from_item(item) for batch in batches for item in batch if item]
+        return [order for order in orders if order is not None and order.unresolved_at is not None]
 
     def settle_taken(self, bic: str, request_id: str, payment_id: str) -> None:
         """Record that the bank has the payment, under ``payment_id``; queries and reports find it from then on.
@@ -97,6 +99,4 @@ class UnresolvedOrders:
             self.store.transact(writes)
         except ConditionFailed:
             raise NotSettled("the order was changed concurrently: try again") from None
-        log.info(
-            "payment outcome settled by operator", bic=found.order.bic, order=found.order.request_id, outcome=outcome
-        )
+        log.info("order settled", bic=found.order.bic, order=found.order.request_id, outcome=outcome)

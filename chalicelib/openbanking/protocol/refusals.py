@@ -222,16 +222,14 @@ PAYMENT_NOT_SENT = RefusalRow(
     Fault.BANK_FAILED, "the payment was not sent: the bank could not be reached", reason_code="not_sent"
 )
 PAYMENT_REFUSED = RefusalRow(Fault.BANK_FAILED, "the bank refused the payment", reason_code="refused_by_bank")
-PAYMENT_OUTCOME_UNKNOWN = RefusalRow(
-    Fault.BANK_FAILED,
-    "it is unknown whether the bank has taken the payment: do not send it again as a new one until you know; ask "
-    "GET /tpp/payment_status with the X-Request-Id as request_id, or ask the bank, quoting the X-Request-Id",
-    reason_code="outcome_unknown",
+_UNKNOWN = "it is unknown whether the bank has taken the payment"
+_FIND_OUT = (
+    "do not send it again as a new one until you know; query GET /tpp/payment_status with the X-Request-Id as "
+    "request_id, or ask the bank, quoting the X-Request-Id"
 )
+PAYMENT_OUTCOME_UNKNOWN = RefusalRow(Fault.BANK_FAILED, f"{_UNKNOWN}: {_FIND_OUT}", reason_code="outcome_unknown")
 PAYMENT_ANSWER_BAD = RefusalRow(
-    Fault.BANK_FAILED,
-    f"the bank's response to the payment cannot be used; {PAYMENT_OUTCOME_UNKNOWN.sentence}",
-    reason_code="bad_answer",
+    Fault.BANK_FAILED, f"{_UNKNOWN}, because its response cannot be used: {_FIND_OUT}", reason_code="bad_answer"
 )
 PAYMENT_NOT_KEPT = RefusalRow(
     Fault.INTERNAL,

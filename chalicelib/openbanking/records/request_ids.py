@@ -98,7 +98,7 @@ class RequestIdClaim:
 
     @property
     def key(self) -> tuple[str, Item]:
-        return TABLE, {"claim": self.name}
+        return claim_key(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,11 @@ class RecordedOrder:
 
 def order_key(bic: str, request_id: str) -> tuple[str, Item]:
     """The table and key of the order under an X-Request-Id at a bank."""
-    return TABLE, {"claim": _name(bic, request_id)}
+    return claim_key(_name(bic, request_id))
+
+
+def claim_key(name: str) -> tuple[str, Item]:
+    return TABLE, {"claim": name}
 
 
 def is_order(item: Item) -> bool:
