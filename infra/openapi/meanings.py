@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_snake
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, REQUEST_URI
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
+from chalicelib.openbanking.protocol.tpp_calls import ConsentState
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from infra.openapi.metadata_meanings import METADATA, OWN_ADDRESS, Meaning
 
@@ -24,6 +25,7 @@ _CODE = f"5f8d0c1e9b7a463f2d1c0b.{_RANDOM}"
 _ACCESS = f"5f8d0c1e9b7a463f2d1c0b~a41b22c63d84e5f607182a~DEMODEF1XXX.{_RANDOM}"
 _REFRESH = f"5f8d0c1e9b7a463f2d1c0b~c93d1e5f708192a3b4c5d6.{_RANDOM}"
 _BANK_TOKEN = f"7a3e9c1d5b20f8e6a4c2d1.{_RANDOM}"
+_CURSOR = f"1795257000~{_CONSENT}.{_RANDOM}"
 _CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 _THUMBPRINT = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"
 _ASSERTION = "eyJhbGciOiJFUzI1NiIsImtpZCI6IjIwMjYtMTEifQ.eyJpc3MiOiI0ZjFjMmI3YSJ9.MEUCIQDx"
@@ -250,6 +252,39 @@ MEANINGS: Mapping[str, Meaning] = {
     ),
     "own_answers.ConsentAnswer.account_ids": ("The approved accounts' identifiers at the bank; may be empty", []),
     "own_answers.ConsentAnswer.account_numbers": ("The approved accounts' local numbers; may be empty", []),
+    # lists of consents
+    "tpp_calls.ConsentsQuery.bic": ("Only consents at this bank; also at one that is no longer reachable", "DEMODEF1"),
+    "tpp_calls.ConsentsQuery.status": ("Only consents in this state", "authorised"),
+    "after": ("The `next` of the page before; omit it for the first page", _CURSOR),
+    "tpp_calls.ConsentsQuery.limit": ("The maximum number of consents per page", 20),
+    "consents": ("The consents", None),
+    "next": ("Pass it as `after` to get the following page; null on the last", _CURSOR),
+    "has_more": ("Whether there is a following page", True),
+    "own_answers.ConsentEntry.bic": ("The bank's BIC", "DEMODEF1"),
+    "own_answers.ConsentEntry.status": ("The consent's state", "authorised"),
+    "own_answers.ConsentEntry.scopes": ("The scopes that the PSU approved", ["accounts"]),
+    "created_at": ("When the PSU gave the consent", "2026-11-21T09:30:00+00:00"),
+    "last_used_on": (
+        "The day (UTC) on which the client last got a token, valid for an hour, or paid once; null if none is known",
+        "2026-11-25",
+    ),
+    "access_tokens": ("The consents' access tokens, as issued to the bank", [_BANK_TOKEN]),
+    "consent_ids": ("The consents' ids: their access tokens up to the dot", [_CONSENT]),
+    "own_answers.BankConsent.consent_id": (
+        "The consent's id; null if the token does not have the format of this service's tokens",
+        _BANK_TOKEN.partition(".")[0],
+    ),
+    "own_answers.BankConsent.status": ("The consent's state", "revoked"),
+    "own_answers.BankConsent.scopes": ("The approved scopes; null if the consent is unknown", ["accounts"]),
+    "own_answers.BankConsent.valid_until": (
+        "The end of the consent and of all its tokens, unless it ended before; null if it is unknown",
+        "2027-05-20T09:30:00+00:00",
+    ),
+    "ended_at": ("When the consent was revoked; null if it was not", "2026-11-25T16:02:11+00:00"),
+    "ended_by": (
+        "Who revoked the consent; `service` after the misuse of a code or refresh token. Null if it was not revoked",
+        "tpp",
+    ),
     # banks
     "banks": ("The banks on this page", None),
     "own_answers.BankEntry.name": ("The bank's name", "Demo Bank Two"),
@@ -360,7 +395,16 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
 }
 """Members omitted from a model's example: alternatives and rarely used ones."""
 
+_CONSENT_STATES: Mapping[ConsentState, str] = {
+    "authorised": "valid",
+    "expired": "at its end",
+    "revoked": "ended before that",
+    "spent": "a one-time consent that was used for a payment, also after its end",
+}
 TABLES: Mapping[str, Mapping[Any, str]] = {
+    "tpp_calls.ConsentsQuery.status": _CONSENT_STATES,
+    "own_answers.ConsentEntry.status": _CONSENT_STATES,
+    "own_answers.BankConsent.status": {**_CONSENT_STATES, "unknown": "not a consent at this bank, or not its token"},
     "payment_scheme": SCHEME_MEANINGS,
     "balance_type": BALANCE_TYPES,
     "transaction_status": CODES.meanings,

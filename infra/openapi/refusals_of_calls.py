@@ -40,23 +40,25 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "/tpp/scope": (*_CLIENT, *_QUERY, "bank_unknown"),
     "/tpp/banks": (*_CLIENT, *_QUERY),
     "/tpp/consent": (*_CONSENT, "parameters_none"),
+    "/tpp/consents": (*_CLIENT, *_QUERY, "cursor_invalid"),
     ACCEPTED_REQUEST: (
         *(*_CLIENT, "bearer_of_request", "bearer_invalid", *_PROOF, "parameters_none", "request_unknown"),
     ),
 }
 _GATE = (
     *("bank_key_missing", "bank_key_wrong", "other_version", "certificate", "request_id", "signature"),
-    *("not_json", "too_large", "content_type", "member_wrong", "member_unknown", "request_id_used"),
+    *("not_json", "too_large", "content_type", "member_wrong", "member_unknown"),
 )
 _BANK: Mapping[str, tuple[str, ...]] = {
-    "initiate": ("url_missing", "url_not_valid", "tpp_gone"),
+    "initiate": ("request_id_used", "url_missing", "url_not_valid", "tpp_gone"),
     "save_consent": (
-        *("url_missing", "url_not_valid", "tpp_gone", "approved_scopes_missing", "approved_scopes_wrong"),
-        *("iban", "scopes_others", "accounts_missing", "consent_given"),
+        *("request_id_used", "url_missing", "url_not_valid", "tpp_gone", "approved_scopes_missing"),
+        *("approved_scopes_wrong", "iban", "scopes_others", "accounts_missing", "consent_given"),
     ),
-    "revoke_token": ("token_malformed", "token_unknown"),
-    "report_status": ("payment_id", "payment_status"),
-    "report_day": ("day",),
+    "revoke_token": ("request_id_used", "token_malformed", "token_unknown"),
+    "report_status": ("request_id_used", "payment_id", "payment_status"),
+    "report_day": ("request_id_used", "day"),
+    "list_states": (),
 }
 
 

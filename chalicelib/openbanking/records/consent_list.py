@@ -26,7 +26,7 @@ INDEX = "client"
 EXAMINED = 10
 """With a filter, the consents that a page examines for each that it may have."""
 _PURPOSE = "openbanking/consents-after"
-_CURSOR = re.compile(r"(?P<position>(?P<created_at>[0-9]{1,12})~(?P<consent_id>[A-Za-z0-9_-]{1,64}))\.[\w-]{43}", re.A)
+_CURSOR = re.compile("(?P<position>(?P<created_at>[0-9]{1,12})~(?P<consent_id>[A-Za-z0-9_-]{1,64}))[.][!-~]{43}")
 
 
 @dataclass(frozen=True, slots=True)

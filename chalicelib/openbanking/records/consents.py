@@ -265,15 +265,11 @@ class Consents:
 
         The access token's item is kept until the consent expires, so that it can read the payment's status.
         """
+        now, today = self._clock.time(), self._today()
         return [
             Update(
                 *consent_key(consent.consent_id),
-                set={
-                    "status": "spent",
-                    "spent_by": attempt,
-                    "spent_at": self._clock.time(),
-                    "last_used_on": self._today(),
-                },
+                set={"status": "spent", "spent_by": attempt, "spent_at": now, "last_used_on": today},
                 remove=(NOTIFY.partition,),
                 condition=Attr("status").eq("authorised"),
             ),
