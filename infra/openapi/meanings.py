@@ -333,6 +333,7 @@ MEANINGS: Mapping[str, Meaning] = {
 _CREDENTIALS = ("client_id", "client_secret", "client_assertion_type", "client_assertion")
 _CHOSEN = ("redirect_uri", "state", "code_challenge", "code_challenge_method", "dpop_jkt")
 LEFT_OUT: Mapping[str, frozenset[str]] = {
+    "tpp_calls.ConsentsQuery": frozenset({"after"}),
     "bank_calls.ConsentsStatus": frozenset({"consent_ids"}),
     "v1.AccountRequest": frozenset({"iban"}),
     "v1.PaymentsRequest": frozenset({"iban"}),

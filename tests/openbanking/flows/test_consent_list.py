@@ -14,6 +14,7 @@ from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.payer import Payer
 from tests.world import Answer, World
 
+pytestmark = pytest.mark.dynamodb
 DAY = 24 * 3600
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 
