@@ -144,7 +144,7 @@ class _BankOperations:
             "security": [{"bankKey": []}],
             "parameters": [_ref("RequestId"), _ref("Signature")],
             "requestBody": body(json_content(self._schemas.ref(request), {"usual": ("Usual", self._example(request))})),
-            "responses": {"200": good} | self._responses.refusals(path, refusals_of_calls.of_bank_call(call.name)),
+            "responses": {"200": good} | self._responses.refusals(path, refusals_of_calls.of_bank_call(call)),
         }
 
     def public_key(self) -> Json:

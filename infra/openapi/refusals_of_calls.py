@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chalicelib.openbanking.protocol.bank_calls import BankCall
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
 from infra.openapi.own_calls import ACCEPTED_REQUEST, webhooks_of
 from infra.openapi.refusal_cases import CASES, Case
@@ -50,14 +51,14 @@ _GATE = (
     *("not_json", "too_large", "content_type", "member_wrong", "member_unknown"),
 )
 _BANK: Mapping[str, tuple[str, ...]] = {
-    "initiate": ("request_id_used", "url_missing", "url_not_valid", "tpp_gone"),
+    "initiate": ("url_missing", "url_not_valid", "tpp_gone"),
     "save_consent": (
-        *("request_id_used", "url_missing", "url_not_valid", "tpp_gone", "approved_scopes_missing"),
-        *("approved_scopes_wrong", "iban", "scopes_others", "accounts_missing", "consent_given"),
+        *("url_missing", "url_not_valid", "tpp_gone", "approved_scopes_missing", "approved_scopes_wrong"),
+        *("iban", "scopes_others", "accounts_missing", "consent_given"),
     ),
-    "revoke_token": ("request_id_used", "token_malformed", "token_unknown"),
-    "report_status": ("request_id_used", "payment_id", "payment_status"),
-    "report_day": ("request_id_used", "day"),
+    "revoke_token": ("token_malformed", "token_unknown"),
+    "report_status": ("payment_id", "payment_status"),
+    "report_day": ("day",),
     "list_states": (),
 }
 
@@ -89,9 +90,9 @@ def of_payment_status() -> list[Case]:
     return _cases(_CONSENT, _QUERY, ("psu_address", "bank_unknown", "payment_unknown"), _BANK_FAILS, _OURS)
 
 
-def of_bank_call(name: str) -> list[Case]:
+def of_bank_call(call: BankCall) -> list[Case]:
     """The refusals of a bank's call."""
-    return _cases(_GATE, _BANK[name], _OURS)
+    return _cases(_GATE, () if call.is_read else ("request_id_used",), _BANK[call.name], _OURS)
 
 
 def _cases(*names: Sequence[str]) -> list[Case]:
