@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
     from chalicelib.openbanking.flows.callback_status import CallbackStatus
     from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
+    from chalicelib.openbanking.flows.consent_states import ConsentStates
     from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
     from chalicelib.openbanking.flows.introspection import Introspection
     from chalicelib.openbanking.flows.payment_execution import PaymentExecution
@@ -186,6 +187,14 @@ class OpenBankingContainer:
             self.tpp_events,
             self.delivery.outbox,
         )
+
+    @cached_property
+    def consent_states(self) -> ConsentStates:
+        from chalicelib.openbanking.flows.consent_states import ConsentStates
+        from chalicelib.openbanking.records.consent_list import ConsentList
+
+        consents = ConsentList(self.shared.store, self.shared.keyring, self.shared.clock)
+        return ConsentStates(self.shared.store, self.shared.clock, consents)
 
     @cached_property
     def relay(self) -> Relay:

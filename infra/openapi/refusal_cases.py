@@ -142,6 +142,7 @@ CASES = _by_name(
         "The call does not have this query parameter",
         _query(ScopeQuery, {"bic": "DEMODEF1", "colour": "red"}),
     ),
+    Case("cursor_invalid", "after is not the `next` of an earlier response to this client", refusals.CURSOR_INVALID()),
     Case("parameters_none", "A query parameter was sent, but the call has none", refusals.PARAMETERS_NOT_ALLOWED()),
     Case(
         "parameter_repeated",

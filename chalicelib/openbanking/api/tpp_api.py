@@ -22,6 +22,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     AuthorizeRequest,
     BanksQuery,
+    ConsentsQuery,
     RevokeRequest,
     ScopeQuery,
     TokenRequest,
@@ -117,6 +118,12 @@ def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     from chalicelib.openbanking.flows.tokens import describe_consent
 
     return json_answer(describe_consent(caller.consent))
+
+
+@tpp_routes.get("/tpp/consents")
+def consents(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    client = openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
+    return json_answer(openbanking.consent_states.list_page(client, _read_query(incoming, ConsentsQuery)))
 
 
 def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:

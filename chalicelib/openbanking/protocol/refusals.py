@@ -136,6 +136,11 @@ BEARER_SPENT = _bearer("this token's one-time consent has been used: the PSU mus
 # -- TPPs: calls
 
 PARAMETERS_NOT_ALLOWED = RefusalRow(Fault.PARAMETER, "this call takes no parameters")
+CURSOR_INVALID = RefusalRow(
+    Fault.PARAMETER,
+    "after is not the next of a page of this client's consents",
+    details=(Detail(Fault.PARAMETER, "after must be the next of an earlier response to this client"),),
+)
 PSU_ADDRESS_WRONG = RefusalRow(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
 CALL_NOT_IN_VERSION = RefusalRow(Fault.NO_SUCH_ACTION, "banks of version {version} do not support this call")
 SCOPE_NOT_GRANTED = RefusalRow(

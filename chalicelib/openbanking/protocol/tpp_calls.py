@@ -13,11 +13,18 @@ from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 
 ConsentType = Literal["reusable", "one_time"]
 ConsentStatus = Literal["authorised", "revoked", "spent"]
+"""The stored status of a consent."""
+ConsentState = Literal["authorised", "expired", "revoked", "spent"]
+"""What has become of a consent: its status, or ``expired`` if it is authorised and has reached its end."""
+EndedBy = Literal["tpp", "bank", "operator", "service"]
+"""Who revoked a consent."""
 
 ASSERTION = 16_384
 """The maximum length of a client assertion."""
 REQUEST_ID = 64
 """The maximum length of a deferred call's id."""
+CURSOR = 256
+"""The maximum length of the ``next`` of a page."""
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -121,6 +128,15 @@ class BanksQuery(Message):
     """``GET /tpp/banks``."""
 
     page: Whole[1_000_000] = 1
+    limit: Whole[100] = 20
+
+
+class ConsentsQuery(Message):
+    """``GET /tpp/consents``; ``after`` is the ``next`` of the page before."""
+
+    bic: Bic | None = None
+    status: ConsentState | None = None
+    after: AN[CURSOR] | None = None
     limit: Whole[100] = 20
 
 
