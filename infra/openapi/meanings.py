@@ -16,6 +16,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from infra.openapi.consent_meanings import BANK_TOKEN, CONSENT, CONSENT_STATES, CONSENTS, RANDOM
+from infra.openapi.error_meanings import ERRORS
 from infra.openapi.metadata_meanings import METADATA, OWN_ADDRESS, Meaning
 
 _REQUEST = "b81f6e03d29c4a57e6f1d8"
@@ -171,6 +172,15 @@ MEANINGS: Mapping[str, Meaning] = {
     "town_name": ("The town", "Berlin"),
     "transaction_status": ("The payment's status", "ACSC"),
     "payment_status": ("The payment's status", 4),
+    "outcome": (
+        "Present while it is not known whether the bank has the payment, or once it is known that it does not",
+        "unknown",
+    ),
+    "tpp_calls.PaymentStatusQuery.request_id": (
+        "The order's X-Request-Id, in place of the payment_id",
+        "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
+    ),
+    "own_answers.UnsettledOrder.request_id": ("The order's X-Request-Id", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
     "bank_calls.PaymentsStatusV2.payment_status": (
         "The payment's status as a code, or as a number, since the protocol's table specifies type N",
         "ACSC",
@@ -273,28 +283,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "date": ("The day the data is for", "2026-11-20"),
     "consent_duration": ("Average time to confirm a consent, in milliseconds", 42000),
     "payment_duration": ("Average time to complete a payment confirmation, in milliseconds", 31500),
-    # errors
-    "error_code": ("The error code", 4301),
-    "message": (
-        "A description of the error for people",
-        "Parameter request_url not correct: the request URL is unknown",
-    ),
-    "own_calls.WebhookErrorV1.status": ("Always `error`", "error"),
-    "own_calls.WebhookErrorV1.error_code": ("The bank's own code", 5101),
-    "own_calls.WebhookErrorV1.message": ("A description of the error for people", "Insufficient funds in the account"),
-    "errors.Error.code": ("The error code", "FORMAT_ERROR"),
-    "errors.TokenError.code": ("The error code", "FORMAT_ERROR"),
-    "own_calls.WebhookError.code": ("The error code", "FORMAT_ERROR"),
-    "errors.AdditionalError.code": ("The error code", "INVALID_MODEL_TYPE"),
-    "own_calls.WebhookAdditionalError.code": ("The error code", "INVALID_MODEL_TYPE"),
-    "title": ("A description of the error for people; its wording may change", "currency is required"),
-    "details": ("The location of the error, for people; its wording may change", "currency is required"),
-    "timestamp": ("When the error occurred", "2026-11-21T09:30:00+00:00"),
-    "request_id": ("The request's X-Request-Id, or a generated one", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
-    "additional_errors": ("The individual errors, at most 50", None),
-    "error": ("The RFC 6749 error code", "invalid_grant"),
+    # authorization endpoints
     "own_calls.error": ("The reason why no consent was given; access_denied when absent", "access_denied"),
-    "error_description": ("A description of the error for people", "the authorization code has expired"),
     "own_calls.error_description": ("The reason why no consent was given, for people", "The customer declined"),
     "own_calls.scope": ("The scopes, separated by spaces", "accounts"),
     "own_calls.client_id": ("The Client ID", "4f1c2b7a9d8e6f503a1b2c"),
@@ -327,6 +317,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "tpp_events.transaction_status": ("The payment's status at a version 2 bank", "ACSC"),
     "tpp_events.message": ("A message", "This is a test."),
     **CONSENTS,
+    **ERRORS,
     **METADATA,
 }
 
@@ -357,7 +348,11 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "tpp_calls.RevokeRequest": frozenset({*_CREDENTIALS, "token_type_hint"}),
     "tpp_calls.IntrospectionRequest": frozenset({*_CREDENTIALS, "token_type_hint"}),
     "own_calls.PushedMembers": frozenset({*_CREDENTIALS, *_CHOSEN} - {"client_id"}),
-    "tpp_calls.PaymentStatusQuery": frozenset({"bic"}),
+    "tpp_calls.PaymentStatusQuery": frozenset({"bic", "request_id"}),
+    "own_answers.ReportedStatus": frozenset({"outcome"}),
+    "own_calls.AskedStatus": frozenset({"outcome"}),
+    "errors.Error": frozenset({"reason_code"}),
+    "errors.TokenError": frozenset({"reason_code"}),
     "own_calls.FrontDoorQuery": frozenset({*_CHOSEN, "request_uri"} - {"state"}),
 }
 """Members omitted from a model's example: alternatives and rarely used ones."""

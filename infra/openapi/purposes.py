@@ -127,7 +127,8 @@ TPP_CALLS: Mapping[str, Purpose] = {
         "Read a payment's status",
         "Version 1 banks: the statuses reported by the bank, with their history. Version 2 banks: the current "
         "status, requested from the bank. For a direct payment, pass `bic` and no bearer. A spent one-time bearer "
-        "can still read its own payment.",
+        "can still read its own payment. With `request_id` instead of `payment_id`, the payment is found by the "
+        "X-Request-Id of its order, for 90 days; if the bank named no payment, the answer has the order's `outcome`.",
     ),
     "/.well-known/oauth-authorization-server": Purpose(
         "Read the authorization server's metadata (RFC 8414)", "For off-the-shelf OAuth clients."

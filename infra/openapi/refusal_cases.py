@@ -274,6 +274,11 @@ CASES = _by_name(
         "It is unknown whether the bank received the payment",
         refuse_payment(BankFailed("no answer came in time")),
     ),
+    Case(
+        "bad_answer",
+        "The bank's response cannot be used, and it is unknown whether the bank has the payment",
+        refuse_payment(BankFailed("the bank's response has no usable payment_id", status=200)),
+    ),
     Case("payment_unknown", "This client has no such payment at this bank", refusals.PAYMENT_UNKNOWN()),
     # deferred calls
     Case(

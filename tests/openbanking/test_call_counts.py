@@ -275,6 +275,17 @@ def test_a_payments_status_takes_one_read(warm: World, version: int, kind: str) 
     assert calls == ["BatchGetItem"]
 
 
+@pytest.mark.parametrize("kind", ["single", "direct"])
+def test_a_payments_status_by_its_orders_id_takes_two_reads(warm: World, kind: str) -> None:
+    payer = Payer(warm, 1, kind)
+    payer.request_id = payer.pay().headers["x-request-id"]
+
+    with counted(warm) as calls:
+        assert payer.status_of_order().status == 200
+
+    assert calls == ["BatchGetItem", "BatchGetItem"]
+
+
 @VERSIONS
 def test_a_banks_report_takes_two_round_trips_and_a_third_for_the_events_url_when_it_changes_something(
     warm: World, version: int

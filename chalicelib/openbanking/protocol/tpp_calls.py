@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from chalicelib.foundation.fields.field_types import AN, Bic, Message, Whole
+from chalicelib.foundation.fields.field_types import AN, Bic, Message, Uuid, Whole
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.errors import Fault, FrontDoorError
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
@@ -108,10 +108,20 @@ class ScopeQuery(Message):
 
 
 class PaymentStatusQuery(Message):
-    """``GET /tpp/payment_status``; ``bic`` is the bank of a direct payment, which has no bearer."""
+    """``GET /tpp/payment_status``, by payment_id or by the order's X-Request-Id.
 
-    payment_id: AN[PAYMENT_ID]
+    ``bic`` is the bank of a direct payment, which has no bearer.
+    """
+
+    payment_id: AN[PAYMENT_ID] | None = None
+    request_id: Uuid | None = None
     bic: Bic | None = None
+
+    @model_validator(mode="after")
+    def one_id(self) -> Self:
+        if (self.payment_id is None) == (self.request_id is None):
+            fault("value", "payment_id is required or, instead, request_id: one of them")
+        return self
 
 
 class BanksQuery(Message):
