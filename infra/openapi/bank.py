@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from chalicelib.openbanking.protocol import own_answers, v1
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
@@ -32,7 +33,8 @@ calls{webhooks}.
 Requests in both directions carry the bank's API key in `X-Api-Key`, a UUID in `X-Request-Id`, and in `X-Signature` the
 base64-encoded RSA signature (PKCS#1 v1.5, SHA-256) of the exact bytes of the body. {signed} The service always signs;
 its public keys are at `GET /bank/public_key`. Repeating a successful call within 24 hours with the same `X-Request-Id`
-and body returns the same response. Timestamps have the form `YYYY-MM-DDTHH:MM:SS+00:00`.
+and body returns the same response, except for calls that only read ({reads}). Timestamps have the form
+`YYYY-MM-DDTHH:MM:SS+00:00`.
 
 A bank has 3 seconds to accept a webhook's connection and 20 seconds to respond. {errors}
 """
@@ -74,6 +76,7 @@ def build(version: Version) -> Json:
     calls = [call for call in BANK_CALLS if call.name in version.calls]
     paths = {f"{version.base}{call.path}": {"post": made.call(call)} for call in calls}
     paths |= {PUBLIC_KEY: {"get": made.public_key()}, version.cancel_path: {"get": made.cancel()}}
+    reads = ", ".join(f"`POST {version.base}{call.path}`" for call in calls if call.is_read)
     webhooks = {row.path.strip("/"): {"post": made.webhook(row)} for row in version.webhooks}
     tables = [
         introduction.scopes(version),
@@ -83,7 +86,7 @@ def build(version: Version) -> Json:
     ]
     return document(
         f"Causeway: bank-facing API, version {version}",
-        "\n".join([_INTRODUCTION.format(version=version, **_WORDS[number]), "\n\n".join(tables)]),
+        "\n".join([_INTRODUCTION.format(version=version, reads=reads, **_WORDS[number]), "\n\n".join(tables)]),
         tags=_TAGS,
         paths=paths,
         webhooks=webhooks,
@@ -140,7 +143,7 @@ class _BankOperations:
             "security": [{"bankKey": []}],
             "parameters": [_ref("RequestId"), _ref("Signature")],
             "requestBody": body(json_content(self._schemas.ref(request), {"usual": ("Usual", self._example(request))})),
-            "responses": {"200": good} | self._responses.refusals(path, refusals_of_calls.of_bank_call(call.name)),
+            "responses": {"200": good} | self._responses.refusals(path, refusals_of_calls.of_bank_call(call)),
         }
 
     def public_key(self) -> Json:
@@ -201,13 +204,18 @@ class _BankOperations:
 
     def _example(self, model: Model) -> Json:
         """An example with the URLs and scopes of this version."""
-        found = example(model)
         old, new = meaning(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")[1], self._version.cancel_path
         moved = old.replace(v1.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])
-        found = {name: moved if value == old else value for name, value in found.items()}
-        if "scopes" in found:
-            found["scopes"] = [next(iter(self._version.scopes))]
-        return found
+        return self._with_scopes({name: moved if value == old else value for name, value in example(model).items()})
+
+    def _with_scopes(self, members: Json) -> Json:
+        """An example with the scopes of this version, also in the objects of lists."""
+        made = {name: self._with_scopes_inside(value) for name, value in members.items()}
+        return made | ({"scopes": [next(iter(self._version.scopes))]} if "scopes" in made else {})
+
+    def _with_scopes_inside(self, value: Any) -> Any:
+        objects = isinstance(value, list) and value and isinstance(value[0], dict)
+        return [self._with_scopes(each) for each in value] if objects else value
 
     def _token_of(self, row: Webhook) -> list[Json]:
         if not row.sends_token:

@@ -145,6 +145,7 @@ CASES = _by_name(
         "The call does not have this query parameter",
         _query(ScopeQuery, {"bic": "DEMODEF1", "colour": "red"}),
     ),
+    Case("cursor_invalid", "after is not the `next` of an earlier response to this client", refusals.CURSOR_INVALID()),
     Case("parameters_none", "A query parameter was sent, but the call has none", refusals.PARAMETERS_NOT_ALLOWED()),
     Case(
         "parameter_repeated",
@@ -284,6 +285,11 @@ CASES = _by_name(
         "outcome_unknown",
         "It is unknown whether the bank received the payment",
         refuse_payment(BankFailed("no answer came in time")),
+    ),
+    Case(
+        "bad_answer",
+        "The bank's response cannot be used, and it is unknown whether the bank has the payment",
+        refuse_payment(BankFailed("the bank's response has no usable payment_id", status=200)),
     ),
     Case("payment_unknown", "This client has no such payment at this bank", refusals.PAYMENT_UNKNOWN()),
     # deferred calls

@@ -248,13 +248,24 @@ class _TppOperations:
 
     def payment_status(self) -> Json:
         """The operation for the payment status call."""
-        answer = self._good(STATUS_PATH, {1: model_of(own_answers.ReportedStatus), 2: AskedStatus}, *_NONCE)
+        answer = self._status_response()
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status(), *_NONCE)
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref(_PROOF), *_PSU, _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(STATUS_PATH, *_NONCE)} | refused
         return _operation(STATUS_PATH, "Payments", "consent or client", parameters, responses)
 
     # -- inside
+
+    def _status_response(self) -> Json:
+        """The response to a status query: a payment at a bank of either version, or an order without one."""
+        models: dict[str, tuple[str, Model]] = {
+            "version_1": ("A version 1 bank", model_of(own_answers.ReportedStatus)),
+            "version_2": ("A version 2 bank", AskedStatus),
+            "order": ("An order for which the bank named no payment", model_of(own_answers.UnsettledOrder)),
+        }
+        schema = _any_of([self._schemas.ref(model) for _, model in models.values()])
+        shown = {name: {"summary": summary, "value": example(model)} for name, (summary, model) in models.items()}
+        return self._responses.success(STATUS_PATH, schema, shown, "Success.", *_NONCE)
 
     def _good(self, path: str, models: Mapping[Any, Model], *headers: str) -> Json:
         schema = _any_of([self._schemas.ref(model) for model in models.values()])

@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 import pytest
 
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
-from tests.dynamodb_calls import counted
+from tests.dynamodb_calls import counted, transactions
 from tests.openbanking.circuits import opened
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.payer import Payer
+from tests.openbanking.spelling import TOKENS
 from tests.openbanking.stage import Stage
 from tests.openbanking.unattended import ATTENDED, Reader, limit_reads
 from tests.world import IBAN, World
@@ -134,6 +135,41 @@ def test_a_look_at_what_is_known_takes_one_read(warm: World, path: str) -> None:
         assert warm.tpp("GET", path, bearer=bearer).status == 200
 
     assert calls == ["BatchGetItem"]
+
+
+@pytest.mark.parametrize("query", ["", "?status=authorised", "?bic=ALPHGB21&limit=1"])
+def test_a_page_of_consents_takes_two_reads_and_a_query_and_an_empty_one_no_second_read(
+    warm: World, query: str
+) -> None:
+    with counted(warm) as calls:
+        assert warm.tpp("GET", f"/tpp/consents{query}").body["consents"] == []
+    assert calls == ["BatchGetItem", "Query"]
+
+    for _ in range(2):
+        warm.tokens(1)
+    with counted(warm) as calls:
+        assert warm.tpp("GET", f"/tpp/consents{query}").body["consents"] != []
+    assert calls == ["BatchGetItem", "Query", "BatchGetItem"]
+
+
+@VERSIONS
+def test_the_states_of_a_banks_consents_take_one_read(warm: World, version: int) -> None:
+    consented = warm.approve(version)
+
+    with counted(warm) as calls:
+        assert warm.bank(version, "/consents/status", {TOKENS[version]: [consented.bank_token]}).status == 200
+
+    assert calls == ["BatchGetItem"]
+
+
+def test_recording_the_last_use_takes_no_operation_more(warm: World) -> None:
+    tokens, code = warm.tokens(1), warm.approve(1).query["code"]
+
+    with transactions(warm) as seen:
+        warm.tpp("POST", "/tpp/token", {"code": code})
+        warm.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+
+    assert seen == [["Update consent", "Update grant", "Put access", "Put refresh"]] * 2
 
 
 def test_a_bank_is_read_again_after_a_minute_and_not_before(warm: World) -> None:
@@ -293,6 +329,17 @@ def test_a_payments_status_takes_one_read(warm: World, version: int, kind: str) 
         assert payer.status().status == 200
 
     assert calls == ["BatchGetItem"]
+
+
+@pytest.mark.parametrize("kind", ["single", "direct"])
+def test_a_payments_status_by_its_orders_id_takes_two_reads(warm: World, kind: str) -> None:
+    payer = Payer(warm, 1, kind)
+    payer.request_id = payer.pay().headers["x-request-id"]
+
+    with counted(warm) as calls:
+        assert payer.status_of_order().status == 200
+
+    assert calls == ["BatchGetItem", "BatchGetItem"]
 
 
 @VERSIONS

@@ -22,6 +22,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     AuthorizeRequest,
     BanksQuery,
+    ConsentsQuery,
     RevokeRequest,
     ScopeQuery,
     TokenRequest,
@@ -30,6 +31,7 @@ from chalicelib.openbanking.protocol.versions import services_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim
+from chalicelib.openbanking.records.payments import Payment
 from chalicelib.openbanking.records.request_ids import RequestId
 
 _KEY_LENGTH = 255
@@ -118,6 +120,12 @@ def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     return json_answer(describe_consent(caller.consent))
 
 
+@tpp_routes.get("/tpp/consents")
+def consents(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    client = openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
+    return json_answer(openbanking.consent_states.list_page(client, _read_query(incoming, ConsentsQuery)))
+
+
 def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:
     def relay_call(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         started = openbanking.shared.clock.monotonic()
@@ -168,6 +176,8 @@ def payment_status(openbanking: OpenBankingContainer, incoming: Incoming) -> Res
     lookup = flow.look_up(read_credentials(openbanking, incoming), dict(incoming.query))
     travelling = _bank_headers(incoming)
     payment = flow.require_payment(lookup, incoming.parameters())
+    if not isinstance(payment, Payment):
+        return json_answer(payment)
     if _prefers_async(incoming) and payment.version.answers_status_queries:
         return _timed_answer(
             openbanking, openbanking.deferred_calls.accept_status(payment, lookup.consent, **travelling), started

@@ -14,7 +14,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
-from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, ResponseTooLarge
+from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import read_answer
@@ -117,8 +117,7 @@ class BankClient:
         try:
             reply = self.send(outgoing, once=once)
         except BankFailed as failure:
-            was_answered = isinstance(failure.__cause__, ResponseTooLarge)
-            note("not_asked" if failure.not_asked else "answered" if was_answered else "unanswered")
+            note("not_asked" if failure.not_asked else "answered" if failure.is_unusable_answer else "unanswered")
             if not failure.not_asked:
                 current_call.record_failure("bank")
             raise

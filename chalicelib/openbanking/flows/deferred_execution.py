@@ -203,7 +203,7 @@ class PaymentOrderSender:
     ) -> Keep:
         if failure.reach == "never":
             return self._release_attempt(order.caller, members)
-        return lambda operations: self.execution.record_named_payment(order, failure, delivery.request_id, operations)
+        return lambda operations: self.execution.record_failure(order, failure, delivery.request_id, operations)
 
     def _final_failure(
         self, delivery: Delivery, refusal: Refusal, keep: Keep | None = None, status: int | None = None

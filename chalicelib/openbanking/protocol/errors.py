@@ -153,6 +153,10 @@ FrontDoorError = Literal[
 ]
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 AnyOauthError = Literal[OauthError, FrontDoorError]
+ReasonCode = Literal["outcome_unknown", "not_sent", "refused_by_bank", "bad_answer"]
+"""Why a payment failed: the outcome is unknown; it was not sent; the bank refused it; or the bank's response cannot be
+used, so that the outcome is unknown as well.
+"""
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope", "invalid_dpop_proof", "use_dpop_nonce"]
 """What a refusal asks for: a client secret, or an access token, possibly with an error (RFC 6750 §3.1, RFC 9449 §7)."""
 
@@ -175,6 +179,7 @@ class Refusal(Exception):
         oauth_error: the RFC 6749 ``error`` at the token endpoints.
         retry_after: seconds after which a retry may succeed.
         challenge: the challenge in ``WWW-Authenticate``, if any.
+        reason_code: why a payment failed, for programs.
         bank_seconds: the bank's response time in seconds, if the bank was called.
         first: id and time (Unix seconds) of the request that was first refused; repeats get the same values.
     """
@@ -189,6 +194,7 @@ class Refusal(Exception):
         retry_after: int | None = None,
         challenge: Challenge | None = None,
         first: tuple[str, int] | None = None,
+        reason_code: ReasonCode | None = None,
         bank_seconds: float | None = None,
     ) -> None:
         self.fault = fault
@@ -198,6 +204,7 @@ class Refusal(Exception):
         self.retry_after = retry_after
         self.challenge = challenge
         self.first = first
+        self.reason_code = reason_code
         self.bank_seconds = bank_seconds
         super().__init__(f"{fault.name}: {message}")
 
@@ -253,6 +260,7 @@ class Error(TypedDict):
     title: AN[2048]
     timestamp: Timestamp
     requestId: Uuid
+    reason_code: NotRequired[ReasonCode]
     additionalErrors: NotRequired[Annotated[list[AdditionalError], Field(min_length=1)]]
 
 
@@ -280,6 +288,8 @@ def version_2_body(refusal: Refusal, request_id: str, now: int) -> Error:
     row = refusal.fault.value
     details = refusal.details or ((Detail(refusal.fault, refusal.message),) if row.additional else ())
     body: Error = {"code": row.v2, "title": refusal.message, "timestamp": timestamp(now), "requestId": request_id}
+    if refusal.reason_code is not None:
+        body["reason_code"] = refusal.reason_code
     if details:
         body["additionalErrors"] = [_additional(detail) for detail in details]
     return body

@@ -151,6 +151,7 @@ VERSION = Version(
         "save_consent": bank_calls.SaveConsent,
         "revoke_token": bank_calls.RevokeToken,
         "report_status": bank_calls.PaymentsStatus,
+        "list_states": bank_calls.ConsentsStatus,
     },
     load_webhooks=load_webhooks,
     revoke_token=REVOKE_TOKEN,

@@ -132,6 +132,7 @@ VERSION = Version(
         "revoke_token": bank_calls.RevokeTokenV2,
         "report_status": bank_calls.PaymentsStatusV2,
         "report_day": bank_calls.DailyPerformance,
+        "list_states": bank_calls.ConsentsStatusV2,
     },
     load_webhooks=load_webhooks,
     revoke_token=v1.REVOKE_TOKEN,

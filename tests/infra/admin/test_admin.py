@@ -996,6 +996,7 @@ def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> N
     consent_id, bearer = tokens["consent_id"], tokens["access_token"]
     shown = done("consents", "show", consent_id)["consent"]
     assert (shown["status"], shown["client_id"]) == ("authorised", world.client.client_id)
+    assert shown["last_used_on"] == "2026-03-02"
 
     assert done("consents", "revoke", consent_id)["consent"] == {"consent_id": consent_id, "status": "revoked"}
 
@@ -1003,6 +1004,13 @@ def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> N
     assert len(world.queued()) == 1  # the bank is told
     assert "is revoked" in run("consents", "revoke", consent_id).stdout
     assert world.queued() == []
+
+
+def test_a_consent_that_was_never_used_is_shown_without_a_day(world: World) -> None:
+    consent_id = world.approve(1).bank_token.partition(".")[0]
+
+    assert done("consents", "show", consent_id)["consent"]["last_used_on"] is None
+    assert "None" not in run("consents", "show", consent_id).stdout
 
 
 @pytest.mark.parametrize("command", ["show", "revoke"])
