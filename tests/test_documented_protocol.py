@@ -83,6 +83,20 @@ def test_the_concepts_give_the_limits_of_payments() -> None:
     assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "## Daily performance")
 
 
+def test_the_concepts_list_the_psus_headers_with_their_forms() -> None:
+    found = [row for row in rows(section(REQUESTS, "## Attended and unattended reads")) if "`PSU-" in row[0]]
+    told = {name: row[1] for row in found for name in row[0].replace("`", "").split(", ")}
+
+    assert [*told] == [row.name for row in PSU_HEADERS]
+    for row in PSU_HEADERS:
+        if "printable" in row.form:
+            assert told[row.name] == row.form
+    assert all(f"`{method}`" in told["PSU-Http-Method"] for method in METHODS)
+    headers = next(row for row in rows(section(BANK, "## Headers")) if "PSU-" in row[0])
+    assert headers[0].replace("`", "").split(", ") == [*told]
+    assert f"1 to {MOST_UNATTENDED_READS}" in section(BANK, "## Registration")
+
+
 def test_the_numbers_that_stand_for_statuses_of_version_2_are_documented() -> None:
     text = section(BANK, "### Status reports")
 
