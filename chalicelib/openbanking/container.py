@@ -11,10 +11,12 @@ from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
 from chalicelib.foundation.http.pages import ErrorPage
 from chalicelib.openbanking.bank_client.bank_client import BankClient
+from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consents
+from chalicelib.openbanking.records.unattended_reads import UnattendedReads
 from chalicelib.statistics.container import StatisticsContainer
 
 if TYPE_CHECKING:
@@ -198,7 +200,11 @@ class OpenBankingContainer:
 
     @cached_property
     def relay(self) -> Relay:
-        return Relay(self.tpp_authentication, self.banks, self.consents, self.bank_client)
+        return Relay(self.tpp_authentication, self.banks, self.consents, self.bank_client, self.read_limits)
+
+    @cached_property
+    def read_limits(self) -> ReadLimits:
+        return ReadLimits(self.shared.store, self.shared.clock, UnattendedReads(self.shared.clock))
 
     @cached_property
     def payments(self) -> Payments:
@@ -298,7 +304,12 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
 
         return DeferredCalls(
-            self.shared.store, self.shared.clock, self.tpp_authentication, self.delivery.bodies, self.delivery.outbox
+            self.shared.store,
+            self.shared.clock,
+            self.tpp_authentication,
+            self.delivery.bodies,
+            self.delivery.outbox,
+            self.read_limits,
         )
 
     @cached_property

@@ -7,9 +7,10 @@ from typing import Any
 
 from chalicelib.openbanking.protocol import own_answers, v1
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
+from chalicelib.openbanking.protocol.errors import ADDED_CODES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from infra.openapi import introduction, refusals_of_calls
+from infra.openapi import introduction, psu_headers, refusals_of_calls
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning, model_of
 from infra.openapi.own_calls import PUBLIC_KEY, CancelQuery, WebhookError, WebhookErrorV1, answer_to_bank
@@ -55,7 +56,7 @@ _WORDS: Mapping[int, Mapping[str, str]] = {
 _FINAL: Mapping[int, str] = {1: "`2`, `3`, `4`", 2: "`ACCC`, `RJCT`, `CANC`; `ACSC` may still become `ACCC`"}
 _TABLES: Mapping[int, Callable[[], list[str]]] = {
     1: lambda: [introduction.codes_of_version_1()],
-    2: lambda: [introduction.balance_types(), introduction.codes_of_version_2()],
+    2: lambda: [introduction.balance_types(), introduction.codes_of_version_2(*ADDED_CODES)],
 }
 _WEBHOOK_ERRORS: Mapping[int, Model] = {1: WebhookErrorV1, 2: WebhookError}
 _BANK_KEY: Json = {
@@ -115,9 +116,7 @@ def _parameters(version: Version) -> Mapping[str, Json]:
             "X-Auth-Token", "The token of the PSU's consent", {"type": "string"}, _token(), required=True
         ),
         **({"AuthTokenIfAny": if_any} if version.answers_status_queries else {}),  # a direct payment's status has none
-        "PsuAddress": header(
-            "PSU-IP-Address", "The PSU's IP address, if the TPP supplied it", {"type": "string"}, "203.0.113.7"
-        ),
+        **psu_headers.parameters("Present if the TPP supplied it"),
     }
 
 
@@ -188,7 +187,7 @@ class _BankOperations:
                 f"webhook_{row.path.strip('/')}", purpose.title, " ".join(filter(None, (purpose.text, scope))), 1
             ),
             "security": [{"bankKey": []}],
-            "parameters": [_ref("RequestId"), _ref("ServiceSignature"), *self._token_of(row), _ref("PsuAddress")],
+            "parameters": [_ref("RequestId"), _ref("ServiceSignature"), *self._token_of(row), *self._psu_of(row)],
             "requestBody": body(
                 json_content(
                     self._schemas.ref(row.request, name=name, way="sent"), {"usual": ("Usual", example(row.request))}
@@ -224,6 +223,9 @@ class _BankOperations:
         always = (self._version.revoke_token, self._version.payment_status.get("bulk"))
         required = row.scope is not None or row in always
         return [_ref("AuthToken" if required else "AuthTokenIfAny")]
+
+    def _psu_of(self, row: Webhook) -> list[Json]:
+        return [] if row is self._version.revoke_token else psu_headers.references()
 
     def _webhook_success(self, row: Webhook) -> Json:
         answer, shown = self._schemas.ref(row.answer), example(row.answer)

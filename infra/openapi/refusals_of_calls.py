@@ -75,19 +75,20 @@ def of_relayed_call(call: RelayedCall) -> list[Case]:
     asked = query if call.method == "GET" else ("parameters_none", *_BODY)
     dates = ("parameter_date",) if "date_from" in members else ()
     accounts = ("account",) if members & _ACCOUNTS else ()
-    return _cases(_CONSENT, ("version", "scope", "psu_address"), asked, dates, accounts, _BANK_FAILS, _OURS)
+    limit = ("access_exceeded",) if call.reads_accounts else ()
+    return _cases(_CONSENT, ("version", "scope", "psu_headers"), asked, dates, accounts, _BANK_FAILS, limit, _OURS)
 
 
 def of_payment_call(call: PaymentCall) -> list[Case]:
     """The refusals of a payment initiation."""
     admitted = (*_CLIENT, "bank_unknown") if call.kind == "direct" else (*_CONSENT, "scope", "account", "bank_gone")
     consented = () if call.kind == "direct" else ("token_refused",)
-    return _cases(admitted, ("parameters_none",), _KEYS, ("psu_address",), _BODY, _PAYMENT, consented, _OURS)
+    return _cases(admitted, ("parameters_none",), _KEYS, ("psu_headers",), _BODY, _PAYMENT, consented, _OURS)
 
 
 def of_payment_status() -> list[Case]:
     """The refusals of the payment status call."""
-    return _cases(_CONSENT, _QUERY, ("psu_address", "bank_unknown", "payment_unknown"), _BANK_FAILS, _OURS)
+    return _cases(_CONSENT, _QUERY, ("psu_headers", "bank_unknown", "payment_unknown"), _BANK_FAILS, _OURS)
 
 
 def of_bank_call(call: BankCall) -> list[Case]:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
 from tests.openbanking.odd_input import documented, near, odd_text, relaxed
 from tests.openbanking.spelling import CONSENT_IDS, TOKEN, TOKENS, URL
 from tests.world import IBAN, World, always
@@ -222,7 +223,8 @@ def bearer(request: pytest.FixtureRequest, world: World) -> Iterator[str]:
     assert world.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
 
 
-HEADERS = ["x-api-key", "authorization", "x-request-id", "psu-ip-address", "content-type", "cookie", "prefer", "host"]
+PSU = [row.name.lower() for row in PSU_HEADERS]
+HEADERS = ["x-api-key", "authorization", "x-request-id", *PSU, "content-type", "cookie", "prefer", "host"]
 
 
 @relaxed
@@ -235,7 +237,7 @@ def test_any_header_of_a_tpp_is_answered(world: World, bearer: str, name: str, v
     sent = [each.headers for side in world.banks.values() for each in side.received]
     for headers in sent:
         assert all(text.isascii() and text.isprintable() for text in headers.values())
-        assert set(headers) - {"PSU-IP-Address"} == {
+        assert set(headers) - {row.name for row in PSU_HEADERS} == {
             "Content-Type",
             "X-Api-Key",
             "X-Request-Id",

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
 from tests.dynamodb_calls import counted, transactions
+from tests.openbanking.circuits import opened
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.payer import Payer
 from tests.openbanking.spelling import TOKENS
 from tests.openbanking.stage import Stage
-from tests.world import World
+from tests.openbanking.unattended import ATTENDED, Reader, limit_reads
+from tests.world import IBAN, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
+LATER = {"prefer": "respond-async"}
 
 
 @pytest.fixture
@@ -182,6 +186,58 @@ def test_a_bank_is_read_again_after_a_minute_and_not_before(warm: World) -> None
     assert seen == [1, 2, 1]
 
 
+READS = {
+    1: [("accounts", {}), ("account", {"iban": IBAN}), ("account", {"iban": IBAN, "account_id": "77"})],
+    2: [("accounts", {}), ("account_transactions", {"account_id": "r1", "booking_status": "both"})],
+}
+EVERY_READ = pytest.mark.parametrize(
+    ("version", "call", "query"), [(version, *read) for version, reads in READS.items() for read in reads]
+)
+
+
+@EVERY_READ
+def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more_and_others_do_not(
+    warm: World, version: int, call: str, query: dict[str, Any]
+) -> None:
+    limit_reads(warm, version, 2)
+    reader, write = Reader(warm, version), "TransactWriteItems" if len(query) > 1 and version == 1 else "UpdateItem"
+    for headers, expected, status in (
+        ({}, ["BatchGetItem", write], 200),
+        (ATTENDED, ["BatchGetItem"], 200),
+        (LATER, ["BatchGetItem", "TransactWriteItems"], 202),
+        ({}, ["BatchGetItem", write], 429),
+        (LATER, ["BatchGetItem", "TransactWriteItems"], 429),
+    ):
+        with counted(warm) as calls:
+            assert reader.read(call, headers, **query).status == status
+        assert calls == expected
+
+
+def test_a_later_page_takes_no_further_round_trip(warm: World) -> None:
+    limit_reads(warm)
+    reader = Reader(warm)
+
+    with counted(warm) as calls:
+        reader.use_up("account_transactions", 1, account_id="r1", booking_status="both", page_key="next")
+
+    assert calls == ["BatchGetItem"]
+
+
+def test_a_bank_that_is_paused_costs_no_further_round_trip_and_giving_back_costs_one(warm: World) -> None:
+    limit_reads(warm)
+    reader = Reader(warm)
+    reader.bank_gives("/v2_accounts", NotReached("no connection"))
+
+    with counted(warm) as calls:
+        assert reader.read().status == 502
+    assert calls == ["BatchGetItem", "UpdateItem", "TransactWriteItems"]
+
+    opened(warm, 2)
+    with counted(warm) as calls:
+        assert reader.read().status == 502
+    assert calls == ["BatchGetItem"]
+
+
 # -- payments and reports
 
 IDS = pytest.mark.parametrize("request_id", [str(uuid.uuid4()), None], ids=["with an id", "without"])
@@ -323,7 +379,6 @@ def test_a_days_performance_takes_two_round_trips(warm: World) -> None:
 
 # -- what is told and what is answered later
 
-LATER = {"prefer": "respond-async"}
 ACCEPTED = ["BatchGetItem", "TransactWriteItems"]
 ATTEMPT = ["BatchGetItem", "TransactWriteItems", "BatchGetItem", "TransactWriteItems"]
 """The record with its body, the claim, what the sender reads, the outcome."""

@@ -42,6 +42,7 @@ from tests.openbanking.scenes import (
     status_of_consent,
     told,
 )
+from tests.openbanking.unattended import Reader, limit_reads
 from tests.statistics.made_up import counted
 from tests.statistics.nights import ingest
 from tests.world import Sent, World
@@ -164,6 +165,24 @@ def ask_a_bank_that(world: World, version: int, does: str) -> Run:
         found = outcome(world, asked, bearer)
         assert (found["state"], found["status"]) == (("failed", 502) if late or does == "refuses" else ("done", 200))
         assert len({sent.headers["X-Request-Id"] for sent in side.received}) == (0 if late else 1)
+
+    return run
+
+
+@scene("is never reached", "is never asked")
+def read_without_the_psu_at_a_bank_that(world: World, does: str) -> Run:
+    limit_reads(world, 1)
+    reader = Reader(world, 1)
+    reader.bank_gives("/accounts", NotReached("no connection"))
+    asked = reader.read(headers=LATER).body["request_id"]
+    world.clock.advance(PLANS["relay"].lasts + (1 if does == "is never asked" else -1))
+
+    def run(fault: Fault) -> None:
+        assert reader.counted() == 1
+        attempted(world, fault, "relay")
+        found = outcome(world, asked, reader.bearer)
+        assert (found["state"], found["status"]) == ("failed", 502)
+        assert reader.counted() == 0 or (fault.lasting and reader.counted() == 1)
 
     return run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import Accepted, BankEntry, BanksAnswer, BankScope, ScopeAnswer
+from chalicelib.openbanking.protocol.psu_context import InvalidPsuHeaders, PsuContext, read_psu_headers
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     AuthorizeRequest,
@@ -258,18 +258,12 @@ def _prefers_async(incoming: Incoming) -> bool:
 
 
 def _bank_headers(incoming: Incoming) -> dict[str, Any]:
-    """The header values to pass to the bank: request id and PSU IP address. Raises: Refusal."""
-    return {"request_id": incoming.request_id, "psu_address": _psu_address(incoming)}
+    """The header values to pass to the bank: request id and the PSU's headers. Raises: Refusal."""
+    return {"request_id": incoming.request_id, "psu": _psu_context(incoming)}
 
 
-def _psu_address(incoming: Incoming) -> str | None:
-    given = incoming.headers.get("psu-ip-address")
-    if given is None:
-        return None
+def _psu_context(incoming: Incoming) -> PsuContext:
     try:
-        address = ipaddress.ip_address(given.strip())
-    except ValueError:
-        raise refusals.PSU_ADDRESS_WRONG() from None
-    if getattr(address, "scope_id", None) is not None:  # free text: the name of a network interface
-        raise refusals.PSU_ADDRESS_WRONG()
-    return str(address)
+        return read_psu_headers(incoming.headers, incoming.repeated_headers)
+    except InvalidPsuHeaders as error:
+        raise refusals.PSU_HEADERS_WRONG(problems=str(error)) from None

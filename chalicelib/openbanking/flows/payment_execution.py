@@ -19,6 +19,7 @@ from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_cha
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome, is_confirmation_url, is_payment_id
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early
 from chalicelib.openbanking.records.request_ids import RequestIdClaim, RequestIdClaims
@@ -49,14 +50,12 @@ class PaymentExecution:
     """Whether a confirmation_url without TLS is allowed."""
 
     def prepare(
-        self, order: PaymentOrder, request: dict[str, Any], request_id: str, psu_address: str | None
+        self, order: PaymentOrder, request: dict[str, Any], request_id: str, psu: PsuContext
     ) -> PreparedRequest:
         """Build the request to the bank, before any claim is made."""
         token = self.consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
         path = order.webhook.path
-        return self.bank_client.prepare(
-            order.bank, path, request, request_id=request_id, token=token, psu_address=psu_address
-        )
+        return self.bank_client.prepare(order.bank, path, request, request_id=request_id, token=token, psu=psu)
 
     def require_reachable(self, order: PaymentOrder) -> None:
         """Refuse an order while calls to its bank are paused. Raises: Refusal."""

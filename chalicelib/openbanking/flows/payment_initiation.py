@@ -35,6 +35,7 @@ from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentic
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
@@ -104,7 +105,7 @@ class PaymentInitiation:
         return _new_order(call, client, None, bank, webhook, claim, request_id)
 
     def initiate(
-        self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
+        self, order: PaymentOrder, members: object, *, request_id: str, psu: PsuContext
     ) -> BankAnswer | DeferredRequest:
         """Send the payment to the bank; a repeat with the same key returns the first response.
 
@@ -112,7 +113,7 @@ class PaymentInitiation:
             Refusal: nothing was sent, or the bank failed and the message states whether it may have the payment.
         """
         request = build_bank_request(order, members)
-        outgoing = self.execution.prepare(order, request, request_id, psu_address)
+        outgoing = self.execution.prepare(order, request, request_id, psu)
         self.execution.require_reachable(order)
         known = self._claim_attempt(order, [self.keys.put_claim(order.claim)] if order.claim else [])
         if known is not None:
@@ -128,7 +129,7 @@ class PaymentInitiation:
         return answer
 
     def accept(
-        self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
+        self, order: PaymentOrder, members: object, *, request_id: str, psu: PsuContext
     ) -> BankAnswer | DeferredRequest:
         """Accept the payment for deferred execution. One transaction writes the claims and the delivery.
 
@@ -142,7 +143,7 @@ class PaymentInitiation:
             "version": order.version.number,
             "attempt": order.attempt,
             "request_claim": order.required_request_claim.as_members(),
-            "psu_address": psu_address,
+            **psu.as_members(),
         }
         recorded = self.outbox.record(
             "payment",

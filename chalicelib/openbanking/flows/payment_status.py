@@ -23,6 +23,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import ReportedStatus, StatusEntry, Success, UnsettledOrder
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
@@ -133,9 +134,7 @@ class PaymentStatus:
             raise refusals.PAYMENT_BEARER_MISSING()
         return payment
 
-    def get_status(
-        self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
-    ) -> BankAnswer:
+    def get_status(self, payment: Payment, consent: Consent | None, *, request_id: str, psu: PsuContext) -> BankAnswer:
         """A payment's status, queried from the bank or, in versions without queries, as last reported.
 
         A bank's answer settles an unknown outcome; without one, the payment is shown with that outcome.
@@ -150,7 +149,7 @@ class PaymentStatus:
             raise refusals.PAYMENT_BANK_GONE()
         token = self.consents.bank_token(consent) if consent and payment.consent_id else None
         try:
-            answer = query_bank(self.bank_client, bank, payment, token, request_id=request_id, psu_address=psu_address)
+            answer = query_bank(self.bank_client, bank, payment, token, request_id=request_id, psu=psu)
         except BankFailed as failure:
             if payment.outcome is None or failure.reach == "refused":
                 raise

@@ -18,6 +18,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
+from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents, consent_key
@@ -32,13 +33,11 @@ def query_bank(
     token: str | None,
     *,
     request_id: str,
-    psu_address: str | None = None,
+    psu: PsuContext = UNATTENDED,
 ) -> BankAnswer:
     """Query a payment's status at its bank. Raises: BankFailed."""
     request, webhook = {"payment_id": payment.payment_id}, payment.version.payment_status[payment.kind]
-    return bank_client.call(
-        bank, payment.version, webhook, request, request_id=request_id, token=token, psu_address=psu_address
-    )
+    return bank_client.call(bank, payment.version, webhook, request, request_id=request_id, token=token, psu=psu)
 
 
 def queried_status(payment: Payment, answer: BankAnswer) -> str | None:

@@ -61,7 +61,10 @@ VERSION_2: Mapping[str, CodeRow] = {
     "API_ACTION_DOES_NOT_EXIST": CodeRow(401, "This API action does not exist"),
     "SSL_CREDENTIALS_NOT_FOUND": CodeRow(401, "The client certificate is missing or not accepted"),
     "REQUEST_ID_NOT_UUID": CodeRow(401, "Header X-Request-Id is not a UUID"),
+    "ACCESS_EXCEEDED": CodeRow(429, "The account was read too often in a day without its PSU"),
 }
+ADDED_CODES = frozenset({"ACCESS_EXCEEDED"})
+"""Codes of version 2 that this service adds to those of the specification; for TPPs only."""
 
 ADDITIONAL: Mapping[str, str] = {
     "ASPSP_ERROR_DESC": "The bank's own description of the error",
@@ -130,6 +133,7 @@ class Fault(Enum):
     IBAN_NOT_VALID = FaultRow(4305, "FORMAT_ERROR", "AUTHORIZATION_IBAN_NOT_VALID")
     WRONG_SCOPES = FaultRow(4306, "FORMAT_ERROR", "AUTHORIZATION_SELECTED_WRONG_SCOPE")
     ACCOUNTS_MISSING = FaultRow(4307, "FORMAT_ERROR", "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING")
+    ACCESS_EXCEEDED = FaultRow(4001, "ACCESS_EXCEEDED")
     BANK_FAILED = FaultRow(4000, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC")
 
 

@@ -141,7 +141,12 @@ CURSOR_INVALID = RefusalRow(
     "after is not the next of a page of this client's consents",
     details=(Detail(Fault.PARAMETER, "after must be the next of an earlier response to this client"),),
 )
-PSU_ADDRESS_WRONG = RefusalRow(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
+PSU_HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the PSU's headers are not valid: {problems}")
+ACCESS_EXCEEDED = RefusalRow(
+    Fault.ACCESS_EXCEEDED,
+    "the bank's limit of unattended reads, {limit} a day, is reached: repeat the request after midnight UTC or, when "
+    "the PSU is present, with PSU-IP-Address",
+)
 CALL_NOT_IN_VERSION = RefusalRow(Fault.NO_SUCH_ACTION, "banks of version {version} do not support this call")
 SCOPE_NOT_GRANTED = RefusalRow(
     Fault.FORBIDDEN, "the consent does not include the scope {scope}", challenge="insufficient_scope"
