@@ -156,7 +156,7 @@ class PaymentStatus:
         except BankFailed as failure:
             if payment.outcome is None or failure.authorize_again:
                 raise
-            return BankAnswer(_with_outcome(payment), failure.bank_seconds or 0)
+            return BankAnswer(_describe_with_outcome(payment), failure.bank_seconds or 0)
         self.outcomes.settle_by(payment, answer)
         return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
@@ -237,7 +237,7 @@ def _reported_status(payment: Payment) -> ReportedStatus:
     return {**status, "outcome": payment.outcome} if payment.outcome else status
 
 
-def _with_outcome(payment: Payment) -> Mapping[str, Any]:
+def _describe_with_outcome(payment: Payment) -> Mapping[str, Any]:
     """A payment whose outcome is unknown, with the status recorded last."""
     member = payment.version.status_member
     return {"payment_id": payment.payment_id, member: payment.status, "outcome": payment.outcome}

@@ -263,7 +263,7 @@ class SaveConsentAnswer(TypedDict):
 
 
 class BankConsent(TypedDict):
-    """What has become of a consent; of an unknown one, all other members are null, but for an id that was sent."""
+    """The state of a consent; for an unknown one, all other members are null, except an id that was sent."""
 
     consent_id: str | None
     status: Literal[ConsentState, "unknown"]
