@@ -20,6 +20,7 @@ from chalicelib.statistics.container import StatisticsContainer
 if TYPE_CHECKING:
     from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
+    from chalicelib.openbanking.flows.bank_directory import BankDirectory
     from chalicelib.openbanking.flows.callback_status import CallbackStatus
     from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
     from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
@@ -64,6 +65,15 @@ class OpenBankingContainer:
     @cached_property
     def banks(self) -> Banks:
         return Banks(self.shared.store, self.shared.vault, self.shared.clock, self.shared.settings)
+
+    @cached_property
+    def bank_directory(self) -> BankDirectory:
+        from chalicelib.openbanking.flows.bank_directory import BankDirectory
+
+        statistics = self.statistics
+        return BankDirectory(
+            self.shared.settings.public_url, self.banks, statistics.open_downtimes, statistics.response_times
+        )
 
     @cached_property
     def authorization_requests(self) -> AuthorizationRequests:

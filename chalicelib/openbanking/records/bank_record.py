@@ -20,8 +20,9 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 KEYS_KEPT = 2
 CONSENT_DAYS = 180
 LONGEST_CONSENT_DAYS = 365
+LONGEST_HISTORY_DAYS = 3650
 DIRECTORY = "all"
-_OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at")
+_OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest", "logo_type")
 """Members that the operator cannot change."""
 
 
@@ -31,7 +32,10 @@ class InvalidBank(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NewBank:
-    """The operator's input for a bank. ``public_keys`` are in PEM format; empty ``scopes`` or ``schemes`` mean all."""
+    """The operator's input for a bank. ``public_keys`` are in PEM format; empty ``scopes`` or ``schemes`` mean all.
+
+    ``history_days`` is how many days back transactions are available; ``None`` if the bank does not say.
+    """
 
     bic: str
     name: str
@@ -46,6 +50,7 @@ class NewBank:
     certificate_subject: str | None = None
     signature_required: bool | None = None
     active: bool = True
+    history_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,8 @@ class Bank:
     """A registered bank; ``api_keys`` and ``public_keys`` are ordered from oldest to newest.
 
     ``revision`` is incremented by every change, so that concurrent changes by two operators are detected.
-    ``registered_at`` (Unix seconds) is ``None`` for banks registered before the service recorded it.
+    ``registered_at`` (Unix seconds) is ``None`` for banks registered before the service recorded it. ``logo_digest``
+    and ``logo_type``, its media type, are ``None`` for a bank without a logo.
     """
 
     bic: str
@@ -72,6 +78,9 @@ class Bank:
     revision: int
     api_keys: tuple[Item, ...] = field(repr=False)
     registered_at: int | None = None
+    history_days: int | None = None
+    logo_digest: str | None = None
+    logo_type: str | None = None
 
     @property
     def version(self) -> Version:
@@ -133,6 +142,8 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         raise InvalidBank("name must be 1 to 128 printable characters")
     if not 1 <= new.consent_days <= LONGEST_CONSENT_DAYS:
         raise InvalidBank(f"consent_days must be from 1 to {LONGEST_CONSENT_DAYS}")
+    if new.history_days is not None and not 1 <= new.history_days <= LONGEST_HISTORY_DAYS:
+        raise InvalidBank(f"history_days must be from 1 to {LONGEST_HISTORY_DAYS}")
     keys = tuple(_public_key(pem) for pem in new.public_keys)
     required = version.signature_required or bool(new.signature_required)
     if len(keys) > KEYS_KEPT:
@@ -155,6 +166,7 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         active=new.active,
         revision=1,
         api_keys=(),
+        history_days=new.history_days,
     )
 
 
