@@ -18,8 +18,13 @@ from chalicelib.openbanking.records.consents import Consents
 from chalicelib.statistics.container import StatisticsContainer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chalice.app import Response
+
     from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
+    from chalicelib.openbanking.flows.bank_choice import BankChoice, BankChoices
     from chalicelib.openbanking.flows.bank_directory import BankDirectory
     from chalicelib.openbanking.flows.callback_status import CallbackStatus
     from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
@@ -42,7 +47,10 @@ if TYPE_CHECKING:
 
 
 class OpenBankingContainer:
-    """The open banking hub's components; ``error_page`` renders error pages for browsers."""
+    """The open banking hub's components.
+
+    ``error_page`` renders error pages for browsers, ``bank_choice_page`` the page on which a user chooses the bank.
+    """
 
     def __init__(
         self,
@@ -50,11 +58,13 @@ class OpenBankingContainer:
         delivery: DeliveryContainer,
         statistics: StatisticsContainer,
         error_page: ErrorPage,
+        bank_choice_page: Callable[[BankChoice], Response],
     ) -> None:
         self.shared = shared
         self.delivery = delivery
         self.statistics = statistics
         self.error_page = error_page
+        self.bank_choice_page = bank_choice_page
 
     @cached_property
     def clients(self) -> Clients:
@@ -74,6 +84,12 @@ class OpenBankingContainer:
         return BankDirectory(
             self.shared.settings.public_url, self.banks, statistics.open_downtimes, statistics.response_times
         )
+
+    @cached_property
+    def bank_choices(self) -> BankChoices:
+        from chalicelib.openbanking.flows.bank_choice import BankChoices
+
+        return BankChoices(self.shared.settings.public_url, self.banks, self.statistics.open_downtimes)
 
     @cached_property
     def authorization_requests(self) -> AuthorizationRequests:

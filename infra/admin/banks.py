@@ -11,7 +11,14 @@ from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.records.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
+from chalicelib.openbanking.records.bank_logos import logo_path
+from chalicelib.openbanking.records.bank_record import (
+    CONSENT_DAYS,
+    LONGEST_CONSENT_DAYS,
+    LONGEST_HISTORY_DAYS,
+    Bank,
+    NewBank,
+)
 from infra.admin import connection, output
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 from infra.admin.probe import probe
@@ -26,6 +33,10 @@ _COUNTRY = typer.Option(help="Two letters, ISO 3166-1.")
 _API_VERSION = typer.Option(help=f"The protocol version it implements: {' or '.join(map(str, VERSIONS))}.")
 _DOMAIN = typer.Option(metavar="URL", help="The base URL of its webhooks.")
 _AUTHORIZATION_URL = typer.Option(metavar="URL", help="Its page where PSUs approve requests.")
+_HISTORY_DAYS = typer.Option(
+    metavar="DAYS",
+    help=f"How many days back transactions are available, from 1 to {LONGEST_HISTORY_DAYS}; an empty value removes it.",
+)
 _CONSENT_DAYS = typer.Option(help=f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}.")
 Schemes = Annotated[
     list[str] | None,
@@ -63,6 +74,7 @@ def add(
     scheme: Schemes = None,
     scope: Scopes = None,
     consent_days: Annotated[int, _CONSENT_DAYS] = CONSENT_DAYS,
+    history_days: Annotated[str | None, _HISTORY_DAYS] = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     inactive: Annotated[
@@ -92,6 +104,7 @@ def add(
         certificate_subject=certificate_subject,
         signature_required=signature_required,
         active=not inactive,
+        history_days=_read_days(history_days or ""),
     )
     bank, api_key = connection.connect().openbanking.banks.add(new)
     text = f"{_format_bank(bank)}\n\nThe bank's API key: {api_key}\n{ONCE}"
@@ -134,6 +147,7 @@ def change(
     scheme: Schemes = None,
     scope: Scopes = None,
     consent_days: Annotated[int | None, _CONSENT_DAYS] = None,
+    history_days: Annotated[str | None, _HISTORY_DAYS] = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     active: Annotated[
@@ -163,6 +177,7 @@ def change(
         "active": active,
     }
     changes = {member: value for member, value in given.items() if value is not None}
+    changes |= {} if history_days is None else {"history_days": _read_days(history_days)}
     if not changes:
         raise CommandRefused("no change was specified: see --help for the options")
     banks = connection.connect().openbanking.banks
@@ -278,6 +293,34 @@ def remove_public_key(
     return _keys_report(connection.connect().openbanking.banks.remove_public_key(bic, key_id))
 
 
+@command(group, "logo")
+def logo(
+    bic: BicArgument,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A PNG, JPEG or SVG file of at most 100 KB.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the logo.")] = False,
+) -> Report:
+    """Set or remove a bank's logo, which clients and the page for choosing a bank show.
+
+    An SVG file must not contain scripts, event handlers, a document type, or references to other files.
+
+    \b
+    Examples:
+      .venv/bin/python -m infra.admin banks logo DEMOGB21 bank.svg
+      .venv/bin/python -m infra.admin banks logo DEMOGB21 --remove
+    """
+    if (file is None) != remove:
+        raise CommandRefused("name a file, or pass --remove")
+    hub = connection.connect()
+    banks = hub.openbanking.banks
+    bank = banks.remove_logo(bic) if file is None else banks.set_logo(bic, _read_file(file))
+    path = logo_path(bank.bic, bank.logo_digest)
+    url = f"{hub.settings.public_url}{path}" if path else None
+    text = f"{bank.bic} has the logo {url}" if url else f"{bank.bic} has no logo."
+    return Report({"bic": bank.bic, "logo_url": url, "logo_type": bank.logo_type}, text)
+
+
 @command(group, "remove")
 def remove(
     bic: BicArgument,
@@ -299,6 +342,20 @@ def remove(
             raise CommandRefused(f"{bank.bic} was not removed")
     banks.remove(bank.bic)
     return Report({"removed": bank.bic}, f"{bank.bic} is removed.")
+
+
+def _read_days(text: str) -> int | None:
+    """A number of days; ``None`` for an empty text."""
+    if text and not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise CommandRefused(f"--history-days must be a whole number from 1 to {LONGEST_HISTORY_DAYS}, or empty")
+    return int(text) if text else None
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CommandRefused(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _read_public_key(path: Path) -> str:
@@ -324,6 +381,9 @@ def _bank_members(bank: Bank) -> dict[str, Any]:
         "scopes": list(bank.scope_names),
         "schemes": list(bank.schemes),
         "consent_days": bank.consent_days,
+        "history_days": bank.history_days,
+        "logo": logo_path(bank.bic, bank.logo_digest),
+        "logo_type": bank.logo_type,
         "certificate_subject": bank.certificate_subject,
         "signature_required": bank.signature_required,
         "public_keys": [signatures.key_id(key) for key in reversed(bank.verification_keys())],

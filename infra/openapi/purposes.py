@@ -62,7 +62,12 @@ TPP_CALLS: Mapping[str, Purpose] = {
     "/tpp/scope": Purpose(
         "List the scopes of a bank", "The scopes that the bank provides, in the order of its protocol version."
     ),
-    "/tpp/banks": Purpose("List the banks", "The reachable banks, sorted by BIC. A page beyond the last is empty."),
+    "/tpp/banks": Purpose(
+        "List the banks",
+        "The banks that match all filters, sorted by BIC, and what each can do; `total` counts them. A page beyond the "
+        "last is empty. Changes appear within a minute or two.",
+    ),
+    "/tpp/banks/{bic}": Purpose("Read one bank", "What a bank can do, as in the list."),
     "/tpp/consent": Purpose(
         "Read the consent of a bearer", "The scopes and accounts that the PSU approved, and the end of the consent."
     ),

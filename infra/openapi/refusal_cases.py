@@ -19,7 +19,7 @@ from chalicelib.openbanking.flows.payment_execution import refuse_payment
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, ScopeQuery, TokenRequest
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPlace, BanksQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
 
 
@@ -142,6 +142,12 @@ CASES = _by_name(
         "The call does not have this query parameter",
         _query(ScopeQuery, {"bic": "DEMODEF1", "colour": "red"}),
     ),
+    Case(
+        "filter_unknown",
+        "A filter is not a country code, or not a scope or scheme of any version",
+        _query(BanksQuery, {"scheme": "GIRO"}),
+    ),
+    Case("bic_wrong", "The BIC in the path is not a BIC", _query(BankPlace, {"bic": "bank"})),
     Case("parameters_none", "A query parameter was sent, but the call has none", refusals.PARAMETERS_NOT_ALLOWED()),
     Case(
         "parameter_repeated",
@@ -192,6 +198,11 @@ CASES = _by_name(
         "scopes_wrong",
         "scopes is empty, contains a duplicate, or contains a scope that the bank does not provide",
         refusals.SCOPES_EMPTY(),
+    ),
+    Case(
+        "scopes_of_no_version",
+        "No bank is named, and no version of the bank protocol has all of the scopes",
+        refusals.SCOPES_OF_NO_VERSION(),
     ),
     Case(
         "response_type",
