@@ -129,9 +129,7 @@ class DowntimeRecorder:
         """Store a state unless a newer one is stored. Returns the stored one."""
         same = Attr("latest").eq(computed.latest) & Attr("computed_at").lte(computed.computed_at)
         try:
-            self._store.put(
-                TABLE, computed.to_item(), absent("subject") | Attr("latest").lt(computed.latest) | same
-            )
+            self._store.put(TABLE, computed.to_item(), absent("subject") | Attr("latest").lt(computed.latest) | same)
         except ConditionFailed as failure:
             assert failure.item is not None, "only a stored row is newer"
             return Downtime.from_item(failure.item)

@@ -72,9 +72,7 @@ def _first_page(visit: Visit) -> Response:
     own = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("bank").strip().casefold()
     banks = [
-        bank
-        for bank in visit.website.openbanking.banks.directory()
-        if wanted in f"{bank.name} {bank.bic}".casefold()
+        bank for bank in visit.website.openbanking.banks.directory() if wanted in f"{bank.name} {bank.bic}".casefold()
     ]
     return page(
         visit,

@@ -202,7 +202,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "refresh_token": ("The latest refresh token, which is exchanged for a new pair of tokens", _REFRESH),
     "response_type": ("Always `code`", "code"),
     "own_calls.FrontDoorQuery.response_type": ("Always `code`; mandatory without `request_uri`", "code"),
-    "own_calls.FrontDoorQuery.bic": ("The bank's BIC; mandatory without `request_uri`", "DEMODEF1"),
+    "own_calls.FrontDoorQuery.bic": ("The bank's BIC; without it, the PSU chooses the bank", "DEMODEF1"),
+    "own_calls.PushedMembers.bic": ("The bank's BIC; without it, the PSU chooses the bank", "DEMODEF1"),
     "own_calls.FrontDoorQuery.scope": ("The scopes, separated by spaces; mandatory without `request_uri`", "accounts"),
     "scope": ("The scopes, separated by spaces", "accounts accounts.balances"),
     "own_answers.BankScope.scope": ("The scope's name", "accounts"),
@@ -254,6 +255,30 @@ MEANINGS: Mapping[str, Meaning] = {
     "banks": ("The banks on this page", None),
     "own_answers.BankEntry.name": ("The bank's name", "Demo Bank Two"),
     "own_answers.BankEntry.country": ("The bank's country (ISO 3166-1)", "DE"),
+    "own_answers.BankEntry.scopes": ("The scopes that it provides, in the order of its version", ["accounts"]),
+    "own_answers.BankEntry.payment_schemes": ("The payment schemes that it offers", ["SCT", "SCTI"]),
+    "own_answers.BankEntry.history_days": (
+        "How many days back transactions are available; null if the bank does not say",
+        90,
+    ),
+    "own_answers.BankEntry.reachable": (
+        "False from the fifth consecutive request without a response until the next response, or until midnight UTC; "
+        "known within two minutes",
+        True,
+    ),
+    "own_answers.BankEntry.average_ms": (
+        "The bank's mean response time on the last full UTC day, in milliseconds; null without responses. Until 01:10 "
+        "UTC that of the day before",
+        149,
+    ),
+    "own_answers.BankEntry.logo_url": (
+        "The bank's logo (PNG, JPEG or SVG), to be cached for good; null without one",
+        "https://hub.example/banks/DEMODEF1/logo/0a1b2c3d4e5f60718293a4b5c6d7e8f9",
+    ),
+    "tpp_calls.BanksQuery.country": ("Only banks of this country (ISO 3166-1, two letters in any case)", "DE"),
+    "tpp_calls.BanksQuery.scope": ("Only banks that provide this scope", "accounts"),
+    "tpp_calls.BanksQuery.scheme": ("Only banks that offer this payment scheme", "SCTI"),
+    "tpp_calls.BanksQuery.q": ("Only banks whose name or BIC contains this text, in any case", "demo"),
     "api_version": ("The protocol version of the bank", 2),
     "page": ("The page number", 1),
     "limit": ("The maximum number of banks per page", 20),
@@ -349,6 +374,7 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "v2.SinglePayment": frozenset({"remittance_information_structured", "creditor_bank"}),
     "v2.TransactionsRequest": frozenset({"page_key"}),
     "tpp_calls.AuthorizeRequest": frozenset(_CHOSEN),
+    "tpp_calls.BanksQuery": frozenset({"country", "scope", "scheme", "q"}),
     "tpp_calls.TokenRequest": frozenset(
         {*_CREDENTIALS, "code", "refresh_token", "redirect_uri", "code_verifier", "scope"}
     ),

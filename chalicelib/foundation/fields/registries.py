@@ -60,9 +60,7 @@ def country_names() -> dict[str, str]:
     """English names by alpha-2 country code; the common name where it differs from the official one."""
     import pycountry
 
-    return {
-        country.alpha_2: getattr(country, "common_name", None) or country.name for country in pycountry.countries
-    }
+    return {country.alpha_2: getattr(country, "common_name", None) or country.name for country in pycountry.countries}
 
 
 @cache

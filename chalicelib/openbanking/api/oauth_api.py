@@ -23,7 +23,13 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, REQUEST_URI, SIGNING_ALGORITHMS, AuthMethod
 from chalicelib.openbanking.protocol.own_answers import KeySet, ResourceMetadata, ServerMetadata
-from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizationParameters, IntrospectionRequest, ScopeQuery
+from chalicelib.openbanking.protocol.tpp_calls import (
+    NOT_SUPPORTED,
+    REPEATABLE,
+    AuthorizationParameters,
+    IntrospectionRequest,
+    ScopeQuery,
+)
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS, services_of
 from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
 from chalicelib.openbanking.records.client_record import Client

@@ -29,7 +29,9 @@ ScopeName = Annotated[
 SchemeName = Annotated[
     str,
     Field(
-        json_schema_extra={"enum": list(dict.fromkeys(name for version in VERSIONS.values() for name in version.schemes))}
+        json_schema_extra={
+            "enum": list(dict.fromkeys(name for version in VERSIONS.values() for name in version.schemes))
+        }
     ),
 ]
 

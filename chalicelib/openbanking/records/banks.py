@@ -88,7 +88,9 @@ class Banks:
         """All active banks, ordered by BIC."""
         read_at, banks = self._directory
         if not read_at or self._clock.time() - read_at >= CACHED_SECONDS:
-            banks = [bank for bank in self._read_all(row["bic"] for row in self._rows() if row["active"]) if bank.active]
+            banks = [
+                bank for bank in self._read_all(row["bic"] for row in self._rows() if row["active"]) if bank.active
+            ]
             self._directory = (self._clock.time(), banks)
         return banks
 

@@ -100,7 +100,9 @@ class _SvgChecks:
         if not self._open and (namespace, local) != (_SVG, "svg"):
             raise InvalidBank("the logo is not a PNG, JPEG or SVG file")
         if namespace != _SVG or local not in _ELEMENTS:
-            raise InvalidBank(f"the logo contains the element {_quoted(local)}, which is not allowed: only drawings are")
+            raise InvalidBank(
+                f"the logo contains the element {_quoted(local)}, which is not allowed: only drawings are"
+            )
         self._open.append(local)
         for each, value in attributes.items():
             self._check_attribute(each, value)
