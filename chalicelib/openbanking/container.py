@@ -9,7 +9,7 @@ from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
-from chalicelib.foundation.http.pages import ErrorPage
+from chalicelib.foundation.http.pages import ErrorPage, PageOf
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.flows.relay import Relay
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
@@ -18,10 +18,6 @@ from chalicelib.openbanking.records.consents import Consents
 from chalicelib.statistics.container import StatisticsContainer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from chalice.app import Response
-
     from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
     from chalicelib.openbanking.flows.bank_choice import BankChoice, BankChoices
@@ -58,7 +54,7 @@ class OpenBankingContainer:
         delivery: DeliveryContainer,
         statistics: StatisticsContainer,
         error_page: ErrorPage,
-        bank_choice_page: Callable[[BankChoice], Response],
+        bank_choice_page: PageOf[BankChoice],
     ) -> None:
         self.shared = shared
         self.delivery = delivery

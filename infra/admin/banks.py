@@ -293,34 +293,6 @@ def remove_public_key(
     return _keys_report(connection.connect().openbanking.banks.remove_public_key(bic, key_id))
 
 
-@command(group, "logo")
-def logo(
-    bic: BicArgument,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="A PNG, JPEG or SVG file of at most 100 KB.")
-    ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the logo.")] = False,
-) -> Report:
-    """Set or remove a bank's logo, which clients and the page for choosing a bank show.
-
-    An SVG file must not contain scripts, event handlers, a document type, or references to other files.
-
-    \b
-    Examples:
-      .venv/bin/python -m infra.admin banks logo DEMOGB21 bank.svg
-      .venv/bin/python -m infra.admin banks logo DEMOGB21 --remove
-    """
-    if (file is None) != remove:
-        raise CommandRefused("name a file, or pass --remove")
-    hub = connection.connect()
-    banks = hub.openbanking.banks
-    bank = banks.remove_logo(bic) if file is None else banks.set_logo(bic, _read_file(file))
-    path = logo_path(bank.bic, bank.logo_digest)
-    url = f"{hub.settings.public_url}{path}" if path else None
-    text = f"{bank.bic} has the logo {url}" if url else f"{bank.bic} has no logo."
-    return Report({"bic": bank.bic, "logo_url": url, "logo_type": bank.logo_type}, text)
-
-
 @command(group, "remove")
 def remove(
     bic: BicArgument,
@@ -349,13 +321,6 @@ def _read_days(text: str) -> int | None:
     if text and not (text.isascii() and text.isdigit() and len(text) < 10):
         raise CommandRefused(f"--history-days must be a whole number from 1 to {LONGEST_HISTORY_DAYS}, or empty")
     return int(text) if text else None
-
-
-def _read_file(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise CommandRefused(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _read_public_key(path: Path) -> str:

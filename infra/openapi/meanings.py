@@ -15,6 +15,7 @@ from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, REQUE
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
+from infra.openapi.bank_meanings import BANKS
 from infra.openapi.metadata_meanings import METADATA, OWN_ADDRESS, Meaning
 
 _CONSENT, _REQUEST = "5f8d0c1e9b7a463f2d1c0b", "b81f6e03d29c4a57e6f1d8"
@@ -255,30 +256,6 @@ MEANINGS: Mapping[str, Meaning] = {
     "banks": ("The banks on this page", None),
     "own_answers.BankEntry.name": ("The bank's name", "Demo Bank Two"),
     "own_answers.BankEntry.country": ("The bank's country (ISO 3166-1)", "DE"),
-    "own_answers.BankEntry.scopes": ("The scopes that it provides, in the order of its version", ["accounts"]),
-    "own_answers.BankEntry.payment_schemes": ("The payment schemes that it offers", ["SCT", "SCTI"]),
-    "own_answers.BankEntry.history_days": (
-        "How many days back transactions are available; null if the bank does not say",
-        90,
-    ),
-    "own_answers.BankEntry.reachable": (
-        "False from the fifth consecutive request without a response until the next response, or until midnight UTC; "
-        "known within two minutes",
-        True,
-    ),
-    "own_answers.BankEntry.average_ms": (
-        "The bank's mean response time on the last full UTC day, in milliseconds; null without responses. Until 01:10 "
-        "UTC that of the day before",
-        149,
-    ),
-    "own_answers.BankEntry.logo_url": (
-        "The bank's logo (PNG, JPEG or SVG), to be cached for good; null without one",
-        "https://hub.example/banks/DEMODEF1/logo/0a1b2c3d4e5f60718293a4b5c6d7e8f9",
-    ),
-    "tpp_calls.BanksQuery.country": ("Only banks of this country (ISO 3166-1, two letters in any case)", "DE"),
-    "tpp_calls.BanksQuery.scope": ("Only banks that provide this scope", "accounts"),
-    "tpp_calls.BanksQuery.scheme": ("Only banks that offer this payment scheme", "SCTI"),
-    "tpp_calls.BanksQuery.q": ("Only banks whose name or BIC contains this text, in any case", "demo"),
     "api_version": ("The protocol version of the bank", 2),
     "page": ("The page number", 1),
     "limit": ("The maximum number of banks per page", 20),
@@ -352,6 +329,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "tpp_events.payment_status": ("The payment's status at a version 1 bank", 4),
     "tpp_events.transaction_status": ("The payment's status at a version 2 bank", "ACSC"),
     "tpp_events.message": ("A message", "This is a test."),
+    **BANKS,
     **METADATA,
 }
 

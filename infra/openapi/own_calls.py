@@ -151,7 +151,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     ),
     OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
     OwnCall("GET", "/tpp/banks", "client", BankDirectory.list_page, query=BanksQuery),
-    OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.find, place=BankPlace),
+    OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPlace),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
     OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
     OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Sequence
-from typing import Any
-
 from chalice.app import Response
 
-from chalicelib.foundation.http.web import Incoming, Routes, WrongMethod
+from chalicelib.foundation.http.web import Incoming, Routes, WrongMethod, binary_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
 
 _HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-    "X-Content-Type-Options": "nosniff",
 }
-
-
-class BinaryResponse(Response):
-    """A response with bytes, in Base64 for API Gateway whatever the request's Accept header says."""
-
-    def to_dict(self, binary_types: Sequence[str] | None = None) -> dict[str, Any]:
-        encoded = Response(base64.b64encode(self.body or b"").decode("ascii"), self.headers, self.status_code)
-        answer: dict[str, Any] = encoded.to_dict([])
-        return answer | {"isBase64Encoded": True}
 
 
 def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
@@ -49,4 +35,4 @@ def logo(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         return openbanking.error_page(
             "Not found", "There is no such logo.", "Look up the bank again: its logo may have changed.", status=404
         )
-    return BinaryResponse(found.content, {**_HEADERS, "Content-Type": found.media_type})
+    return binary_answer(found.content, found.media_type, _HEADERS)

@@ -109,7 +109,7 @@ def bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         place = BankPlace.read(dict(incoming.uri))
     except InvalidMessage as error:
         raise refuse_parameters(error) from None
-    return json_answer(openbanking.bank_directory.find(place.bic))
+    return json_answer(openbanking.bank_directory.describe_bank(place.bic))
 
 
 @tpp_routes.get("/tpp/consent")

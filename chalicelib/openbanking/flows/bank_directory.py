@@ -31,7 +31,7 @@ class BankDirectory:
         entries = self._describe(found[first : first + query.limit])
         return {"banks": entries, "page": query.page, "limit": query.limit, "total": len(found)}
 
-    def find(self, bic: str) -> BankEntry:
+    def describe_bank(self, bic: str) -> BankEntry:
         """One bank. Raises: Refusal."""
         bank = self.banks.find(bic)
         if bank is None:

@@ -46,8 +46,9 @@ class StateUsed(Exception):
 class NewAuthorizationRequest:
     """A TPP's validated request; ``bic`` and ``api_version`` are ``None`` until the user has chosen a bank.
 
-    ``chooses_bank`` is true if the user may choose it. ``returns_state`` is false if the state was generated for the bank only; ``dpop_jkt`` is the key to which the code
-    will be bound (RFC 9449 §10). ``pushed`` is true if the client pushed the request (RFC 9126).
+    ``chooses_bank`` is true if the user may choose it. ``returns_state`` is false if the state was generated for the
+    bank only; ``dpop_jkt`` is the key to which the code will be bound (RFC 9449 §10). ``pushed`` is true if the client
+    pushed the request (RFC 9126).
     """
 
     client_id: str

@@ -21,8 +21,8 @@ from chalicelib.foundation.identifiers import new_credential
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validate_bank
 from chalicelib.openbanking.records.bank_logos import Logo, is_logo, logo_key
+from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validate_bank
 
 TABLE = "banks"
 CACHED_SECONDS = 60

@@ -107,7 +107,7 @@ class _SvgChecks:
         for each, value in attributes.items():
             self._check_attribute(each, value)
 
-    def end_element(self, name: str) -> None:
+    def end_element(self, _name: str) -> None:
         self._open.pop()
         if _OUTSIDE.search(self._style):
             raise InvalidBank("the logo's style refers to something outside the file")
