@@ -290,9 +290,7 @@ def test_requests_record_that_a_bank_is_down_and_that_it_responds_again(world: W
 
 
 @pytest.mark.parametrize("call", ["rows", "query", "put"])
-def test_a_downtime_that_cannot_be_recorded_is_recorded_with_the_next_write(
-    world: World, noon: int, call: str
-) -> None:
+def test_a_downtime_that_cannot_be_recorded_is_recorded_with_the_next_write(world: World, noon: int, call: str) -> None:
     bearer: str = world.tokens(1)["access_token"]
     world.banks[1].answers["/accounts"] = lambda sent: DOWN
     world.writes_measurements()

@@ -165,7 +165,9 @@ def test_a_client_proves_itself_for_one_bank_too(world: World) -> None:
 
 def test_a_bank_that_is_down_is_not_reachable(world: World) -> None:
     now = world.clock.time()
-    world.hub.store.put(TABLE, Downtime("ALPHGB21", is_open=True, latest=now, computed_at=now, ends_at=now + 90).to_item())
+    world.hub.store.put(
+        TABLE, Downtime("ALPHGB21", is_open=True, latest=now, computed_at=now, ends_at=now + 90).to_item()
+    )
 
     def told() -> dict[str, bool]:
         return {bank["bic"]: bank["reachable"] for bank in world.tpp("GET", "/tpp/banks").body["banks"]}
