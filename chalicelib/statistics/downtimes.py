@@ -93,7 +93,6 @@ class DowntimeRecorder:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._counters = StoredCounters(store)
 
     def record(self, written: Iterable[HourlyCounters]) -> None:
         """Record the downtimes that may have begun or ended with ``written``. Raises: StoreError."""
@@ -121,7 +120,8 @@ class DowntimeRecorder:
 
     def _compute(self, bic: str) -> Downtime:
         now = self._clock.time()
-        latest = latest_series(HourlyCounterReader(partial(self._counters.of_hour, bic)).read_latest(now))
+        counters = HourlyCounterReader(partial(StoredCounters(self._store).of_hour, bic)).read_latest(now)
+        latest = latest_series(counters)
         is_open = latest.unanswered >= CONSECUTIVE
         return Downtime(bic, is_open, latest.second, now, midnight_after(latest.second))
 

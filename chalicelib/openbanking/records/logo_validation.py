@@ -126,10 +126,10 @@ class _SvgChecks:
     @staticmethod
     def _check_attribute(name: str, value: str) -> None:
         namespace, _, local = name.rpartition(" ")
-        if local.lower().startswith("on"):
-            raise InvalidBank(f"the logo contains the event handler {_quoted(local)}")
         if namespace not in _NAMESPACES:
             return  # another program's remarks, which no browser reads
+        if local.lower().startswith("on"):
+            raise InvalidBank(f"the logo contains the event handler {_quoted(local)}")
         if (local in ("href", "base") and not value.strip().startswith("#")) or _OUTSIDE.search(value):
             raise InvalidBank(f"the logo's attribute {_quoted(local)} refers to something outside the file")
 

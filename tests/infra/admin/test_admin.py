@@ -52,6 +52,7 @@ GROUPS = {
         "add-public-key",
         "remove-public-key",
         "remove",
+        "logo",
     ),
     "certificates": ("issue", "block", "unblock", "blocked"),
     "clients": (
