@@ -18,7 +18,6 @@ from chalicelib.statistics.jobs import statistics_jobs  # noqa: E402
 from chalicelib.website.routes import sandbox_routes, website_routes  # noqa: E402
 
 app = Application(app_name="causeway", configure_logs=False)
-app.api.binary_types = []  # binary answers encode themselves: Chalice refuses them to requests without a fitting Accept
 
 for routes in (tpp_routes, oauth_routes, bank_routes, logo_routes):
     app.register_blueprint(routes.bind(lambda: hub().openbanking))

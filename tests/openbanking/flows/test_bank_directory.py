@@ -203,6 +203,21 @@ def test_an_instance_that_has_just_started_reads_four_things(world: World, monke
     assert {index, downtimes} == {"Query"}
 
 
+def test_many_banks_are_read_a_hundred_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
+    banks = world.hub.openbanking.banks
+    known = [{"bic": bic, "active": True} for bic in ("ALPHGB21", "BETADEF1")]
+    gone = [{"bic": f"GONEDE{number:02}", "active": True} for number in range(199)]
+    monkeypatch.setattr(banks, "_rows", lambda: [*gone, *known])
+    banks._forget()
+
+    with counted(world) as calls:
+        found = banks.directory()
+
+    assert [bank.bic for bank in found] == ["ALPHGB21", "BETADEF1"]
+    assert calls == ["BatchGetItem"] * 3
+
+
 def test_the_directory_is_read_again_after_a_minute(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     world.tpp("GET", "/tpp/banks")
