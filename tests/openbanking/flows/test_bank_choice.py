@@ -14,7 +14,8 @@ import pytest
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.authorization_requests import LIFETIME
 from chalicelib.openbanking.records.bank_record import NewBank
-from chalicelib.statistics.downtimes import TABLE, Downtime
+from chalicelib.statistics.downtimes import Downtime
+from chalicelib.statistics.hourly_counters import TABLE
 from tests.dynamodb_calls import counted
 from tests.openbanking.key_holder import CHALLENGE, KeyHolder, open_pushed, secure
 from tests.world import Answer, World
@@ -53,8 +54,8 @@ def request(world: World, **changes: str | None) -> dict[str, str]:
     return {name: value for name, value in query.items() if value is not None}
 
 
-def open_page(world: World, method: str = "GET", **changes: str | None) -> Answer:
-    return world.call(method, f"/oauth/authorize?{urlencode(request(world, **changes))}")
+def open_page(world: World, **changes: str | None) -> Answer:
+    return world.call("GET", f"/oauth/authorize?{urlencode(request(world, **changes))}")
 
 
 def is_page(answer: Answer) -> bool:
@@ -166,7 +167,7 @@ def test_a_bank_that_is_down_is_marked_and_can_be_chosen(world: World) -> None:
 
 
 def test_a_head_request_is_answered_like_get_and_stores_nothing(world: World) -> None:
-    page = open_page(world, "HEAD")
+    page = world.call("HEAD", f"/oauth/authorize?{urlencode(request(world))}")
 
     assert (page.status, page.text) == (200, "")
     assert stored(world) == []

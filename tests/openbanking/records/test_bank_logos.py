@@ -68,7 +68,12 @@ def test_an_answer_with_bytes_is_marked_for_api_gateway(
     banks.set_logo(BIC, png())
     seen: list[Any] = []
     answer = type(app.app).__call__
-    monkeypatch.setattr(type(app.app), "__call__", lambda *given: seen.append(answer(*given)) or seen[-1])
+
+    def noted(*given: Any) -> Any:
+        seen.append(answer(*given))
+        return seen[-1]
+
+    monkeypatch.setattr(type(app.app), "__call__", noted)
 
     world.call("GET", address(world))
 
