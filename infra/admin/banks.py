@@ -24,6 +24,7 @@ from infra.admin.output import ONCE, CommandRefused, Report, command, command_gr
 from infra.admin.probe import probe
 
 _COLUMNS = ("bic", "name", "country", "api_version", "active", "domain")
+_LISTED = (*_COLUMNS, "history_days", "logo_type")
 group = command_group("Add, change and test banks, and manage their keys.")
 
 BicArgument = Annotated[str, typer.Argument(metavar="BIC", help="The bank's BIC, 8 or 11 characters.")]
@@ -120,7 +121,7 @@ def list_banks() -> Report:
       .venv/bin/python -m infra.admin banks list --json
     """
     banks = [_bank_members(bank) for bank in connection.connect().openbanking.banks.all()]
-    return Report({"banks": banks}, format_table(banks, _COLUMNS) if banks else "There are no banks.")
+    return Report({"banks": banks}, format_table(banks, _LISTED) if banks else "There are no banks.")
 
 
 @command(group, "show")

@@ -202,11 +202,11 @@ class _TppOperations:
         """The operation for the RFC 6749 authorization request, which a browser opens."""
         page = "<!doctype html>…"
         responses = {
-            "200": self._responses.text(
-                FRONT_DOOR, "A page on which the PSU chooses the bank of a request without `bic`", "text/html", page
-            ),
             "303": self._responses.redirect(
                 FRONT_DOOR, "Redirect to the bank or, after an invalid request, to the client"
+            ),
+            "200": self._responses.text(
+                FRONT_DOOR, "A page on which the PSU chooses the bank of a request without `bic`", "text/html", page
             ),
             "400": self._responses.text(
                 FRONT_DOOR,
