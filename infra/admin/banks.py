@@ -16,6 +16,7 @@ from chalicelib.openbanking.records.bank_record import (
     CONSENT_DAYS,
     LONGEST_CONSENT_DAYS,
     LONGEST_HISTORY_DAYS,
+    MOST_UNATTENDED_READS,
     Bank,
     NewBank,
 )
@@ -39,6 +40,14 @@ _HISTORY_DAYS = typer.Option(
     help=f"How many days back transactions are available, from 1 to {LONGEST_HISTORY_DAYS}; an empty value removes it.",
 )
 _CONSENT_DAYS = typer.Option(help=f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}.")
+UnattendedReads = Annotated[
+    int | None,
+    typer.Option(
+        help="How often a day a TPP may read an account without its PSU, at most "
+        f"{MOST_UNATTENDED_READS}; 0 removes the limit. Default: no limit.",
+        show_default=False,
+    ),
+]
 Schemes = Annotated[
     list[str] | None,
     typer.Option("--scheme", metavar="NAME", help="A payment scheme it offers; repeatable. Default: all."),
@@ -78,6 +87,7 @@ def add(
     history_days: Annotated[str | None, _HISTORY_DAYS] = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
+    unattended_reads: UnattendedReads = None,
     inactive: Annotated[
         bool, typer.Option("--inactive", help="Register it as inactive: no client can use it.")
     ] = False,
@@ -104,6 +114,7 @@ def add(
         consent_days=consent_days,
         certificate_subject=certificate_subject,
         signature_required=signature_required,
+        unattended_reads=unattended_reads,
         active=not inactive,
         history_days=_read_days(history_days or ""),
     )
@@ -151,6 +162,7 @@ def change(
     history_days: Annotated[str | None, _HISTORY_DAYS] = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
+    unattended_reads: UnattendedReads = None,
     active: Annotated[
         bool | None, typer.Option("--active/--inactive", help="Whether clients can use it.", show_default=False)
     ] = None,
@@ -162,6 +174,7 @@ def change(
     \b
     Examples:
       .venv/bin/python -m infra.admin banks change DEMOGB21 --name "Demo Bank" --consent-days 90
+      .venv/bin/python -m infra.admin banks change DEMOGB21 --unattended-reads 4
       .venv/bin/python -m infra.admin banks change DEMOGB21 --inactive
     """
     given: dict[str, Any] = {
@@ -175,6 +188,7 @@ def change(
         "consent_days": consent_days,
         "certificate_subject": certificate_subject,
         "signature_required": signature_required,
+        "unattended_reads": unattended_reads,
         "active": active,
     }
     changes = {member: value for member, value in given.items() if value is not None}
@@ -352,6 +366,7 @@ def _bank_members(bank: Bank) -> dict[str, Any]:
         "logo_type": bank.logo_type,
         "certificate_subject": bank.certificate_subject,
         "signature_required": bank.signature_required,
+        "unattended_reads": bank.unattended_reads,
         "public_keys": [signatures.key_id(key) for key in reversed(bank.verification_keys())],
         "api_keys_made_at": [timestamp(entry["created_at"]) for entry in bank.api_keys],
         "api_keys_shown_from": [timestamp(entry["active_from"]) for entry in bank.api_keys],

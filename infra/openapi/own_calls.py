@@ -16,6 +16,7 @@ from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessa
 from chalicelib.openbanking.api import oauth_api, tpp_api
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow, describe_authorization
 from chalicelib.openbanking.flows.bank_directory import BankDirectory
+from chalicelib.openbanking.flows.consent_states import ConsentStates
 from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
 from chalicelib.openbanking.flows.introspection import Introspection
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
@@ -23,13 +24,14 @@ from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.protocol import tpp_events
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
     BankPlace,
     BanksQuery,
     ClientMembers,
+    ConsentsQuery,
     ConsentType,
     IntrospectionRequest,
     RevokeRequest,
@@ -153,6 +155,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     OwnCall("GET", "/tpp/banks", "client", BankDirectory.list_page, query=BanksQuery),
     OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPlace),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
+    OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),
     OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
     OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
     OwnCall("GET", "/.well-known/oauth-protected-resource", "anybody", oauth_api.describe_resource),
@@ -179,6 +182,7 @@ BANK_STEPS: Mapping[str, Callable[..., object]] = {
     "revoke_token": TokenFlow.revoke_by_bank,
     "report_status": PaymentStatus.record_report,
     "report_day": PerformanceReports.record_report,
+    "list_states": ConsentStates.list_states,
 }
 """The functions that handle a bank's calls, by call name."""
 
@@ -226,6 +230,7 @@ class AskedStatus(OpenMessage):
 
     payment_id: AN[PAYMENT_ID]
     transaction_status: AN[255]
+    outcome: PaymentOutcome | None = None
 
 
 class WebhookErrorV1(OpenMessage):

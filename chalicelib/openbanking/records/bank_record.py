@@ -21,6 +21,8 @@ KEYS_KEPT = 2
 CONSENT_DAYS = 180
 LONGEST_CONSENT_DAYS = 365
 LONGEST_HISTORY_DAYS = 3650
+MOST_UNATTENDED_READS = 1000
+"""A limit's largest value: the item that counts the reads of a day takes 25 KB then."""
 DIRECTORY = "all"
 _OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest", "logo_type")
 """Members that the operator cannot change."""
@@ -35,6 +37,7 @@ class NewBank:
     """The operator's input for a bank. ``public_keys`` are in PEM format; empty ``scopes`` or ``schemes`` mean all.
 
     ``history_days`` is how many days back transactions are available; ``None`` if the bank does not say.
+    ``unattended_reads`` of 0 removes the limit.
     """
 
     bic: str
@@ -51,11 +54,15 @@ class NewBank:
     signature_required: bool | None = None
     active: bool = True
     history_days: int | None = None
+    unattended_reads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Bank:
     """A registered bank; ``api_keys`` and ``public_keys`` are ordered from oldest to newest.
+
+    ``unattended_reads`` is the number of times a day that a TPP may read an account without its PSU; ``None`` if
+    unlimited.
 
     ``revision`` is incremented by every change, so that concurrent changes by two operators are detected.
     ``registered_at`` (Unix seconds) is ``None`` for banks registered before the service recorded it. ``logo_digest``
@@ -81,6 +88,7 @@ class Bank:
     history_days: int | None = None
     logo_digest: str | None = None
     logo_type: str | None = None
+    unattended_reads: int | None = None
 
     @property
     def version(self) -> Version:
@@ -144,6 +152,8 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         raise InvalidBank(f"consent_days must be from 1 to {LONGEST_CONSENT_DAYS}")
     if new.history_days is not None and not 1 <= new.history_days <= LONGEST_HISTORY_DAYS:
         raise InvalidBank(f"history_days must be from 1 to {LONGEST_HISTORY_DAYS}")
+    if not 0 <= (new.unattended_reads or 0) <= MOST_UNATTENDED_READS:
+        raise InvalidBank(f"unattended_reads must be from 1 to {MOST_UNATTENDED_READS}, or 0 for no limit")
     keys = tuple(_public_key(pem) for pem in new.public_keys)
     required = version.signature_required or bool(new.signature_required)
     if len(keys) > KEYS_KEPT:
@@ -164,6 +174,7 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         certificate_subject=new.certificate_subject or None,
         signature_required=required,
         active=new.active,
+        unattended_reads=new.unattended_reads or None,
         revision=1,
         api_keys=(),
         history_days=new.history_days,

@@ -26,7 +26,7 @@ from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Ban
 
 TABLE = "banks"
 CACHED_SECONDS = 60
-_OPTIONAL = ("certificate_subject", "history_days")
+_OPTIONAL = ("certificate_subject", "history_days", "unattended_reads")
 """Members that an operator can remove."""
 
 

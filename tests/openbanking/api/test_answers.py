@@ -13,6 +13,7 @@ from chalicelib.openbanking.api import bank_api, oauth_api, tpp_api
 from chalicelib.openbanking.flows import (
     authorization,
     bank_directory,
+    consent_states,
     deferred_calls,
     introspection,
     pushed_authorization,
@@ -30,6 +31,7 @@ ANSWERING = (
     pushed_authorization,
     introspection,
     tokens,
+    consent_states,
     deferred_calls,
     bank_directory,
 )
