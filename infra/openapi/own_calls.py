@@ -152,7 +152,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
         "POST", "/tpp/token/revoke", "token client", TokenFlow.revoke_by_tpp, body=RevokeRequest, encodings=_EITHER
     ),
     OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
-    OwnCall("GET", "/tpp/banks", "client", BankDirectory.list_page, query=BanksQuery),
+    OwnCall("GET", "/tpp/banks", "client", BankDirectory.list_banks, query=BanksQuery),
     OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPlace),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
     OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),

@@ -100,7 +100,7 @@ def describe_scopes(bank: Bank) -> ScopeAnswer:
 @tpp_routes.get("/tpp/banks")
 def banks(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
-    return json_answer(openbanking.bank_directory.list_page(_read_query(incoming, BanksQuery)))
+    return json_answer(openbanking.bank_directory.list_banks(_read_query(incoming, BanksQuery)))
 
 
 @tpp_routes.get("/tpp/banks/{bic}")

@@ -24,7 +24,7 @@ class BankDirectory:
     downtimes: OpenDowntimes
     response_times: ResponseTimes
 
-    def list_page(self, query: BanksQuery) -> BanksAnswer:
+    def list_banks(self, query: BanksQuery) -> BanksAnswer:
         """A page of the banks that match the query, ordered by BIC."""
         found = [bank for bank in self.banks.directory() if _matches(bank, query)]
         first = (query.page - 1) * query.limit
