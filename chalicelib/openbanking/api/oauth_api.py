@@ -6,7 +6,7 @@ The metadata of RFC 8414 and RFC 9728 lets a client configure itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chalice.app import Response
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -31,9 +31,11 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ScopeQuery,
 )
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS, services_of
-from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
-from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics import current_call
+
+if TYPE_CHECKING:
+    from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
+    from chalicelib.openbanking.records.client_record import Client
 
 
 def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
