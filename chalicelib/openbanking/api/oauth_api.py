@@ -6,7 +6,7 @@ The metadata of RFC 8414 and RFC 9728 lets a client configure itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chalice.app import Response
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -31,11 +31,8 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ScopeQuery,
 )
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS, services_of
+from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics import current_call
-
-if TYPE_CHECKING:
-    from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
-    from chalicelib.openbanking.records.client_record import Client
 
 
 def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
@@ -109,7 +106,8 @@ def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Respo
         if not incoming.is_head:
             flow.keep_open(found)
         parameters = {name: query[name] for name in ("client_id", "request_uri")}
-        return _choice_page(openbanking, query, found.client, found.pushed.request, parameters)
+        choice = openbanking.bank_choices.offer(found.client, found.pushed.request, parameters, query)
+        return openbanking.bank_choice_page(choice)
     bic = _chosen_bic(query["bic"]) if found.needs_bank else None
     if incoming.is_head:
         return head_of_redirect()
@@ -125,20 +123,7 @@ def _offer_banks(
         openbanking.authorization_flow.check_state(new)
     query = _query_parameters(incoming)
     parameters = {name: query[name] for name in _PARAMETERS if name in query}
-    return _choice_page(openbanking, query, client, new, parameters)
-
-
-def _choice_page(
-    openbanking: OpenBankingContainer,
-    query: Mapping[str, str],
-    client: Client,
-    new: NewAuthorizationRequest,
-    parameters: Mapping[str, str],
-) -> Response:
-    from chalicelib.openbanking.flows.bank_choice import BankSearch
-
-    search = BankSearch(query.get("q", "").strip(), query.get("country", "").upper(), query.get("page", ""))
-    return openbanking.bank_choice_page(openbanking.bank_choices.offer(client, new, parameters, search))
+    return openbanking.bank_choice_page(openbanking.bank_choices.offer(client, new, parameters, query))
 
 
 def _chosen_bic(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.bank_directory import is_named
@@ -23,6 +24,10 @@ class BankSearch:
     text: str = ""
     country: str = ""
     page: str = ""
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> Self:
+        return cls(query.get("q", "").strip(), query.get("country", "").upper(), query.get("page", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,10 @@ class BankChoices:
     downtimes: OpenDowntimes
 
     def offer(
-        self, client: Client, new: NewAuthorizationRequest, parameters: Mapping[str, str], search: BankSearch
+        self, client: Client, new: NewAuthorizationRequest, parameters: Mapping[str, str], query: Mapping[str, str]
     ) -> BankChoice:
-        """The banks that match the search, for a validated request; nothing is stored."""
+        """The banks that match the search in a query, for a validated request; nothing is stored."""
+        search = BankSearch.from_query(query)
         offering = [bank for bank in self.banks.directory() if set(new.scopes) <= set(bank.scope_names)]
         found = sorted((bank for bank in offering if _matches(bank, search)), key=lambda bank: bank.name.casefold())
         down = self.downtimes.bics()
