@@ -9,7 +9,7 @@ from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
-from chalicelib.foundation.http.pages import ErrorPage
+from chalicelib.foundation.http.pages import ErrorPage, PageOf
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
@@ -22,6 +22,8 @@ from chalicelib.statistics.container import StatisticsContainer
 if TYPE_CHECKING:
     from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
+    from chalicelib.openbanking.flows.bank_choice import BankChoice, BankChoices
+    from chalicelib.openbanking.flows.bank_directory import BankDirectory
     from chalicelib.openbanking.flows.callback_status import CallbackStatus
     from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
     from chalicelib.openbanking.flows.consent_states import ConsentStates
@@ -47,7 +49,10 @@ if TYPE_CHECKING:
 
 
 class OpenBankingContainer:
-    """The open banking hub's components; ``error_page`` renders error pages for browsers."""
+    """The open banking hub's components.
+
+    ``error_page`` renders error pages for browsers, ``bank_choice_page`` the page on which a user chooses the bank.
+    """
 
     def __init__(
         self,
@@ -55,11 +60,13 @@ class OpenBankingContainer:
         delivery: DeliveryContainer,
         statistics: StatisticsContainer,
         error_page: ErrorPage,
+        bank_choice_page: PageOf[BankChoice],
     ) -> None:
         self.shared = shared
         self.delivery = delivery
         self.statistics = statistics
         self.error_page = error_page
+        self.bank_choice_page = bank_choice_page
 
     @cached_property
     def clients(self) -> Clients:
@@ -70,6 +77,21 @@ class OpenBankingContainer:
     @cached_property
     def banks(self) -> Banks:
         return Banks(self.shared.store, self.shared.vault, self.shared.clock, self.shared.settings)
+
+    @cached_property
+    def bank_directory(self) -> BankDirectory:
+        from chalicelib.openbanking.flows.bank_directory import BankDirectory
+
+        statistics = self.statistics
+        return BankDirectory(
+            self.shared.settings.public_url, self.banks, statistics.open_downtimes, statistics.response_times
+        )
+
+    @cached_property
+    def bank_choices(self) -> BankChoices:
+        from chalicelib.openbanking.flows.bank_choice import BankChoices
+
+        return BankChoices(self.shared.settings.public_url, self.banks, self.statistics.open_downtimes)
 
     @cached_property
     def authorization_requests(self) -> AuthorizationRequests:

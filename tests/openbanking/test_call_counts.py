@@ -28,7 +28,7 @@ def warm(world: World) -> World:
     """A world whose caches hold what a running instance's would."""
     for side in world.banks.values():
         world.hub.openbanking.banks.find(side.bank.bic)
-    world.hub.openbanking.banks.directory()
+    assert world.tpp("GET", "/tpp/banks").status == 200
     return world
 
 
@@ -127,7 +127,7 @@ def test_revoking_takes_two_round_trips_and_by_the_bank_a_third_for_the_clients_
     assert calls == ["BatchGetItem", "BatchGetItem", "TransactWriteItems"]
 
 
-@pytest.mark.parametrize("path", ["/tpp/consent", "/tpp/banks", "/tpp/scope?bic=ALPHGB21"])
+@pytest.mark.parametrize("path", ["/tpp/consent", "/tpp/banks", "/tpp/banks/ALPHGB21", "/tpp/scope?bic=ALPHGB21"])
 def test_a_look_at_what_is_known_takes_one_read(warm: World, path: str) -> None:
     bearer = warm.tokens(1)["access_token"]
 

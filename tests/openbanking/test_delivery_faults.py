@@ -7,6 +7,7 @@ After a fault comes what comes by itself: the time of the attempt runs out, and 
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,9 @@ from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.statistics import current_call
+from chalicelib.statistics.current_call import Outcome
 from chalicelib.statistics.day_records import DayRecords
+from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements
 from tests.openbanking.call_sites import call_sites, sites_of_requests
@@ -554,6 +557,31 @@ def write_what_was_measured(world: World) -> Run:
             instance.write()
         instance.write()  # a minute later
         assert counts(counters(world)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
+
+    return run
+
+
+@scene("begins", "ends")
+def record_a_downtime(world: World, which: str) -> Run:
+    def ask(instance: Measurements, outcome: Outcome, count: int) -> None:
+        for _ in range(count):
+            with instance.measure():
+                current_call.record_bank_request("ALPHGB21", "AISP", world.clock.time(), outcome, 0.1)
+            world.clock.advance(1)
+
+    before = Measurements(lambda: world.hub.store, world.clock, world.hub.metrics, sys.maxsize)
+    ask(before, "unanswered", 5)
+    if which == "ends":
+        before.write()
+
+    def run(fault: Fault) -> None:
+        instance = Measurements(lambda: world.hub.store, world.clock, world.hub.metrics, sys.maxsize)
+        ask(instance, "unanswered" if which == "begins" else "answered", 5)
+        with fault:
+            instance.write()
+        instance.write()  # a minute later
+        down = OpenDowntimes(world.hub.store, world.clock).bics()
+        assert down == ({"ALPHGB21"} if which == "begins" else set())
 
     return run
 

@@ -33,6 +33,15 @@ ScopeName = Annotated[
     str, Field(json_schema_extra={"enum": [name for version in VERSIONS.values() for name in version.scopes]})
 ]
 
+SchemeName = Annotated[
+    str,
+    Field(
+        json_schema_extra={
+            "enum": list(dict.fromkeys(name for version in VERSIONS.values() for name in version.schemes))
+        }
+    ),
+]
+
 
 # -- To TPPs
 
@@ -97,12 +106,18 @@ class ScopeAnswer(TypedDict):
 
 
 class BankEntry(TypedDict):
-    """An available bank."""
+    """An available bank, and what it can do."""
 
     bic: AN[11]
     name: AN[128]
     country: Annotated[str, Field(pattern="^[A-Z]{2}$")]
     api_version: Annotated[int, Field(json_schema_extra={"enum": list(VERSIONS)})]
+    scopes: list[ScopeName]
+    payment_schemes: list[SchemeName]
+    history_days: Annotated[int, Field(ge=1, le=3650)] | None
+    reachable: bool
+    average_ms: Count | None
+    logo_url: WebAddress | None
 
 
 class BanksAnswer(TypedDict):

@@ -52,6 +52,7 @@ GROUPS = {
         "add-public-key",
         "remove-public-key",
         "remove",
+        "logo",
     ),
     "certificates": ("issue", "block", "unblock", "blocked"),
     "clients": (
@@ -202,11 +203,13 @@ def test_a_bank_can_be_registered_inactive(world: World, bic: str) -> None:
 
 
 def test_banks_are_listed_in_a_table(world: World, bic: str) -> None:
-    done(*new_bank(bic))
+    done(*new_bank(bic, "--history-days", "30"))
     lines = run("banks", "list").stdout.splitlines()
 
-    assert re.split(r"  +", lines[0]) == ["bic", "name", "country", "api version", "active", "domain"]
-    assert [bic, "Example Bank", "GB", "1", "yes", "http://127.0.0.1:9/bank"] in [
+    assert re.split(r"  +", lines[0]) == [
+        *("bic", "name", "country", "api version", "active", "domain", "history days", "logo type")
+    ]
+    assert [bic, "Example Bank", "GB", "1", "yes", "http://127.0.0.1:9/bank", "30", "-"] in [
         re.split(r"  +", line) for line in lines
     ]
     assert bic in [bank["bic"] for bank in done("banks", "list")["banks"]]
