@@ -147,8 +147,8 @@ def show(bic: BicArgument) -> Report:
     return Report({"bank": _bank_members(bank)}, _format_bank(bank))
 
 
-@command(group, "change")
-def change(
+@command(group, "update")
+def update(
     bic: BicArgument,
     *,
     name: Annotated[str | None, _NAME] = None,
@@ -173,9 +173,9 @@ def change(
 
     \b
     Examples:
-      .venv/bin/python -m infra.admin banks change DEMOGB21 --name "Demo Bank" --consent-days 90
-      .venv/bin/python -m infra.admin banks change DEMOGB21 --unattended-reads 4
-      .venv/bin/python -m infra.admin banks change DEMOGB21 --inactive
+      .venv/bin/python -m infra.admin banks update DEMOGB21 --name "Demo Bank" --consent-days 90
+      .venv/bin/python -m infra.admin banks update DEMOGB21 --unattended-reads 4
+      .venv/bin/python -m infra.admin banks update DEMOGB21 --inactive
     """
     given: dict[str, Any] = {
         "name": name,

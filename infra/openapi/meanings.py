@@ -174,7 +174,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "transaction_status": ("The payment's status", "ACSC"),
     "payment_status": ("The payment's status", 4),
     "outcome": (
-        "Present while it is not known whether the bank has the payment, or once it is known that it does not",
+        "Present while it is unknown whether the bank has the payment, or once the bank said that it does not",
         "unknown",
     ),
     "tpp_calls.PaymentStatusQuery.request_id": (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
+from chalicelib.openbanking.flows.unresolved_orders import NotSettled
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.statistics import current_call
@@ -436,7 +438,35 @@ def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(world: World, doe
         (record,), (payment,) = records(world, "payment_status"), items(world, "payments")
         assert record["state"] == "delivered"
         assert (payment["status"], "outcome" in payment) == ("ACSC", False)
-        assert len({sent.headers["X-Request-Id"] for sent in payer.side.received}) == 1
+        assert len(payer.side.received) == (2 if does == "is late" else 1) or fault.lasting
+
+    return run
+
+
+@scene("accepted", "not_accepted")
+def settle_an_order(world: World, outcome: str) -> Run:
+    world.wants_events()
+    payer = Payer(world, 1)
+    payer.request_id = str(uuid.uuid4())
+    payer.bank_does(taken(1) | {"confirmation_url": "javascript:1"})
+    payer.pay()
+    orders, order = world.hub.openbanking.unresolved_orders, (payer.side.bank.bic, payer.request_id)
+
+    def settle() -> None:
+        if outcome == "accepted":
+            orders.record_accepted_order(*order, "P-1")
+        else:
+            orders.record_rejected_order(*order)
+
+    def run(fault: Fault) -> None:
+        during(fault, settle)
+        with contextlib.suppress(NotSettled):  # it has been settled
+            settle()
+        carry_on(world)
+        (payment,) = items(world, "payments")
+        assert payment.get("outcome") == (None if outcome == "accepted" else "not_accepted")
+        assert told(world).count("payment.status_changed") == (1 if outcome == "accepted" else 0)
+        assert orders.list_unresolved(10) == []
 
     return run
 

@@ -31,8 +31,8 @@ from chalicelib.openbanking.protocol.versions import services_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim
+from chalicelib.openbanking.records.orders import SentOrder
 from chalicelib.openbanking.records.payments import Payment
-from chalicelib.openbanking.records.request_ids import RequestId
 
 _KEY_LENGTH = 255
 
@@ -154,11 +154,11 @@ def _payment_view(call: PaymentCall) -> View[OpenBankingContainer]:
         started = openbanking.shared.clock.monotonic()
         flow, credentials = openbanking.payment_initiation, read_credentials(openbanking, incoming)
         claim = _idempotency_key_claim(call, credentials, incoming)
-        request_id = RequestId.of(incoming.request_id, incoming.body, is_callers=incoming.has_good_request_id)
+        sent = SentOrder(incoming.request_id, incoming.body)
         if call.kind == "direct":
-            order = flow.authorize_direct(call, credentials, request_id, claim, lambda: _direct_bic(incoming.json()))
+            order = flow.authorize_direct(call, credentials, sent, claim, lambda: _direct_bic(incoming.json()))
         else:
-            order = flow.authorize(call, credentials, request_id, claim)
+            order = flow.authorize(call, credentials, sent, claim)
         if isinstance(order, BankAnswer | DeferredRequest):
             return _timed_answer(openbanking, order, started)
         _refuse_parameters(incoming)

@@ -14,7 +14,7 @@ from pydantic import Field, WithJsonSchema
 from chalicelib.foundation.crypto.signatures import PublicKey
 from chalicelib.foundation.fields.field_types import AN, Day, Timestamp, Uuid, WebAddress
 from chalicelib.openbanking.protocol.oauth_security import TokenType
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, UnsettledOutcome
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import (
@@ -180,14 +180,14 @@ class ReportedStatus(TypedDict):
     payment_id: AN[PAYMENT_ID]
     payment_status: StatusNumber
     history: list[StatusEntry]
-    outcome: NotRequired[PaymentOutcome]
+    outcome: NotRequired[UnsettledOutcome]
 
 
 class UnsettledOrder(TypedDict):
     """An order for which the bank named no payment."""
 
     request_id: Uuid
-    outcome: PaymentOutcome
+    outcome: UnsettledOutcome
 
 
 class Accepted(TypedDict):
@@ -278,7 +278,7 @@ class SaveConsentAnswer(TypedDict):
 
 
 class BankConsent(TypedDict):
-    """What has become of a consent; of an unknown one, all other members are null, but for an id that was sent."""
+    """The state of a consent; for an unknown one, all other members are null, except an id that was sent."""
 
     consent_id: str | None
     status: Literal[ConsentState, "unknown"]

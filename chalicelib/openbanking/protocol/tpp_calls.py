@@ -17,7 +17,7 @@ ConsentType = Literal["reusable", "one_time"]
 ConsentStatus = Literal["authorised", "revoked", "spent"]
 """The stored status of a consent."""
 ConsentState = Literal["authorised", "expired", "revoked", "spent"]
-"""What has become of a consent: its status, or ``expired`` if it is authorised and has reached its end."""
+"""The state of a consent: its status, or ``expired`` if it is authorised and past its end."""
 EndedBy = Literal["tpp", "bank", "operator", "service"]
 """Who revoked a consent."""
 
@@ -126,7 +126,7 @@ class PaymentStatusQuery(Message):
     bic: Bic | None = None
 
     @model_validator(mode="after")
-    def one_id(self) -> Self:
+    def has_one_id(self) -> Self:
         if (self.payment_id is None) == (self.request_id is None):
             fault("value", "payment_id is required or, instead, request_id: one of them")
         return self

@@ -72,18 +72,18 @@ def test_a_logo_that_cannot_be_set_is_refused_in_one_sentence(bic: str, file: Pa
 
 def test_the_history_of_a_bank_is_set_changed_and_removed(bic: str) -> None:
     assert done("banks", "show", bic)["bank"]["history_days"] == 90
-    assert done("banks", "change", bic, "--history-days", "3650")["bank"]["history_days"] == 3650
-    assert done("banks", "change", bic, "--name", "Other")["bank"]["history_days"] == 3650
-    assert done("banks", "change", bic, "--history-days", "")["bank"]["history_days"] is None
+    assert done("banks", "update", bic, "--history-days", "3650")["bank"]["history_days"] == 3650
+    assert done("banks", "update", bic, "--name", "Other")["bank"]["history_days"] == 3650
+    assert done("banks", "update", bic, "--history-days", "")["bank"]["history_days"] is None
 
 
 @pytest.mark.parametrize("days", ["0", "3651"])
 def test_a_history_out_of_range_is_refused(bic: str, days: str) -> None:
-    assert refused("banks", "change", bic, "--history-days", days) == "history_days must be from 1 to 3650"
+    assert refused("banks", "update", bic, "--history-days", days) == "history_days must be from 1 to 3650"
 
 
 @pytest.mark.parametrize("days", ["a", "1.5", "-1", "9" * 30, "\u0661"])
 def test_a_history_that_is_no_number_is_refused(bic: str, days: str) -> None:
-    sentence = refused("banks", "change", bic, "--history-days", days)
+    sentence = refused("banks", "update", bic, "--history-days", days)
 
     assert sentence == "--history-days must be a whole number from 1 to 3650, or empty"
