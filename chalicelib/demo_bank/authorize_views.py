@@ -227,7 +227,11 @@ def _sign_in_page(visit: Visit, journey: PsuJourney) -> Response:
 
 
 def _choose_page(visit: Visit, journey: PsuJourney, customer: Customer) -> Response:
-    rows = [(account, current_statement(visit.bank, account).balance) for account in customer.accounts]
+    shows_balances = customer.shows_balances
+    rows = [
+        (account, current_statement(visit.bank, account).balance if shows_balances else None)
+        for account in customer.accounts
+    ]
     required = journey.needs_accounts(visit.bank)
     return _journey_page(
         visit, journey, "choose.html", 2, "Please choose at least one account.", rows=rows, required=required

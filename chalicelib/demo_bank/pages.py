@@ -86,7 +86,7 @@ def serve_static_file(visit: Visit, name: str) -> Response:
 
 @cache
 def _static_files() -> StaticFiles:
-    """Style sheets and images of both banks, and those shared by all pages of the service."""
+    """Style sheets and images of all banks, and those shared by all pages of the service."""
     return StaticFiles((_FOLDER / "static", _SHARED / "static"))
 
 

@@ -231,8 +231,9 @@ def _choose_page(visit: Visit, order: DemoPaymentOrder, session: CustomerSession
         "account": "Please choose the account to pay from.",
         "funds": "There is not enough money in this account. Please choose another one.",
     }
+    shows_balances = session.customer.shows_balances
     rows = [
-        (row, execution.current_statement(visit.bank, row).available)
+        (row, execution.current_statement(visit.bank, row).available if shows_balances else None)
         for row in _payable_accounts(visit, order, session)
     ]
     return _payment_page(visit, order, "payment_choose.html", 2, errors, rows=rows, session=session)
