@@ -10,14 +10,13 @@ from urllib.parse import urlencode, urlsplit
 
 import responses
 
+from chalicelib.demo_bank.profiles import BY_NAME, PROFILES
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import Outbound, Reply
-from tests.demo_bank.stage import BANK_PEMS, query_of
+from tests.demo_bank.stage import BANK_PEMS, SCOPES, query_of
 from tests.world import Answer, World
 
-BICS = {"one": "DEMOGB21", "two": "DEMODEF1"}
-
-SCOPES = {"one": ["account.list", "account.details"], "two": ["accounts"]}
+BICS: Mapping[str, str] = {profile.name: profile.bic for profile in PROFILES}
 
 CUSTOMERS = {"one": "carys", "two": "sofia"}
 
@@ -35,7 +34,7 @@ class Wires(Outbound):
 
 @contextmanager
 def connect_banks(world: World) -> Iterator[World]:
-    """The world with both demonstration banks, connected with the service in both directions."""
+    """The world with all demonstration banks, connected with the service in both directions."""
     world.hub.__dict__["outbound"] = Wires(world)
     world.hub.__dict__.pop("openbanking", None)
     world.hub.__dict__.pop("delivery", None)
@@ -64,10 +63,10 @@ def connect_banks(world: World) -> Iterator[World]:
 class Psu:
     """A customer at a bank's pages."""
 
-    def __init__(self, world: World, bank: str) -> None:
+    def __init__(self, world: World, bank: str, customer: str = "") -> None:
         self._world = world
         self._base = f"/demo-bank/{bank}"
-        self._customer = CUSTOMERS[bank]
+        self._customer = customer or CUSTOMERS[bank]
         self._cookie = ""
         self._journey = ""
 
@@ -113,14 +112,14 @@ class Psu:
 
 
 def authorize(world: World, bank: str, **members: Any) -> Any:
-    asked = {"bic": BICS[bank], "scopes": SCOPES[bank], "state": f"{id(world)} +&é"} | members
+    asked = {"bic": BICS[bank], "scopes": SCOPES[BY_NAME[bank].version], "state": f"{id(world)} +&é"} | members
     answer = world.tpp("POST", "/tpp/authorize", asked)
     assert answer.status == 200, answer
     return answer.body
 
 
-def tokens(world: World, bank: str, **members: Any) -> Any:
-    callback = Psu(world, bank).approve(authorize(world, bank, **members)["redirect_url"])
+def tokens(world: World, bank: str, *, customer: str = "", **members: Any) -> Any:
+    callback = Psu(world, bank, customer).approve(authorize(world, bank, **members)["redirect_url"])
     answer = world.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
     assert answer.status == 200, answer
     return answer.body
@@ -132,7 +131,7 @@ PAYMENT_SCOPES = {"one": ["payment.init"], "two": ["payments.single"]}
 def payment(world: World, bank: str, **members: Any) -> dict[str, Any]:
     """A payment that settles 20 seconds after it was confirmed."""
     back = f"{world.hub.settings.public_url}/payments/callback?order=7"
-    if bank == "one":
+    if BY_NAME[bank].version == 1:
         receiver = {"receiver_name": "Elsewhere", "receiver_iban": "GB33BUKB20201555555555", "amount": "9.99"}
         return receiver | {"currency": "GBP", "payment_scheme": "BACS", "callback_url": back} | members
     amount, receiver = {"amount": "9.99", "currency": "EUR"}, {"iban": "FR1420041010050500013M02606"}
