@@ -10,9 +10,10 @@ from urllib.parse import urlencode, urlsplit
 
 import responses
 
+from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.profiles import BY_NAME, PROFILES
 from chalicelib.demo_bank.setup import install
-from chalicelib.foundation.http.outbound import Outbound, Reply
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS, Outbound, Reply, TimedOut
 from tests.demo_bank.stage import BANK_PEMS, SCOPES, query_of
 from tests.world import Answer, World
 
@@ -22,13 +23,22 @@ CUSTOMERS = {"one": "carys", "two": "sofia"}
 
 
 class Wires(Outbound):
-    """What the service sends to a bank arrives at the bank's routes."""
+    """What the service sends to a bank arrives at the bank's routes; a bank that pauses too long has not answered.
+
+    ``pauses`` has the seconds that the banks would have waited.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self.pauses: list[float] = []
+        for profile in PROFILES:
+            get_bank(profile.name, world.hub).pause = self.pauses.append
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
+        before = len(self.pauses)
         answer = self._world.call("POST", urlsplit(url).path, body, headers)
+        if sum(self.pauses[before:]) > TOTAL_SECONDS:
+            raise TimedOut("no answer came in time")
         return Reply(answer.status, answer.text.encode(), answer.headers, 0.01)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.crypto import signatures
-from tests.openbanking.logos import SVG
 from tests.demo_bank.stage import BANK_PEMS
+from tests.openbanking.logos import SVG
 from tests.world import World
 
 BICS = ["DEMOGB21", "DEMODEF1", "DEMOGB2F", "DEMODE2F"]
