@@ -38,7 +38,7 @@ def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str,
     if webhook.account_id is None:
         return answer
     listed = answer["accounts"]
-    kept = [account for account in listed if _is_approved(consent, account, webhook.account_id)]
+    kept = [account for account in listed if is_approved(consent, account, webhook.account_id)]
     if len(kept) < len(listed):
         log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(kept))
     return {**answer, "accounts": kept}
@@ -54,7 +54,7 @@ def _unapproved_members(consent: Consent, holder: Mapping[str, Any]) -> Iterator
         yield "account_number"
 
 
-def _is_approved(consent: Consent, account: Mapping[str, Any], id_member: str) -> bool:
+def is_approved(consent: Consent, account: Mapping[str, Any], id_member: str) -> bool:
     compared = list(_compare_identifiers(consent, account, id_member))
     return any(compared) or not compared
 
