@@ -1,4 +1,4 @@
-"""YAML files that people write: strict parsing, and faults as sentences that start with their place and quote nothing."""
+"""YAML files that people write: strict parsing; faults are sentences that start with their place and quote nothing."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from infra import yaml_file
 from infra.programme import validation
 from infra.programme.models import ALL, CredentialPart, ManagerPart, NamedPart, ProgrammeFile
 
-
 DEMO = Path(__file__).with_name("demo.yaml")
 """The configuration of the local stack."""
 
