@@ -1,7 +1,7 @@
 """Plays the PSU at a demonstration bank for the conformance kit, as ``psu.command`` of ``bank.yaml``.
 
 ``.venv/bin/python -m infra.conformance.demo_psu BASE_URL`` is the command; the kit adds ``consent URL approve`` or
-``refuse``, ``payment URL confirm`` or ``refuse``, or ``revoke``. The customer is the first whom the sign-in page offers.
+``refuse``, ``payment URL confirm`` or ``refuse``, or ``revoke``. The customer is the first of the sign-in page.
 """
 
 from __future__ import annotations

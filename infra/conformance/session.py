@@ -16,6 +16,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, Webhook
@@ -260,17 +261,24 @@ class Session:
 
     def decide(self, call: Call, answer: Mapping[str, Any], order_id: str, decision: Decision) -> PlayedPayment:
         """Have the PSU decide on a payment. Raises: CheckSkipped."""
+        url = str(answer["confirmation_url"])
+        if not self.is_page(url):
+            raise CheckSkipped("the confirmation_url cannot be opened: see the checks confirmation-url")
 
         def is_done() -> bool:
             return bool(self.hub.returns.get(order_id))
 
-        outcome = self.psu.act(Task("payment", str(answer["confirmation_url"]), decision, is_done))
+        outcome = self.psu.act(Task("payment", url, decision, is_done))
         if outcome.state == "unsupported":
             raise CheckSkipped(f"the PSU's part was not played: {outcome.text}")
         if outcome.state == "done":
             self.hub.wait_for(is_done, self.limits.arrival)
         returned = next(iter(self.hub.returns.get(order_id, ())), None)
         return PlayedPayment(call, str(answer["payment_id"]), order_id, decision, outcome, returned)
+
+    def is_page(self, url: object) -> bool:
+        """Whether the hub would send a PSU's browser to ``url``; http is for banks at http addresses."""
+        return is_confirmation_url(url, local=self.bank.base_url.startswith("http:"))
 
     def reports(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> list[StatusReport]:
         """The reports of a played payment's status; waits once for a status that ``is_awaited`` accepts."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
-from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url, is_payment_id
+from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers, requests
@@ -195,8 +195,7 @@ def _runner(run: Run, subject: Subject) -> Callable[[Session], Evidence]:
 
 def _confirmation_url(session: Session, subject: Subject) -> Evidence:
     answer = session.good_answer(subject)
-    local = session.bank.base_url.startswith("http:")
-    good = is_confirmation_url(answer["confirmation_url"], local=local)
+    good = session.is_page(answer["confirmation_url"])
     return demand(good, session.good(subject).evidence, "confirmation_url cannot be opened by the PSU's browser")
 
 
@@ -259,6 +258,7 @@ def _returned(decision: Decision) -> Run:
         payment = session.played(subject, decision)
         evidence = _evidence(payment)
         if payment.returned is None:
+            _skip_refused(session, payment)
             lost = session.hub.returns.get(WITHOUT_ORDER, [])
             dropped = any(each.get("payment_id") == payment.payment_id for each in lost)
             said = "the query of callback_url was dropped" if dropped else "the browser did not come back"

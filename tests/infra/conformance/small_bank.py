@@ -145,6 +145,19 @@ class SmallBank:
             raise Refusal(Fault.HEADERS, "this X-Request-Id was used before")
         return before[1] if before else None
 
+    def new_payment_id(self) -> str:
+        return secrets.token_hex(8)
+
+    def seen(self, url: str) -> str:
+        """The URL of the PSU's arrival, as the bank tells the hub."""
+        return url
+
+    def tell_end(self, token: str) -> None:
+        self.call("/token/revoke", access_token=token)
+
+    def new_request_id(self) -> str:
+        return str(uuid.uuid4())
+
     def covers(self, amount: Decimal) -> bool:
         return amount <= BALANCE
 
@@ -157,7 +170,7 @@ class SmallBank:
         body = jsontext.dumps(self.version.in_spelling(members)).encode()
         headers = {
             "X-Api-Key": API_KEY,
-            "X-Request-Id": str(uuid.uuid4()),
+            "X-Request-Id": self.new_request_id(),
             "X-Signature": signatures.sign(self.signing_key(), self.signed_bytes(body)),
             "Content-Type": "application/json",
         }
@@ -170,7 +183,7 @@ class SmallBank:
 
     def arrive(self, path: str) -> str:
         """The PSU's arrival at the authorization URL: the secret of the question."""
-        url = f"{self.own}{path}"
+        url = self.seen(f"{self.own}{path}")
         asked = self.call("/init_authorization", request_url=url)
         one_time = dict(parse_qsl(urlsplit(url).query)).get("consent_type") == "one_time"
 
@@ -194,11 +207,10 @@ class SmallBank:
         self.questions[secret] = Question(decide)
         return secret
 
-    def end_latest(self) -> None:
-        """The PSU ends the latest consent at the bank."""
-        token = list(self.consents)[-1]
-        self.consents.pop(token)
-        self.call("/token/revoke", access_token=token)
+    def end_all(self) -> None:
+        """The PSU ends all consents at the bank."""
+        while self.consents:
+            self.tell_end(self.consents.popitem()[0])
 
     def decide_payment(self, payment: Payment, confirmed: bool) -> str:
         statuses = STATUSES[self.version]
@@ -282,7 +294,7 @@ class SmallBank:
         totals = order.get("totals", [order.get("instructed_totals", order.get("instructed_amount", order))])
         if not self.covers(sum((Decimal(str(each["amount"])) for each in totals), Decimal())):
             raise Refusal(Fault.CONTENT, "there is not enough money")
-        payment = Payment(secrets.token_hex(8), order["callback_url"], STATUSES[self.version]["received"], request_id)
+        payment = Payment(self.new_payment_id(), order["callback_url"], STATUSES[self.version]["received"], request_id)
         self.payments[payment.payment_id] = payment
         if token in self.consents and self.consents[token].one_time:
             self.consents[token].spent = True
@@ -359,17 +371,17 @@ _ANSWERS: Mapping[Version, Mapping[str, Callable[[SmallBank, Members], Members]]
     v1.VERSION: {
         "accounts": lambda bank, _: {"accounts": bank.listed()},
         "account": lambda bank, _: {"account": bank.account()},
-        "account_balance": SmallBank.balance_1,
-        "account_payments": SmallBank.payments_1,
-        "account_payment": SmallBank.one_payment_1,
-        "funds_confirmations": SmallBank.funds,
+        "account_balance": lambda bank, asked: bank.balance_1(asked),
+        "account_payments": lambda bank, asked: bank.payments_1(asked),
+        "account_payment": lambda bank, asked: bank.one_payment_1(asked),
+        "funds_confirmations": lambda bank, asked: bank.funds(asked),
     },
     v2.VERSION: {
         "accounts": lambda bank, _: {"accounts": bank.listed()},
         "account": lambda bank, _: {"account": bank.account()},
-        "account_balance": SmallBank.balances_2,
-        "account_transactions": SmallBank.transactions_2,
-        "funds_confirmations": SmallBank.funds,
+        "account_balance": lambda bank, asked: bank.balances_2(asked),
+        "account_transactions": lambda bank, asked: bank.transactions_2(asked),
+        "funds_confirmations": lambda bank, asked: bank.funds(asked),
     },
 }
 
@@ -396,7 +408,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/end":
-            self.server.bank.end_latest()
+            self.server.bank.end_all()
             return self.reply(Answer(204, b"", {}))
         if self.path.startswith("/decide/"):
             return self.decide(self.path.removeprefix("/decide/"), parse_qs(body.decode())["decision"] == ["yes"])
