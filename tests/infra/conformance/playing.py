@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -14,7 +14,7 @@ import requests
 from chalicelib.foundation.crypto import signatures
 from infra.conformance import bank_file, kit
 from infra.conformance.bank_file import BankUnderTest
-from infra.conformance.check import Result
+from infra.conformance.check import Check, Result
 from infra.conformance.checks import checks_of
 from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.runner import Run
@@ -93,10 +93,20 @@ def playing(bank: SmallBank, more: str = "", limits: Limits = LIMITS) -> Iterato
         yield session
 
 
-def play(bank: SmallBank, only: str = "", more: str = "", limits: Limits = LIMITS) -> Run:
+def play(bank: SmallBank, only: str = "", more: str = "") -> Run:
     """A whole run, or one of chosen checks."""
+    return play_checks(bank, select(checks_of(bank.version), only), more)
+
+
+def play_mandatory(bank: SmallBank, check_id: str, limits: Limits) -> Run:
+    """A run of all mandatory checks, and of one other."""
+    chosen = [each for each in checks_of(bank.version) if each.level == "mandatory" or each.check_id == check_id]
+    return play_checks(bank, chosen, limits=limits)
+
+
+def play_checks(bank: SmallBank, chosen: Sequence[Check], more: str = "", limits: Limits = LIMITS) -> Run:
     with playing(bank, more, limits) as session:
-        return kit.run(session, select(checks_of(bank.version), only), lambda _: None)
+        return kit.run(session, chosen, lambda _: None)
 
 
 def failed(run: Run) -> dict[str, str]:

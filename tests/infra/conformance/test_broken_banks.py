@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from tests.infra.conformance.broken_banks import BROKEN, SLOW_SECONDS, AnswersLate, Broken
-from tests.infra.conformance.playing import LIMITS, failed, found, play
+from tests.infra.conformance.playing import LIMITS, failed, found, play_mandatory
 from tests.infra.conformance.small_bank import running
 
 
@@ -16,7 +16,7 @@ from tests.infra.conformance.small_bank import running
 def test_a_fault_is_caught_by_the_check_that_names_it_and_by_no_other(broken: Broken) -> None:
     limits = replace(LIMITS, answer=SLOW_SECONDS / 2) if broken.bank is AnswersLate else LIMITS
     with running(broken.bank(broken.version)) as bank:
-        run = play(bank, limits=limits)
+        run = play_mandatory(bank, broken.caught_by, limits)
 
     caught = found(run, broken.caught_by)
     assert (caught.outcome, caught.check.level) == ("failed", broken.level)
