@@ -21,6 +21,7 @@ from infra.conformance.masking import Masking
 from infra.conformance.psu import BrowserPsu, Psu, ScriptPsu
 from infra.conformance.runner import Run, run_checks
 from infra.conformance.session import Limits, Session
+from infra.local import stackfile
 
 KEY_FILE = "hub.pem"
 
@@ -42,9 +43,7 @@ def load_key(bank: BankUnderTest, folder: Path) -> RSAPrivateKey:
     file = folder / KEY_FILE
     try:
         if not file.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            file.touch(mode=0o600)
-            file.write_text(signatures.generate_private_pem(), "ascii")
+            stackfile.write_private(file, signatures.generate_private_pem())
         return signatures.load_private_key(file.read_text("ascii"))
     except OSError as error:
         raise CannotRun(f"the hub's key in {file} cannot be read or written: {error.strerror}") from None

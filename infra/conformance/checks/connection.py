@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import warnings
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -87,7 +88,9 @@ def _old_handshake(url: str) -> Evidence:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
-    context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the point is to try what is deprecated
+        context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
     evidence = Evidence(f"a TLS 1.1 handshake with {host}:{port}")
     try:
         reached = _connect(host, port, context)
